@@ -1,0 +1,30 @@
+// The layering rule of the house: arrows point one way, and core touches nothing but itself.
+const ours = (room) => `^src/${room}/`;
+const only = (room, allowed) => ({
+  name: `${room}-imports-only-${allowed.join('-') || 'itself'}`,
+  severity: 'error',
+  from: { path: ours(room), pathNot: '\\.test\\.ts$' },
+  to: { path: '^(src|sim|bench|test)/', pathNot: [room, ...allowed].map(ours) },
+});
+
+module.exports = {
+  forbidden: [
+    only('core', []),
+    only('stores', ['core']),
+    only('coordinator', ['stores', 'core']),
+    {
+      name: 'core-is-pure',
+      comment: 'core reads no clock, makes no id, does no I/O: no node:*, and no library but schemas and YAML',
+      severity: 'error',
+      from: { path: ours('core'), pathNot: '\\.test\\.ts$' },
+      to: { pathNot: ['^src/', '^node_modules/(zod|yaml)/'] },
+    },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};

@@ -1,0 +1,241 @@
+import type { EventDraft } from '../events/envelope.js';
+import type { Head, ReviewDecision, SubmittedResult } from './head.js';
+import type { Rules } from './policy.js';
+
+/** What the caller was granted and shows again with everything it does. */
+export interface Handle {
+  readonly generation: number;
+  readonly session_id: string;
+  /** Null only where the caller's credential allows it to be left out. */
+  readonly claim_id: string | null;
+}
+
+export interface ClaimCommand {
+  readonly type: 'claim';
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly agent_role: string | null;
+  readonly user_id: string | null;
+  /** Null: a claim without a lease. */
+  readonly lease_seconds: number | null;
+  readonly request_id: string | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly facts: ClaimFacts;
+}
+
+/** What the plan and the tenant say of a claim. Gathered by the coordinator, judged by `decide`. */
+export interface ClaimFacts {
+  readonly known: boolean;
+  readonly session_closed: boolean;
+  readonly waiting_for: readonly string[];
+  /** Digest of the results this work builds on; null when it builds on none. */
+  readonly inputs: string | null;
+  /** The name of the limit that has no room left. */
+  readonly full: string | null;
+}
+
+export interface RenewCommand {
+  readonly type: 'renew';
+  readonly handle: Handle;
+  readonly lease_seconds: number | null;
+}
+export interface ReleaseCommand {
+  readonly type: 'release';
+  readonly handle: Handle;
+  readonly reason: 'VOLUNTARY' | 'ERROR' | 'SESSION_CLOSED';
+  readonly message: string | null;
+}
+export interface SubmitCommand {
+  readonly type: 'submit';
+  readonly handle: Handle;
+  readonly result: SubmittedResult;
+  readonly facts: SubmitFacts;
+}
+export interface SubmitFacts {
+  readonly inputs: string | null;
+  /** Who was granted the generation the handle names, from the log; null: nobody ever was. */
+  readonly past_grant: PastGrant | null;
+  /** Whether the claim's role may converge this edge. Tasks need no role. */
+  readonly authority: 'granted' | 'escalate';
+  readonly iteration: number;
+  /** The subject keeps as many refused results of this agent as it may. */
+  readonly parking_full: boolean;
+}
+export interface PastGrant {
+  readonly generation: number;
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly agent_role: string | null;
+  readonly request_id: string | null;
+}
+export interface SuspendCommand {
+  readonly type: 'suspend';
+  readonly handle: Handle;
+  readonly gate: { readonly iteration: number; readonly candidate_sha256: string } | null;
+}
+export interface ResumeCommand {
+  readonly type: 'resume';
+  readonly handle: Handle;
+}
+export interface ReviewCommand {
+  readonly type: 'record_review';
+  readonly generation: number;
+  readonly iteration: number;
+  readonly candidate_sha256: string;
+  readonly decision: ReviewDecision;
+  readonly reviewer: string;
+  readonly comment: string | null;
+}
+
+/** A human's word over a subject. The human too names the generation they saw. */
+export interface OperatorFields {
+  readonly expected_generation: number;
+  readonly reason: string;
+  readonly by: string;
+}
+export interface ForceReleaseCommand extends OperatorFields {
+  readonly type: 'force_release';
+}
+export interface ReassignCommand extends OperatorFields {
+  readonly type: 'reassign';
+  readonly to: Omit<ClaimCommand, 'type'>;
+}
+export interface ResetCommand extends OperatorFields {
+  readonly type: 'reset';
+}
+export interface HoldCommand extends OperatorFields {
+  readonly type: 'hold';
+}
+export interface UnholdCommand extends OperatorFields {
+  readonly type: 'unhold';
+}
+export interface AdoptCommand extends OperatorFields {
+  readonly type: 'adopt';
+  readonly session_id: string;
+  readonly request_id: string | null;
+  /** The parked result and whose it was; null: there is none by that id. */
+  readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
+}
+/** The sweeper writes down what time has already decided. */
+export interface ExpireCommand {
+  readonly type: 'expire';
+}
+
+export type ClaimsCommand =
+  | ClaimCommand
+  | RenewCommand
+  | ReleaseCommand
+  | SubmitCommand
+  | SuspendCommand
+  | ResumeCommand
+  | ReviewCommand
+  | ForceReleaseCommand
+  | ReassignCommand
+  | ResetCommand
+  | HoldCommand
+  | UnholdCommand
+  | AdoptCommand
+  | ExpireCommand;
+
+/** Derives the claim id of a grant. A function of its inputs alone; the secret stays with the caller. */
+export type ClaimIdOf = (grant: { generation: number; request_id: string | null }) => string;
+
+export interface Decision {
+  readonly ok: boolean;
+  readonly code: Code;
+  /** The head the decision was taken on. */
+  readonly head: Head;
+  /** The head it leads to: the same object when nothing happens. */
+  readonly next: Head;
+  /** What happened, in order; empty for every refusal. */
+  readonly events: readonly EventDraft[];
+  /** A refusal worth writing down. It moves no head. */
+  readonly notes: readonly EventDraft[];
+  /** The store's clock must have reached this (a takeover). */
+  readonly not_before_ms: number | null;
+  /** The store's clock must not have reached this (a renewal, a strict submission). */
+  readonly not_after_ms: number | null;
+  readonly details: DecisionDetails;
+}
+
+export interface DecisionDetails {
+  readonly replayed?: boolean;
+  readonly stale?: boolean;
+  readonly late?: boolean;
+  readonly waiting_for?: readonly string[];
+  readonly hold_reason?: string;
+  readonly retry_at_ms?: number;
+  readonly limit?: string;
+  readonly work_lost?: boolean;
+  readonly parked?: string | null;
+  readonly expires_at_ms?: number | null;
+  readonly result?: SubmittedResult;
+}
+
+/** Every answer the rules can give. The list in each decision table is its order of precedence. */
+export const CLAIM_CODES = [
+  'INVALID_LEASE',
+  'UNKNOWN_TASK',
+  'SESSION_CLOSED',
+  'DENIED_COMPLETED',
+  'DENIED_HELD',
+  'DENIED_ACTIVE_CLAIM',
+  'DENIED_DEPENDENCIES',
+  'DENIED_BACKOFF',
+  'DENIED_LIMIT',
+  'GRANTED',
+] as const;
+export const RENEW_CODES = [
+  'INVALID_LEASE',
+  'NO_CLAIM',
+  'GENERATION_MISMATCH',
+  'SESSION_MISMATCH',
+  'ALREADY_EXPIRED',
+  'RENEWED',
+] as const;
+export const RELEASE_CODES = ['NO_CLAIM', 'GENERATION_MISMATCH', 'SESSION_MISMATCH', 'RELEASED'] as const;
+export const SUBMIT_CODES = [
+  'NO_CLAIM',
+  'FUTURE_GENERATION',
+  'STALE_GENERATION',
+  'TASK_ALREADY_COMPLETED',
+  'SESSION_MISMATCH',
+  'RESULT_TOO_LARGE',
+  'LEASE_EXPIRED',
+  'DEPENDENCY_CHANGED',
+  'ESCALATED',
+  'ACCEPTED',
+] as const;
+export const REVIEW_CODES = [
+  'STALE_REVIEW',
+  'ALREADY_DECIDED',
+  'APPROVED',
+  'REJECTED',
+  'CHANGES_REQUESTED',
+] as const;
+export const OPERATOR_CODES = [
+  'FORCED',
+  'REASSIGNED',
+  'RESET',
+  'NOT_COMPLETED',
+  'HELD',
+  'UNHELD',
+  'ADOPTED',
+  'UNKNOWN_RESULT',
+] as const;
+export const OTHER_CODES = ['SUSPENDED', 'RESUMED', 'EXPIRED', 'STALE', 'NOT_EXPIRED'] as const;
+
+export type Code =
+  | (typeof CLAIM_CODES)[number]
+  | (typeof RENEW_CODES)[number]
+  | (typeof RELEASE_CODES)[number]
+  | (typeof SUBMIT_CODES)[number]
+  | (typeof REVIEW_CODES)[number]
+  | (typeof OPERATOR_CODES)[number]
+  | (typeof OTHER_CODES)[number];
+
+export interface Context {
+  readonly now_ms: number;
+  readonly rules: Rules;
+  readonly claimIdOf: ClaimIdOf;
+}

@@ -1,0 +1,53 @@
+import type { ClaimsCommand, Context, Decision } from './commands.js';
+import { decideClaim } from './decide/claim.js';
+import { decideExpire } from './decide/expire.js';
+import {
+  decideAdopt,
+  decideForceRelease,
+  decideHold,
+  decideReassign,
+  decideReset,
+  decideUnhold,
+} from './decide/operate.js';
+import { decideRelease } from './decide/release.js';
+import { decideRenew, decideResume, decideSuspend } from './decide/renew.js';
+import { decideReview } from './decide/review.js';
+import { decideSubmit } from './decide/submit.js';
+import type { Head } from './head.js';
+
+/**
+ * The specification: what a command does to a head, at a time, under the rules. Refusals are values.
+ * Pure: the same inputs give the same decision on every machine, and nothing else in the system decides.
+ */
+export function decide(head: Head, command: ClaimsCommand, ctx: Context): Decision {
+  switch (command.type) {
+    case 'claim':
+      return decideClaim(head, command, ctx);
+    case 'renew':
+      return decideRenew(head, command, ctx);
+    case 'release':
+      return decideRelease(head, command, ctx);
+    case 'submit':
+      return decideSubmit(head, command, ctx);
+    case 'suspend':
+      return decideSuspend(head, command, ctx);
+    case 'resume':
+      return decideResume(head, command, ctx);
+    case 'record_review':
+      return decideReview(head, command, ctx);
+    case 'force_release':
+      return decideForceRelease(head, command, ctx);
+    case 'reassign':
+      return decideReassign(head, command, ctx);
+    case 'reset':
+      return decideReset(head, command, ctx);
+    case 'hold':
+      return decideHold(head, command, ctx);
+    case 'unhold':
+      return decideUnhold(head, command, ctx);
+    case 'adopt':
+      return decideAdopt(head, command, ctx);
+    case 'expire':
+      return decideExpire(head, ctx);
+  }
+}

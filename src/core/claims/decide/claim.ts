@@ -1,0 +1,114 @@
+import { isoTime } from '../../events/envelope.js';
+import type { ClaimCommand, Code, Context, Decision, DecisionDetails } from '../commands.js';
+import type { Head } from '../head.js';
+import { holdReason, lapsesAtMs, live, stale, takeable } from '../lease.js';
+import type { Rules } from '../policy.js';
+import { type Actor, note, refuse, Telling } from './tell.js';
+
+type Refusal = { code: Code; details?: DecisionDetails };
+
+/** First match wins; the order is that of `CLAIM_CODES`. */
+export function decideClaim(head: Head, command: ClaimCommand, ctx: Context): Decision {
+  const refusal = refusalOf(head, command, ctx);
+  if (refusal !== null) return denied(head, command, ctx, refusal);
+  const lapsing =
+    head.claim !== null && head.claim.state !== 'EXPIRED' && takeable(head, ctx.now_ms, ctx.rules);
+  const not_before_ms =
+    lapsing && head.claim ? lapsesAtMs(head.claim, ctx.rules) + ctx.rules.skew_margin_ms : null;
+  const telling = new Telling(head, ctx);
+  tellGrant(telling, command, ctx);
+  return telling.done(
+    'GRANTED',
+    { expires_at_ms: telling.head.claim?.expires_at_ms ?? null },
+    { not_before_ms },
+  );
+}
+
+export function refusalOf(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {
+  const { facts } = command;
+  const { now_ms, rules } = ctx;
+  if (!leaseAllowed(command.lease_seconds, rules)) return { code: 'INVALID_LEASE' };
+  if (!facts.known) return { code: 'UNKNOWN_TASK' };
+  if (facts.session_closed) return { code: 'SESSION_CLOSED' };
+  if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
+  const hold_reason = holdReason(head, now_ms, rules);
+  if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
+  if (live(head, now_ms, rules)) {
+    const details = { stale: stale(head, now_ms, rules), expires_at_ms: head.claim?.expires_at_ms ?? null };
+    return { code: 'DENIED_ACTIVE_CLAIM', details };
+  }
+  return unready(head, command, ctx);
+}
+
+/** Nobody holds it; it may still not be the time. */
+export function unready(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {
+  const { facts } = command;
+  if (facts.waiting_for.length > 0) {
+    return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
+  }
+  if (head.retry_at_ms !== null && ctx.now_ms < head.retry_at_ms) {
+    return { code: 'DENIED_BACKOFF', details: { retry_at_ms: head.retry_at_ms } };
+  }
+  if (head.generation >= ctx.rules.max_generations_per_task) {
+    return { code: 'DENIED_LIMIT', details: { limit: 'max_generations_per_task' } };
+  }
+  if (facts.full !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.full } };
+  return null;
+}
+
+export function leaseAllowed(lease_seconds: number | null, rules: Rules): boolean {
+  if (lease_seconds === null) return true;
+  return (
+    lease_seconds >= rules.min_lease_duration_seconds && lease_seconds <= rules.max_lease_duration_seconds
+  );
+}
+
+/** Codes about the request itself leave no trace; the rest are written down once per agent and generation. */
+const UNRECORDED: ReadonlySet<Code> = new Set<Code>(['INVALID_LEASE', 'UNKNOWN_TASK', 'SESSION_CLOSED']);
+
+function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusal): Decision {
+  const details = refusal.details ?? {};
+  if (UNRECORDED.has(refusal.code)) return refuse(head, refusal.code, details);
+  const holds = live(head, ctx.now_ms, ctx.rules) ? head.claim : null;
+  const rejected = note(
+    head,
+    'claim_denied',
+    { ...command, generation: head.generation },
+    {
+      reason: refusal.code,
+      current_generation: head.generation,
+      ...(holds === null ? {} : { holding_agent: holds.agent_id }),
+      ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for.slice(0, 20) }),
+      ...(details.limit === undefined ? {} : { limit: details.limit }),
+    },
+    ctx,
+  );
+  return refuse(head, refusal.code, details, [rejected]);
+}
+
+/** The only place where a generation grows. */
+export function tellGrant(telling: Telling, command: Omit<ClaimCommand, 'type'>, ctx: Context): void {
+  const { head, at_ms } = telling;
+  const actor: Actor = { ...command, generation: head.generation + 1 };
+  const cap_ms = ctx.rules.max_hold_seconds === null ? null : at_ms + ctx.rules.max_hold_seconds * 1000;
+  const expires_at_ms = leaseEndMs(at_ms, command.lease_seconds, cap_ms);
+  telling.tell('granted', actor, {
+    previous_generation: head.generation,
+    previous_state: head.claim?.state ?? 'NONE',
+    lease_duration_seconds: command.lease_seconds,
+    expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),
+    ...(cap_ms === null ? {} : { max_hold_until: isoTime(cap_ms) }),
+    ...(command.facts.inputs === null ? {} : { inputs: command.facts.inputs }),
+    ...(command.user_id === null ? {} : { user_id: command.user_id }),
+    ...(command.metadata === null ? {} : { metadata: command.metadata }),
+  });
+}
+
+export function leaseEndMs(
+  from_ms: number,
+  lease_seconds: number | null,
+  cap_ms: number | null,
+): number | null {
+  if (lease_seconds === null) return null;
+  return Math.min(from_ms + lease_seconds * 1000, cap_ms ?? Number.POSITIVE_INFINITY);
+}

@@ -1,0 +1,21 @@
+import type { Context, Handle } from '../commands.js';
+import type { Head } from '../head.js';
+
+export type HandleFault = 'NO_CLAIM' | 'GENERATION_MISMATCH' | 'SESSION_MISMATCH';
+
+/** The handle is the one of the head's last grant: same session, and the claim id where one is shown. */
+export function isHolders(head: Head, handle: Handle, ctx: Context): boolean {
+  if (head.claim === null || head.claim.session_id !== handle.session_id) return false;
+  if (handle.claim_id === null) return true;
+  return (
+    handle.claim_id === ctx.claimIdOf({ generation: head.generation, request_id: head.claim.request_id })
+  );
+}
+
+/** The refusals that renew, release, suspend and resume share. Null: the handle opens this claim. */
+export function handleFault(head: Head, handle: Handle, ctx: Context): HandleFault | null {
+  if (head.generation === 0 || head.claim === null) return 'NO_CLAIM';
+  if (handle.generation !== head.generation) return 'GENERATION_MISMATCH';
+  if (head.claim.state === 'RELEASED' || head.claim.state === 'SUPERSEDED') return 'NO_CLAIM';
+  return isHolders(head, handle, ctx) ? null : 'SESSION_MISMATCH';
+}

@@ -1,0 +1,142 @@
+import { isoTime } from '../../events/envelope.js';
+import type { Code, Context, Decision, PastGrant, SubmitCommand } from '../commands.js';
+import type { Head, HeldClaim, SubmittedResult } from '../head.js';
+import { lapsed, lapsesAtMs } from '../lease.js';
+import type { ResultFields } from '../payloads.js';
+import { isHolders } from './handle.js';
+import { holder, note, refuse, replay, Telling } from './tell.js';
+
+/** First match wins: generation before phase, phase before holder. */
+export function decideSubmit(head: Head, command: SubmitCommand, ctx: Context): Decision {
+  if (acceptedBefore(head, command, ctx)) {
+    return replay(head, 'ACCEPTED', { result: command.result, work_lost: false });
+  }
+  const code = refusalOf(head, command, ctx);
+  if (code !== null) return refused(head, command, ctx, code);
+  if (needsHuman(head, command)) return escalate(head, command, ctx);
+  const claim = head.claim as HeldClaim;
+  const late = lapsed(head, ctx.now_ms, ctx.rules);
+  const strict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
+  const lapses_ms = lapsesAtMs(claim, ctx.rules);
+  const not_after_ms = strict && Number.isFinite(lapses_ms) ? lapses_ms : null;
+  return new Telling(head, ctx)
+    .tell('accepted', holder(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
+    .done('ACCEPTED', { late, result: command.result, work_lost: false }, { not_after_ms });
+}
+
+/** The winner's repeated submission, its first reply lost, is success and nothing more. */
+function acceptedBefore(head: Head, command: SubmitCommand, ctx: Context): boolean {
+  return (
+    head.phase === 'COMPLETED' &&
+    head.result !== null &&
+    command.handle.generation === head.generation &&
+    head.result.generation === head.generation &&
+    head.result.sha256 === command.result.sha256 &&
+    isHolders(head, command.handle, ctx)
+  );
+}
+
+function refusalOf(head: Head, command: SubmitCommand, ctx: Context): Code | null {
+  const { handle, result, facts } = command;
+  const { claim } = head;
+  if (head.generation === 0 || claim === null) return 'NO_CLAIM';
+  if (handle.generation > head.generation) return 'FUTURE_GENERATION';
+  if (handle.generation < head.generation) return 'STALE_GENERATION';
+  if (head.phase === 'COMPLETED') return 'TASK_ALREADY_COMPLETED';
+  if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';
+  if (!isHolders(head, handle, ctx)) return 'SESSION_MISMATCH';
+  if (result.size_bytes > ctx.rules.max_result_size_bytes) return 'RESULT_TOO_LARGE';
+  if (tooLate(head, ctx)) return 'LEASE_EXPIRED';
+  if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
+  return null;
+}
+
+/** Under `hold` nobody else can have begun, so the holder's result always stands. */
+function tooLate(head: Head, ctx: Context): boolean {
+  if (ctx.rules.late_submit === 'accept' || ctx.rules.stale_policy === 'hold') return false;
+  return lapsed(head, ctx.now_ms, ctx.rules);
+}
+
+/** A role without authority needs a human's approval of exactly this candidate, under this generation. */
+function needsHuman(head: Head, command: SubmitCommand): boolean {
+  const { gate } = head;
+  const gated = gate !== null && gate.generation === head.generation;
+  if (command.facts.authority === 'granted' && !(gated && gate.decision === null)) return false;
+  const approved = gated && gate.decision === 'APPROVED' && gate.candidate_sha256 === command.result.sha256;
+  return !approved;
+}
+
+function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
+  const pending = head.gate !== null && head.gate.decision === null;
+  if (pending && head.gate?.candidate_sha256 === command.result.sha256 && head.claim?.state === 'SUSPENDED') {
+    return refuse(head, 'ESCALATED', { result: command.result, work_lost: false });
+  }
+  const telling = new Telling(head, ctx);
+  telling.tell('escalated', holder(head), {
+    reason: command.facts.authority === 'granted' ? 'review_pending' : 'outside_role_authority',
+    iteration: command.facts.iteration,
+    until: isoTime(telling.at_ms + ctx.rules.suspend_max_seconds * 1000),
+    ...resultFields(command.result),
+  });
+  return { ...telling.done('ESCALATED', { result: command.result, work_lost: false }), ok: false };
+}
+
+const WORK_LOST: ReadonlySet<Code> = new Set<Code>([
+  'STALE_GENERATION',
+  'NO_CLAIM',
+  'SESSION_MISMATCH',
+  'LEASE_EXPIRED',
+  'DEPENDENCY_CHANGED',
+  'TASK_ALREADY_COMPLETED',
+]);
+
+/** Refused work that came under a handle once granted is parked: kept, named, and open to adoption. */
+function refused(head: Head, command: SubmitCommand, ctx: Context, code: Code): Decision {
+  const work_lost = WORK_LOST.has(code);
+  const grant = grantOf(head, command, ctx);
+  if (!work_lost || grant === null || code === 'SESSION_MISMATCH') {
+    return refuse(head, code, { work_lost, parked: null });
+  }
+  const parked = !command.facts.parking_full;
+  const rejected = note(
+    head,
+    'result_denied',
+    // The grant's request is not this submission's.
+    { ...grant, request_id: null },
+    {
+      submitted_generation: command.handle.generation,
+      current_generation: head.generation,
+      rejection_reason: code,
+      work_lost,
+      parked,
+      metadata: { result_size_bytes: command.result.size_bytes },
+      ...resultFields(command.result, parked),
+    },
+    ctx,
+  );
+  const notes = parked ? [rejected] : [];
+  return refuse(head, code, { work_lost, parked: parked ? command.result.result_id : null }, notes);
+}
+
+/** Who was granted what the handle names, if the handle is really theirs. */
+function grantOf(head: Head, command: SubmitCommand, ctx: Context): PastGrant | null {
+  const { handle, facts } = command;
+  const current = handle.generation === head.generation ? head.claim : null;
+  const grant = current === null ? facts.past_grant : { ...current, generation: head.generation };
+  if (grant === null || grant.session_id !== handle.session_id) return null;
+  if (handle.claim_id !== null && handle.claim_id !== ctx.claimIdOf(grant)) return null;
+  const { generation, agent_id, session_id, agent_role, request_id } = grant;
+  return { generation, agent_id, session_id, agent_role, request_id };
+}
+
+export function resultFields(result: SubmittedResult, withBody = true): ResultFields {
+  const fields: ResultFields = {
+    result_id: result.result_id,
+    result_sha256: result.sha256,
+    result_size_bytes: result.size_bytes,
+    work_product_ref: result.work_product_ref,
+  };
+  if (withBody && result.data !== undefined) fields.result_data = result.data;
+  if (withBody && result.blob_sha256 !== undefined) fields.blob_sha256 = result.blob_sha256;
+  return fields;
+}

@@ -1,0 +1,213 @@
+import { type EventDraft, msOf } from '../events/envelope.js';
+import { factOf } from './facts.js';
+import {
+  type AcceptedResult,
+  emptyHead,
+  type Gate,
+  type Head,
+  type HeldClaim,
+  type ReleaseReason,
+  type SubmittedResult,
+} from './head.js';
+import type { Payloads, ResultFields } from './payloads.js';
+
+type Fields = Partial<Omit<Head, 'subject' | 'seq' | 'last_at_ms'>>;
+
+/** The fold: the head after one more event. Replaying a subject's events gives its head. */
+export function evolve(before: Head | null, event: EventDraft): Head {
+  const head = before ?? emptyHead(event.subject ?? '');
+  const at_ms = msOf(event.timestamp);
+  return { ...head, ...change(head, event, at_ms), seq: head.seq + 1, last_at_ms: at_ms };
+}
+
+function change(head: Head, event: EventDraft, at_ms: number): Fields {
+  const fact = factOf(event.event_type);
+  switch (fact) {
+    case 'granted':
+      return granted(event, event.payload as unknown as Payloads['granted'], at_ms);
+    case 'renewed':
+    case 'resumed':
+      return { claim: leased(head, event.payload as unknown as Payloads['renewed'], at_ms) };
+    case 'lost':
+      return lost(head, event.payload as unknown as Payloads['lost']);
+    case 'released':
+      return released(head, event.payload as unknown as Payloads['released']);
+    case 'suspended':
+      return suspended(head, event.payload as unknown as Payloads['suspended']);
+    case 'accepted':
+    case 'adopted':
+      return completed(head, event, event.payload as unknown as ResultFields, at_ms);
+    case 'escalated':
+      return escalated(head, event.payload as unknown as Payloads['escalated']);
+    case 'reviewed':
+      return reviewed(head, event.payload as unknown as Payloads['reviewed'], at_ms);
+    case 'held':
+      return { hold: { ...pick(event.payload as unknown as Payloads['held']), at_ms } };
+    case 'unheld':
+      return { hold: null, failures: 0, last_error: null, retry_at_ms: null };
+    case 'reset':
+      return reset(head, event.payload as unknown as Payloads['reset']);
+    default:
+      // Strict on write, open on read: an event that a later version knows moves only the seq.
+      return {};
+  }
+}
+
+const pick = ({ reason, by }: Payloads['held']) => ({ reason, by });
+const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
+
+function granted(event: EventDraft, payload: Payloads['granted'], at_ms: number): Fields {
+  const claim: HeldClaim = {
+    state: 'ACTIVE',
+    agent_id: event.agent_id,
+    session_id: event.session_id ?? '',
+    agent_role: event.agent_role ?? null,
+    user_id: payload.user_id ?? null,
+    request_id: event.request_id ?? null,
+    claimed_at_ms: at_ms,
+    lease_seconds: payload.lease_duration_seconds,
+    expires_at_ms: msOrNull(payload.expires_at),
+    active_at_ms: at_ms,
+    max_hold_until_ms: msOrNull(payload.max_hold_until),
+    suspended_until_ms: null,
+    stale: false,
+    release_reason: null,
+    inputs: payload.inputs ?? null,
+    metadata: payload.metadata ?? null,
+  };
+  return { generation: event.generation ?? 0, claim, gate: null, retry_at_ms: null };
+}
+
+function leased(head: Head, payload: Payloads['renewed'], at_ms: number): HeldClaim | null {
+  if (head.claim === null) return null;
+  return {
+    ...head.claim,
+    state: 'ACTIVE',
+    lease_seconds: payload.lease_duration_seconds,
+    expires_at_ms: msOrNull(payload.expires_at),
+    active_at_ms: at_ms,
+    suspended_until_ms: null,
+    stale: false,
+  };
+}
+
+function ended(head: Head, state: 'EXPIRED' | 'RELEASED' | 'SUPERSEDED', release_reason: ReleaseReason) {
+  return head.claim === null ? null : { ...head.claim, state, release_reason, suspended_until_ms: null };
+}
+
+function lost(head: Head, payload: Payloads['lost']): Fields {
+  if (payload.disposition === 'held') {
+    return { claim: head.claim === null ? null : { ...head.claim, stale: true } };
+  }
+  if (payload.cause === 'SUPERSEDED') {
+    return { claim: ended(head, 'SUPERSEDED', 'SUPERSEDED'), failures: 0, last_error: null };
+  }
+  return { claim: ended(head, 'EXPIRED', 'EXPIRED'), failures: head.failures + 1, last_error: null };
+}
+
+function released(head: Head, payload: Payloads['released']): Fields {
+  const claim = ended(head, 'RELEASED', payload.reason);
+  if (payload.reason === 'ERROR') {
+    return {
+      claim,
+      // A generation fails once: an expiry that went before has counted it.
+      failures: head.failures + (head.claim?.state === 'EXPIRED' ? 0 : 1),
+      last_error: payload.message ?? null,
+      retry_at_ms: msOrNull(payload.retry_at),
+    };
+  }
+  // Closing a session says nothing of the work, so a poisoned subject stays as poisoned as it was.
+  return payload.reason === 'SESSION_CLOSED' ? { claim } : { claim, failures: 0, last_error: null };
+}
+
+function suspended(head: Head, payload: Payloads['suspended']): Fields {
+  if (head.claim === null) return {};
+  const claim: HeldClaim = {
+    ...head.claim,
+    state: 'SUSPENDED',
+    suspended_until_ms: msOf(payload.until),
+    stale: false,
+  };
+  const gate = payload.gate === undefined ? null : openGate(head, payload.gate, null);
+  return { claim, gate };
+}
+
+function openGate(
+  head: Head,
+  on: { iteration: number; candidate_sha256: string },
+  candidate: SubmittedResult | null,
+): Gate {
+  return {
+    generation: head.generation,
+    iteration: on.iteration,
+    candidate_sha256: on.candidate_sha256,
+    decision: null,
+    reviewer: null,
+    candidate,
+  };
+}
+
+function escalated(head: Head, payload: Payloads['escalated']): Fields {
+  const on = { iteration: payload.iteration, candidate_sha256: payload.result_sha256 };
+  return {
+    ...suspended(head, { until: payload.until }),
+    gate: openGate(head, on, resultOf(payload)),
+  };
+}
+
+function reviewed(head: Head, payload: Payloads['reviewed'], at_ms: number): Fields {
+  if (head.gate === null) return {};
+  const gate: Gate = { ...head.gate, decision: payload.decision, reviewer: payload.reviewer };
+  if (payload.expires_at === undefined) return { gate };
+  const lease = {
+    lease_duration_seconds: payload.lease_duration_seconds ?? null,
+    expires_at: payload.expires_at,
+  };
+  return { gate, claim: leased(head, lease, at_ms) };
+}
+
+function completed(head: Head, event: EventDraft, payload: ResultFields, at_ms: number): Fields {
+  const result: AcceptedResult = {
+    result_id: payload.result_id,
+    generation: event.generation ?? head.generation,
+    agent_id: event.agent_id,
+    session_id: event.session_id ?? '',
+    sha256: payload.result_sha256,
+    work_product_ref: payload.work_product_ref,
+    submitted_at_ms: at_ms,
+  };
+  return {
+    phase: 'COMPLETED',
+    result,
+    claim: ended(head, 'RELEASED', 'COMPLETED'),
+    hold: null,
+    gate: null,
+    failures: 0,
+    last_error: null,
+    retry_at_ms: null,
+  };
+}
+
+function reset(head: Head, payload: Payloads['reset']): Fields {
+  return {
+    phase: 'OPEN',
+    epoch: payload.epoch,
+    result: null,
+    failures: 0,
+    last_error: null,
+    retry_at_ms: null,
+    gate: null,
+    claim: head.claim,
+  };
+}
+
+export function resultOf(fields: ResultFields): SubmittedResult {
+  return {
+    result_id: fields.result_id,
+    sha256: fields.result_sha256,
+    size_bytes: fields.result_size_bytes,
+    work_product_ref: fields.work_product_ref,
+    ...(fields.result_data === undefined ? {} : { data: fields.result_data }),
+    ...(fields.blob_sha256 === undefined ? {} : { blob_sha256: fields.blob_sha256 }),
+  };
+}

@@ -1,0 +1,78 @@
+import type { ClaimState, ReleaseReason, ReviewDecision } from './head.js';
+
+/** What each fact of a claim's life carries beside the envelope. Times are ISO-8601. */
+export interface Payloads {
+  granted: {
+    previous_generation: number;
+    previous_state: ClaimState | 'NONE';
+    lease_duration_seconds: number | null;
+    expires_at: string | null;
+    max_hold_until?: string;
+    inputs?: string;
+    user_id?: string;
+    metadata?: Readonly<Record<string, unknown>>;
+  };
+  renewed: { lease_duration_seconds: number | null; expires_at: string | null };
+  lost: {
+    cause: 'EXPIRED' | 'SUPERSEDED';
+    /** `held`: reported only, the claim stands. `eligible`: anybody may claim now. */
+    disposition: 'held' | 'eligible';
+    expired_at?: string;
+    by?: string;
+    reason?: string;
+  };
+  released: {
+    reason: Exclude<ReleaseReason, 'COMPLETED' | 'EXPIRED' | 'SUPERSEDED'>;
+    message?: string;
+    by?: string;
+    retry_at?: string;
+  };
+  suspended: { until: string; gate?: { iteration: number; candidate_sha256: string } };
+  resumed: { lease_duration_seconds: number | null; expires_at: string | null };
+  accepted: { outcome: 'ACCEPTED'; late: boolean } & ResultFields;
+  adopted: {
+    reason: string;
+    by: string;
+    adopted_from: { result_id: string; generation: number; agent_id: string; session_id: string };
+  } & ResultFields;
+  escalated: { reason: string; iteration: number; until: string } & ResultFields;
+  reviewed: {
+    decision: ReviewDecision;
+    iteration: number;
+    candidate_sha256: string;
+    reviewer: string;
+    comment?: string;
+    /** Where the holder goes on: the fresh lease. Absent when the review ended the claim. */
+    lease_duration_seconds?: number | null;
+    expires_at?: string | null;
+  };
+  held: { reason: string; by: string };
+  unheld: { reason: string; by: string };
+  reset: { reason: string; by: string; epoch: number };
+  claim_denied: {
+    reason: string;
+    current_generation: number;
+    holding_agent?: string;
+    waiting_for?: readonly string[];
+    limit?: string;
+  };
+  result_denied: {
+    submitted_generation: number;
+    current_generation: number;
+    rejection_reason: string;
+    work_lost: boolean;
+    parked: boolean;
+    metadata: { result_size_bytes: number };
+  } & ResultFields;
+  noted: { text: string };
+}
+
+/** A result inside an event: small ones inline, large ones by the address of their blob. */
+export interface ResultFields {
+  result_id: string;
+  result_sha256: string;
+  result_size_bytes: number;
+  work_product_ref: string;
+  result_data?: unknown;
+  blob_sha256?: string;
+}

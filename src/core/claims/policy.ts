@@ -1,0 +1,103 @@
+import type { SubjectKind } from '../subject.js';
+
+export type StalePolicy = 'takeover' | 'hold';
+
+/** Policy of a project, by the names of the wire contract. */
+export interface Policy {
+  /** What an expired lease means, by kind of subject: anybody may take over, or it stays held. */
+  stale_policy: { task: StalePolicy; edge: StalePolicy };
+  /** A result after expiry that nobody took over from: accepted as late, or refused. */
+  late_submit: 'accept' | 'reject';
+  /** The longest a claim may last however often it is renewed; after it, anybody may take over. */
+  max_hold_seconds: number | null;
+  /** Under `hold`: silence after which a claim is reported stale. */
+  stale_threshold_seconds: number;
+  /** The lease of an edge that asks for none. */
+  claim_ttl_seconds: number;
+  sweep_interval_seconds: number;
+  /** How long a human gate may stay open. */
+  suspend_max_seconds: number;
+  /** Generations in a row that may end in error or expiry before a human must look. */
+  max_attempts: number;
+  /** Agents at work in one track at a time; null: as many as come. */
+  max_agents_per_track: number | null;
+  compliance_profile: 'hipaa' | 'soc2' | 'pci' | null;
+}
+
+export const DEFAULT_POLICY: Policy = {
+  stale_policy: { task: 'takeover', edge: 'hold' },
+  late_submit: 'accept',
+  max_hold_seconds: null,
+  stale_threshold_seconds: 1800,
+  claim_ttl_seconds: 3600,
+  sweep_interval_seconds: 15,
+  suspend_max_seconds: 14 * 24 * 3600,
+  max_attempts: 10,
+  max_agents_per_track: null,
+  compliance_profile: null,
+};
+
+/** Limits of a tenant, with the names and values of seed 004 §7.2. */
+export interface Limits {
+  max_concurrent_claims: number;
+  max_lease_duration_seconds: number;
+  min_lease_duration_seconds: number;
+  max_generations_per_task: number;
+  claim_history_retention_days: number;
+  max_result_size_bytes: number;
+  max_active_sessions: number;
+  session_idle_seconds: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  max_concurrent_claims: 100,
+  max_lease_duration_seconds: 3600,
+  min_lease_duration_seconds: 30,
+  max_generations_per_task: 100,
+  claim_history_retention_days: 90,
+  max_result_size_bytes: 10 * 1024 * 1024,
+  max_active_sessions: 50,
+  session_idle_seconds: 900,
+};
+
+export const ENTERPRISE_LIMITS: Limits = {
+  ...DEFAULT_LIMITS,
+  max_concurrent_claims: 1000,
+  max_lease_duration_seconds: 7200,
+  max_generations_per_task: 1000,
+  claim_history_retention_days: 365,
+  max_result_size_bytes: 100 * 1024 * 1024,
+  max_active_sessions: 500,
+};
+
+/** What `decide` needs to know beside the head: the policy as it applies to this subject, and the limits. */
+export interface Rules {
+  readonly stale_policy: StalePolicy;
+  readonly late_submit: 'accept' | 'reject';
+  readonly max_hold_seconds: number | null;
+  readonly stale_threshold_seconds: number;
+  readonly suspend_max_seconds: number;
+  readonly max_attempts: number;
+  readonly min_lease_duration_seconds: number;
+  readonly max_lease_duration_seconds: number;
+  readonly max_generations_per_task: number;
+  readonly max_result_size_bytes: number;
+  /** How far clocks may differ where the store has none of its own: a takeover waits this much longer. */
+  readonly skew_margin_ms: number;
+}
+
+export function rulesFor(kind: SubjectKind, policy: Policy, limits: Limits, skew_margin_ms: number): Rules {
+  return {
+    stale_policy: kind === 'edge' ? policy.stale_policy.edge : policy.stale_policy.task,
+    late_submit: policy.late_submit,
+    max_hold_seconds: policy.max_hold_seconds,
+    stale_threshold_seconds: policy.stale_threshold_seconds,
+    suspend_max_seconds: policy.suspend_max_seconds,
+    max_attempts: policy.max_attempts,
+    min_lease_duration_seconds: limits.min_lease_duration_seconds,
+    max_lease_duration_seconds: limits.max_lease_duration_seconds,
+    max_generations_per_task: limits.max_generations_per_task,
+    max_result_size_bytes: limits.max_result_size_bytes,
+    skew_margin_ms,
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Everything that has a head is a subject. Tasks and edges can be claimed; the project's own records
+ * (plan, policy, sessions, limits) start with `~`, which no task id and no feature id can.
+ */
+export type SubjectKind = 'task' | 'edge' | 'record';
+
+export function kindOf(subject: string): SubjectKind {
+  if (subject.startsWith('~')) return 'record';
+  return subject.includes('#') ? 'edge' : 'task';
+}
+
+export const PLAN_SUBJECT = '~plan';
+export const POLICY_SUBJECT = '~policy';
+export const LIMITS_SUBJECT = '~limits';
+export const sessionSubject = (session_id: string): string => `~session/${session_id}`;
+
+/** The project that holds what belongs to a whole tenant. No project of a user can be called so. */
+export const TENANT_PROJECT = '_tenant';
+
+export interface SubjectKeys {
+  task_id?: string;
+  feature_id?: string;
+  edge?: string;
+}
+
+/** The envelope fields by which people look a subject up. */
+export function subjectKeys(subject: string): SubjectKeys {
+  switch (kindOf(subject)) {
+    case 'task':
+      return { task_id: subject };
+    case 'edge': {
+      const cut = subject.indexOf('#');
+      return { feature_id: subject.slice(0, cut), edge: subject.slice(cut + 1) };
+    }
+    case 'record':
+      return {};
+  }
+}

@@ -1,0 +1,201 @@
+import type { EventDraft, EventEnvelope, NewEvent } from '../core/events/envelope.js';
+
+/**
+ * Where heads and events live. A store knows nothing of claims: it swaps heads whose `seq` has not moved,
+ * appends events, counts who occupies a scope, remembers requests, and tells the time.
+ *
+ * Every member that returns a promise may reject with `StoreUnavailable` (nothing happened, try again) or
+ * `StoreBroken` (this store object is finished). Anything else thrown is a bug.
+ */
+export interface Store {
+  readonly capabilities: StoreCapabilities;
+
+  /**
+   * Applies units in the order given; each is all or nothing, and sees what the units before it did.
+   * One outcome per unit, in the same order. Whatever an outcome tells is durable when the promise resolves,
+   * including the heads that a conflict shows.
+   */
+  commit(units: readonly Unit[]): Promise<Outcome[]>;
+
+  /** Heads as the last durable commit left them, in the order asked; null where there is none yet. */
+  heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]>;
+
+  /** All heads of a project in the order of their subjects, a page at a time. */
+  scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]>;
+
+  /** Events in the order of their positions. `after` 0 starts at the beginning. */
+  events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
+
+  /** Where the project stands; null when nothing was ever written to it. */
+  project(project: ProjectKey): Promise<ProjectRow | null>;
+
+  /** The projects of a tenant, by name. */
+  projects(tenant_id: string): Promise<string[]>;
+
+  /** How many members of a scope are live at the store's time. */
+  occupancy(tenant_id: string, scope: string): Promise<number>;
+
+  /** The store's clock. */
+  now(): Promise<number>;
+
+  /** What belongs to the store as a whole; made when it is first opened. */
+  meta(): Promise<StoreMeta>;
+
+  /** Writes what must be written, and lets go of everything. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface StoreCapabilities {
+  readonly name: string;
+  /** `process`: the clock of the one process that writes. `store`: the engine's. `coordinator`: the caller's, plus a margin. */
+  readonly clock: 'process' | 'store' | 'coordinator';
+  /** At most one coordinator at a time: its view is never behind. */
+  readonly single_writer: boolean;
+  readonly durable: boolean;
+  readonly note?: string;
+}
+
+export interface StoreMeta {
+  /** Raised whenever history may have been lost: handles of an older incarnation are refused. */
+  readonly incarnation: number;
+  /** 32 random bytes, hex: claim ids are derived with it. */
+  readonly secret: string;
+}
+
+export interface ProjectKey {
+  readonly tenant_id: string;
+  readonly project_id: string;
+}
+
+export interface ProjectRow {
+  /** The position of the last event. */
+  readonly position: number;
+  /** +1 with every unit that changed the rules. */
+  readonly rules_seq: number;
+}
+
+/** Opaque to the store but for its subject and seq. */
+export interface StoredHead {
+  readonly subject: string;
+  readonly seq: number;
+}
+
+export interface Swap {
+  readonly subject: string;
+  /** The seq the head must have; 0: there must be none. */
+  readonly expected_seq: number;
+  /** The head afterwards; its seq is `expected_seq + events.length`. */
+  readonly head: StoredHead;
+  /** At least one, with the seqs `expected_seq + 1 …`. */
+  readonly events: readonly NewEvent[];
+}
+
+export interface Check {
+  readonly subject: string;
+  readonly expected_seq: number;
+}
+
+/** A request that must take effect once. The key carries tenant and principal. */
+export interface RequestRecord {
+  readonly key: string;
+  /** Of the command's body: the same key with another digest is the caller's mistake. */
+  readonly digest: string;
+  /** Remember it with this unit. False: only ask whether it is known. */
+  readonly keep: boolean;
+  /** What the caller needs to answer again, beside the events; small. */
+  readonly reply?: unknown;
+}
+
+/** `until_ms` null frees the place; `Infinity` keeps it until it is freed. */
+export interface Slot {
+  readonly scope: string;
+  readonly member: string;
+  readonly until_ms: number | null;
+}
+
+export interface Room {
+  readonly scope: string;
+  readonly max: number;
+}
+
+export interface Unit extends ProjectKey {
+  readonly swaps: readonly Swap[];
+  readonly checks: readonly Check[];
+  /** The rules the unit was decided under; a project that has moved on is a conflict. Null: whatever they are. */
+  readonly rules_seq: number | null;
+  /** The unit changes the rules: `rules_seq` grows by one with it. */
+  readonly changes_rules: boolean;
+  readonly requests: readonly RequestRecord[];
+  /** Events without a head, put once: one whose `event_id` is there already is left out, and that is no conflict. */
+  readonly notes: readonly NewEvent[];
+  readonly slots: readonly Slot[];
+  /** A unit that would make a member of the scope live, and with it more than `max`, is `full`. */
+  readonly rooms: readonly Room[];
+  /** Compared with the store's clock once nothing else can come between: `early` before it. */
+  readonly not_before_ms: number | null;
+  /** `late` at or after it. */
+  readonly not_after_ms: number | null;
+}
+
+/** In the order in which a store looks: the first that applies is the outcome. */
+export type Outcome =
+  | { readonly kind: 'replay'; readonly request: RememberedRequest; readonly now_ms: number }
+  | {
+      readonly kind: 'conflict';
+      /** The heads that are there, of every swap and check of the unit, in that order. */
+      readonly heads: readonly { readonly subject: string; readonly head: StoredHead | null }[];
+      readonly rules_seq: number;
+      readonly now_ms: number;
+    }
+  | { readonly kind: 'early'; readonly now_ms: number }
+  | { readonly kind: 'late'; readonly now_ms: number }
+  | { readonly kind: 'full'; readonly scope: string; readonly now_ms: number }
+  | {
+      readonly kind: 'committed';
+      /** Positions of the unit's events: swaps in order, then notes; null for a note that was there. */
+      readonly positions: readonly (number | null)[];
+      readonly rules_seq: number;
+      readonly now_ms: number;
+    };
+
+export interface RememberedRequest {
+  readonly key: string;
+  readonly digest: string;
+  readonly reply: unknown;
+  /** Positions of the events the request led to. */
+  readonly positions: readonly number[];
+}
+
+/** Every field narrows. A store answers `subject` and `session_id` from an index; it may scan for the rest. */
+export interface EventQuery {
+  readonly after: number;
+  readonly limit: number;
+  /** Nothing beyond this position. */
+  readonly until_position?: number;
+  readonly types?: readonly string[];
+  readonly subject?: string;
+  readonly task_id?: string;
+  readonly feature_id?: string;
+  readonly edge?: string;
+  readonly agent_id?: string;
+  readonly session_id?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** How a store that keeps only events rebuilds its heads. */
+export type FoldHead = (before: StoredHead | null, event: EventDraft) => StoredHead;
+
+/** How long a request is remembered at least, and how many at most. */
+export const REQUEST_WINDOW_MS = 24 * 3600 * 1000;
+export const REQUESTS_MAX = 1_000_000;
+
+/** Nothing happened, and it may work again in a moment. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The store cannot go on: what it wrote last may or may not be there. Stop, and open it anew. */
+export class StoreBroken extends Error {
+  override readonly name = 'StoreBroken';
+}
