@@ -20,7 +20,7 @@ export interface Store {
   /** Heads as the last durable commit left them, in the order asked; null where there is none yet. */
   heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]>;
 
-  /** All heads of a project in the order of their subjects, a page at a time. */
+  /** All heads of a project in the order of their subjects, code unit by code unit, a page at a time. */
   scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]>;
 
   /** Events in the order of their positions. `after` 0 starts at the beginning. */
@@ -95,7 +95,7 @@ export interface Check {
   readonly expected_seq: number;
 }
 
-/** A request that must take effect once. The key carries tenant and principal. */
+/** A request that must take effect once. The key carries the principal; it is remembered within its project. */
 export interface RequestRecord {
   readonly key: string;
   /** Of the command's body: the same key with another digest is the caller's mistake. */
@@ -106,7 +106,10 @@ export interface RequestRecord {
   readonly reply?: unknown;
 }
 
-/** `until_ms` null frees the place; `Infinity` keeps it until it is freed. */
+/**
+ * `until_ms` null frees the place; `Infinity` keeps it until it is freed. A place belongs to the project that took it.
+ * Places that a unit frees make room for those it takes; of two words about one member the last stands.
+ */
 export interface Slot {
   readonly scope: string;
   readonly member: string;
@@ -118,6 +121,7 @@ export interface Room {
   readonly max: number;
 }
 
+/** A unit without events may still remember a request, move slots or change the rules. */
 export interface Unit extends ProjectKey {
   readonly swaps: readonly Swap[];
   readonly checks: readonly Check[];
@@ -166,7 +170,7 @@ export interface RememberedRequest {
   readonly positions: readonly number[];
 }
 
-/** Every field narrows. A store answers `subject` and `session_id` from an index; it may scan for the rest. */
+/** Every field narrows; `since` is included, `until` is not. A store answers `subject` and `session_id` from an index; it may scan for the rest. */
 export interface EventQuery {
   readonly after: number;
   readonly limit: number;

@@ -116,6 +116,12 @@ export interface AdoptCommand extends OperatorFields {
   /** The parked result and whose it was; null: there is none by that id. */
   readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
 }
+/** The holder's remark to whoever comes after. */
+export interface NoteCommand {
+  readonly type: 'note';
+  readonly handle: Handle;
+  readonly text: string;
+}
 /** The sweeper writes down what time has already decided. */
 export interface ExpireCommand {
   readonly type: 'expire';
@@ -135,6 +141,7 @@ export type ClaimsCommand =
   | HoldCommand
   | UnholdCommand
   | AdoptCommand
+  | NoteCommand
   | ExpireCommand;
 
 /** Derives the claim id of a grant. A function of its inputs alone; the secret stays with the caller. */
@@ -223,7 +230,7 @@ export const OPERATOR_CODES = [
   'ADOPTED',
   'UNKNOWN_RESULT',
 ] as const;
-export const OTHER_CODES = ['SUSPENDED', 'RESUMED', 'EXPIRED', 'STALE', 'NOT_EXPIRED'] as const;
+export const OTHER_CODES = ['SUSPENDED', 'RESUMED', 'NOTED', 'EXPIRED', 'STALE', 'NOT_EXPIRED'] as const;
 
 export type Code =
   | (typeof CLAIM_CODES)[number]

@@ -1,6 +1,7 @@
 import type { ClaimsCommand, Context, Decision } from './commands.js';
 import { decideClaim } from './decide/claim.js';
 import { decideExpire } from './decide/expire.js';
+import { decideNote } from './decide/note.js';
 import {
   decideAdopt,
   decideForceRelease,
@@ -47,6 +48,8 @@ export function decide(head: Head, command: ClaimsCommand, ctx: Context): Decisi
       return decideUnhold(head, command, ctx);
     case 'adopt':
       return decideAdopt(head, command, ctx);
+    case 'note':
+      return decideNote(head, command, ctx);
     case 'expire':
       return decideExpire(head, ctx);
   }

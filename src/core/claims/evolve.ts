@@ -88,6 +88,7 @@ function leased(head: Head, payload: Payloads['renewed'], at_ms: number): HeldCl
     active_at_ms: at_ms,
     suspended_until_ms: null,
     stale: false,
+    release_reason: null,
   };
 }
 
@@ -116,8 +117,10 @@ function released(head: Head, payload: Payloads['released']): Fields {
       retry_at_ms: msOrNull(payload.retry_at),
     };
   }
-  // Closing a session says nothing of the work, so a poisoned subject stays as poisoned as it was.
-  return payload.reason === 'SESSION_CLOSED' ? { claim } : { claim, failures: 0, last_error: null };
+  // Closing a session, or giving back what had run out before, says nothing of the work: what went wrong stays counted.
+  const tellsNothing = payload.reason === 'SESSION_CLOSED' || head.claim?.state === 'EXPIRED';
+  const forgiven = payload.reason === 'FORCED' || !tellsNothing;
+  return forgiven ? { claim, failures: 0, last_error: null } : { claim };
 }
 
 function suspended(head: Head, payload: Payloads['suspended']): Fields {
@@ -127,8 +130,10 @@ function suspended(head: Head, payload: Payloads['suspended']): Fields {
     state: 'SUSPENDED',
     suspended_until_ms: msOf(payload.until),
     stale: false,
+    release_reason: null,
   };
-  const gate = payload.gate === undefined ? null : openGate(head, payload.gate, null);
+  // A gate once opened stays until its generation ends: a pause without a gate must not close it.
+  const gate = payload.gate === undefined ? head.gate : openGate(head, payload.gate, null);
   return { claim, gate };
 }
 
@@ -152,6 +157,8 @@ function escalated(head: Head, payload: Payloads['escalated']): Fields {
   return {
     ...suspended(head, { until: payload.until }),
     gate: openGate(head, on, resultOf(payload)),
+    // A late candidate brings its generation back: the expiry that was counted did not end it.
+    ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };
 }
 
@@ -181,7 +188,6 @@ function completed(head: Head, event: EventDraft, payload: ResultFields, at_ms: 
     result,
     claim: ended(head, 'RELEASED', 'COMPLETED'),
     hold: null,
-    gate: null,
     failures: 0,
     last_error: null,
     retry_at_ms: null,

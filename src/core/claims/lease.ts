@@ -9,6 +9,8 @@ export function lapsesAtMs(claim: HeldClaim, rules: Rules): number {
   return Math.min(lease ?? Number.POSITIVE_INFINITY, cap);
 }
 
+export const finiteOrNull = (at_ms: number): number | null => (Number.isFinite(at_ms) ? at_ms : null);
+
 const isOpen = (claim: HeldClaim): boolean => claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
 
 /** The holder's own view: its lease has run out. */
@@ -33,9 +35,15 @@ export function live(head: Head, now_ms: number, rules: Rules): boolean {
 
 /** Held, but silent for longer than the project tolerates: reported, never by itself taken away. */
 export function stale(head: Head, now_ms: number, rules: Rules): boolean {
-  const claim = head.claim;
-  if (claim === null || claim.state !== 'ACTIVE' || rules.stale_policy !== 'hold') return false;
-  return now_ms >= claim.active_at_ms + rules.stale_threshold_seconds * 1000;
+  return head.claim !== null && now_ms >= staleFromMs(head.claim, rules);
+}
+
+/** When a held claim counts as stale: silent too long, or a gate past its deadline. Without a lease: never. */
+export function staleFromMs(claim: HeldClaim, rules: Rules): number {
+  if (rules.stale_policy !== 'hold') return Number.POSITIVE_INFINITY;
+  if (claim.state === 'SUSPENDED') return claim.suspended_until_ms ?? Number.POSITIVE_INFINITY;
+  if (claim.state !== 'ACTIVE' || claim.lease_seconds === null) return Number.POSITIVE_INFINITY;
+  return claim.active_at_ms + rules.stale_threshold_seconds * 1000;
 }
 
 /** Failed generations in a row, counting an expiry that nobody wrote down yet. */
@@ -49,7 +57,8 @@ export function holdReason(head: Head, now_ms: number, rules: Rules): string | n
   if (head.hold !== null) return head.hold.reason;
   const failures = failuresInARow(head, now_ms, rules);
   if (failures < rules.max_attempts || live(head, now_ms, rules)) return null;
-  return poisonReason(failures, head.last_error);
+  // An expiry nobody wrote down yet is the last thing that went wrong, whatever error came before it.
+  return poisonReason(failures, failures > head.failures ? null : head.last_error);
 }
 
 export function poisonReason(failures: number, last_error: string | null): string {

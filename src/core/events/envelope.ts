@@ -28,5 +28,23 @@ export type EventDraft = Omit<EventEnvelope, 'event_id' | 'tenant_id' | 'project
 /** What goes into a commit: everything but the position, which the commit gives. */
 export type NewEvent = Omit<EventEnvelope, 'position'>;
 
-export const isoTime = (at_ms: number): string => new Date(at_ms).toISOString();
-export const msOf = (iso: string): number => Date.parse(iso);
+/**
+ * A batch of commands is decided at one time and asks for a few leases, so the same handful of times is written
+ * and read again and again. Remembering the last few halves what times cost.
+ */
+const RECENT_MAX = 8;
+const recent: { at_ms: number; iso: string }[] = [];
+let oldest = 0;
+
+export function isoTime(at_ms: number): string {
+  for (const time of recent) if (time.at_ms === at_ms) return time.iso;
+  const iso = new Date(at_ms).toISOString();
+  recent[oldest] = { at_ms, iso };
+  oldest = (oldest + 1) % RECENT_MAX;
+  return iso;
+}
+
+export function msOf(iso: string): number {
+  for (const time of recent) if (time.iso === iso) return time.at_ms;
+  return Date.parse(iso);
+}

@@ -1,7 +1,7 @@
 import { isoTime } from '../../events/envelope.js';
 import type { ClaimCommand, Code, Context, Decision, DecisionDetails } from '../commands.js';
 import type { Head } from '../head.js';
-import { holdReason, lapsesAtMs, live, stale, takeable } from '../lease.js';
+import { holdReason, live, stale } from '../lease.js';
 import type { Rules } from '../policy.js';
 import { type Actor, note, refuse, Telling } from './tell.js';
 
@@ -11,17 +11,9 @@ type Refusal = { code: Code; details?: DecisionDetails };
 export function decideClaim(head: Head, command: ClaimCommand, ctx: Context): Decision {
   const refusal = refusalOf(head, command, ctx);
   if (refusal !== null) return denied(head, command, ctx, refusal);
-  const lapsing =
-    head.claim !== null && head.claim.state !== 'EXPIRED' && takeable(head, ctx.now_ms, ctx.rules);
-  const not_before_ms =
-    lapsing && head.claim ? lapsesAtMs(head.claim, ctx.rules) + ctx.rules.skew_margin_ms : null;
   const telling = new Telling(head, ctx);
   tellGrant(telling, command, ctx);
-  return telling.done(
-    'GRANTED',
-    { expires_at_ms: telling.head.claim?.expires_at_ms ?? null },
-    { not_before_ms },
-  );
+  return telling.done('GRANTED', { expires_at_ms: telling.head.claim?.expires_at_ms ?? null });
 }
 
 export function refusalOf(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {

@@ -1,12 +1,10 @@
 import { isoTime } from '../../events/envelope.js';
 import type { Context, Decision, RenewCommand, ResumeCommand, SuspendCommand } from '../commands.js';
 import type { Head, HeldClaim } from '../head.js';
-import { lapsed, lapsesAtMs } from '../lease.js';
+import { finiteOrNull, lapsed, lapsesAtMs } from '../lease.js';
 import { leaseAllowed, leaseEndMs } from './claim.js';
 import { handleFault } from './handle.js';
 import { holder, refuse, replay, Telling } from './tell.js';
-
-export const finiteOrNull = (at_ms: number): number | null => (Number.isFinite(at_ms) ? at_ms : null);
 
 export function decideRenew(head: Head, command: RenewCommand, ctx: Context): Decision {
   if (!leaseAllowed(command.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');

@@ -1,7 +1,7 @@
 import type { Context, Decision, ReviewCommand } from '../commands.js';
 import type { Gate, Head, HeldClaim } from '../head.js';
-import { lapsesAtMs, takeable } from '../lease.js';
-import { finiteOrNull, freshLease } from './renew.js';
+import { finiteOrNull, lapsesAtMs, takeable } from '../lease.js';
+import { freshLease } from './renew.js';
 import { resultFields } from './submit.js';
 import { type Actor, holder, operator, refuse, replay, Telling } from './tell.js';
 

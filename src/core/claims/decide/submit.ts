@@ -1,7 +1,7 @@
 import { isoTime } from '../../events/envelope.js';
 import type { Code, Context, Decision, PastGrant, SubmitCommand } from '../commands.js';
 import type { Head, HeldClaim, SubmittedResult } from '../head.js';
-import { lapsed, lapsesAtMs } from '../lease.js';
+import { finiteOrNull, lapsed, lapsesAtMs, takeable } from '../lease.js';
 import type { ResultFields } from '../payloads.js';
 import { isHolders } from './handle.js';
 import { holder, note, refuse, replay, Telling } from './tell.js';
@@ -14,14 +14,16 @@ export function decideSubmit(head: Head, command: SubmitCommand, ctx: Context): 
   const code = refusalOf(head, command, ctx);
   if (code !== null) return refused(head, command, ctx, code);
   if (needsHuman(head, command)) return escalate(head, command, ctx);
-  const claim = head.claim as HeldClaim;
   const late = lapsed(head, ctx.now_ms, ctx.rules);
-  const strict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
-  const lapses_ms = lapsesAtMs(claim, ctx.rules);
-  const not_after_ms = strict && Number.isFinite(lapses_ms) ? lapses_ms : null;
   return new Telling(head, ctx)
     .tell('accepted', holder(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
-    .done('ACCEPTED', { late, result: command.result, work_lost: false }, { not_after_ms });
+    .done('ACCEPTED', { late, result: command.result, work_lost: false }, strictBound(head, ctx));
+}
+
+/** Where late work is refused, the store must see to it that the commit is not late either. */
+function strictBound(head: Head, ctx: Context): { not_after_ms: number | null } {
+  const strict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
+  return { not_after_ms: strict ? finiteOrNull(lapsesAtMs(head.claim as HeldClaim, ctx.rules)) : null };
 }
 
 /** The winner's repeated submission, its first reply lost, is success and nothing more. */
@@ -57,20 +59,23 @@ function tooLate(head: Head, ctx: Context): boolean {
   return lapsed(head, ctx.now_ms, ctx.rules);
 }
 
-/** A role without authority needs a human's approval of exactly this candidate, under this generation. */
+/**
+ * A role without authority needs a human's approval of exactly this candidate, under this generation. So does
+ * everybody once a human was asked: whoever opens a gate cannot walk around it with another candidate.
+ */
 function needsHuman(head: Head, command: SubmitCommand): boolean {
   const { gate } = head;
-  const gated = gate !== null && gate.generation === head.generation;
-  if (command.facts.authority === 'granted' && !(gated && gate.decision === null)) return false;
-  const approved = gated && gate.decision === 'APPROVED' && gate.candidate_sha256 === command.result.sha256;
-  return !approved;
+  if (gate === null || gate.generation !== head.generation) return command.facts.authority === 'escalate';
+  return gate.decision !== 'APPROVED' || gate.candidate_sha256 !== command.result.sha256;
 }
 
 function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
-  const pending = head.gate !== null && head.gate.decision === null;
-  if (pending && head.gate?.candidate_sha256 === command.result.sha256 && head.claim?.state === 'SUSPENDED') {
+  if (waitsForHuman(head, command, ctx)) {
     return refuse(head, 'ESCALATED', { result: command.result, work_lost: false });
   }
+  // To wait for a human is to hold the claim again, and nobody holds one beyond its `max_hold`.
+  const cap_ms = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
+  if (ctx.now_ms >= cap_ms) return refused(head, command, ctx, 'LEASE_EXPIRED');
   const telling = new Telling(head, ctx);
   telling.tell('escalated', holder(head), {
     reason: command.facts.authority === 'granted' ? 'review_pending' : 'outside_role_authority',
@@ -78,7 +83,19 @@ function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
     until: isoTime(telling.at_ms + ctx.rules.suspend_max_seconds * 1000),
     ...resultFields(command.result),
   });
-  return { ...telling.done('ESCALATED', { result: command.result, work_lost: false }), ok: false };
+  const decision = telling.done(
+    'ESCALATED',
+    { result: command.result, work_lost: false },
+    strictBound(head, ctx),
+  );
+  return { ...decision, ok: false };
+}
+
+/** The same candidate is before a human already, and still in time. */
+function waitsForHuman(head: Head, command: SubmitCommand, ctx: Context): boolean {
+  const { gate, claim } = head;
+  if (gate === null || gate.decision !== null || claim?.state !== 'SUSPENDED') return false;
+  return gate.candidate_sha256 === command.result.sha256 && !takeable(head, ctx.now_ms, ctx.rules);
 }
 
 const WORK_LOST: ReadonlySet<Code> = new Set<Code>([

@@ -21,6 +21,8 @@ export class Telling {
   readonly events: EventDraft[] = [];
   readonly at_ms: number;
   head: Head;
+  /** An expiry is told only once the store's clock has reached it, whichever command tells it. */
+  private expired_from_ms: number | null = null;
 
   constructor(
     private readonly before: Head,
@@ -39,10 +41,12 @@ export class Telling {
   private tellExpiry(ctx: Context): void {
     const { claim } = this.head;
     if (claim === null || claim.state === 'EXPIRED' || !takeable(this.head, ctx.now_ms, ctx.rules)) return;
+    const lapses_ms = lapsesAtMs(claim, ctx.rules);
+    this.expired_from_ms = lapses_ms + ctx.rules.skew_margin_ms;
     this.tell('lost', holder(this.head), {
       cause: 'EXPIRED',
       disposition: 'eligible',
-      expired_at: isoTime(lapsesAtMs(claim, ctx.rules)),
+      expired_at: isoTime(lapses_ms),
     });
     this.tellPoison(ctx);
   }
@@ -73,7 +77,7 @@ export class Telling {
       next: this.head,
       events: this.events,
       notes: [],
-      not_before_ms: bounds.not_before_ms ?? null,
+      not_before_ms: bounds.not_before_ms ?? this.expired_from_ms,
       not_after_ms: bounds.not_after_ms ?? null,
       details,
     };

@@ -1,0 +1,179 @@
+import type { ProjectKey } from '../../src/stores/store.js';
+import type { Answer } from './client.js';
+import type { ClaimWish, Command, SimHandle } from './commands.js';
+import { Actor, type Stage } from './stage.js';
+
+const HANDLES_REMEMBERED_MAX = 50;
+const WHILE_HOLDING = { renew: 30, submit: 16, release: 8, suspend: 8, resume: 8, note: 6, zombie: 8, claim: 16 };
+const WHILE_IDLE = { claim: 55, next: 20, batch: 8, atomic: 8, zombie: 8, close_session: 1 };
+
+interface Granted {
+  readonly success: boolean;
+  readonly claim: { id: string; task_id: string; generation: number; session_id: string } | null;
+}
+
+/** An agent that works, dawdles, forgets, and never quite believes that its time is up. */
+export class Agent extends Actor {
+  private held: SimHandle[] = [];
+  private readonly remembered: SimHandle[] = [];
+  private sessions_opened = 0;
+
+  constructor(
+    stage: Stage,
+    scope: ProjectKey,
+    name: string,
+    private session_id: string,
+  ) {
+    super(stage, scope, name, null);
+    this.stumble();
+  }
+
+  protected override thinkMs(): number {
+    return this.stage.act === 'diligent' ? 1000 : this.stage.scenario.think_ms;
+  }
+
+  protected override async actWildly(): Promise<void> {
+    const { rng } = this;
+    const handle = this.held.length > 0 ? rng.pick(this.held) : null;
+    if (handle === null) return this.actIdle(rng.weighted(WHILE_IDLE));
+    const action = rng.weighted(WHILE_HOLDING);
+    if (action === 'claim') return this.claimOne();
+    if (action === 'zombie') return this.haunt();
+    const answer = await this.call(this.commands.holder(action, handle, this.extraFor(action)));
+    const isOver = action === 'submit' || action === 'release';
+    if (isOver || (answer.kind === 'reply' && !isYes(answer.reply))) this.drop(handle);
+  }
+
+  protected override async actDiligently(): Promise<void> {
+    const wait_seconds = this.rng.int(20);
+    const answer = await this.call(this.commands.next({ ...this.wishFor(), wait_seconds }));
+    this.keepGrants(answer, [this.lastRequest(answer)]);
+    if (answer.kind === 'reply' && reasonOf(answer.reply) === 'SESSION_CLOSED') this.openSession();
+    for (const handle of [...this.held]) {
+      await this.call(this.commands.holder('submit', handle, this.extraFor('submit')));
+      this.drop(handle);
+    }
+  }
+
+  private async actIdle(action: keyof typeof WHILE_IDLE): Promise<void> {
+    if (action === 'claim') return this.claimOne();
+    if (action === 'zombie') return this.haunt();
+    if (action === 'close_session') return this.closeSession();
+    if (action === 'next') {
+      const wait_seconds = this.rng.chance(0.3) ? this.rng.int(20) : 0;
+      return this.claim(this.commands.next({ ...this.wishFor(), wait_seconds }));
+    }
+    const wishes = this.someSubjects().map((task_id) => ({ task_id, ...this.wishFor() }));
+    return this.claim(this.commands.batch(wishes, action === 'batch' ? 'partial' : 'all_or_nothing'));
+  }
+
+  private claimOne(): Promise<void> {
+    const wish: ClaimWish = { task_id: this.rng.pick(this.stage.scenario.plan.subjects), ...this.wishFor() };
+    return this.claim(this.commands.claim(wish));
+  }
+
+  private async claim(command: Command): Promise<void> {
+    const answer = await this.call(command);
+    this.keepGrants(answer, command.request_ids);
+    if (answer.kind === 'reply' && reasonOf(answer.reply) === 'SESSION_CLOSED') this.openSession();
+  }
+
+  /** Does again what it once might have done, or what nobody was ever allowed to. */
+  private async haunt(): Promise<void> {
+    if (this.remembered.length === 0 || !this.stage.scenario.has('zombies')) return;
+    const old = this.rng.pick(this.remembered);
+    const isFuture = this.rng.chance(0.1);
+    const handle = isFuture ? { ...old, generation: old.generation + 1 + this.rng.int(3) } : old;
+    const op = this.rng.pick(['renew', 'release', 'submit', 'submit', 'suspend', 'resume', 'note'] as const);
+    await this.call(this.commands.holder(op, handle, this.extraFor(op)));
+  }
+
+  private async closeSession(): Promise<void> {
+    if (!this.stage.scenario.has('close_session')) return;
+    await this.call(this.commands.closeSession(this.session_id));
+    this.openSession();
+  }
+
+  private openSession(): void {
+    this.sessions_opened += 1;
+    this.session_id = `${this.commands.actor}-s${this.sessions_opened}`;
+  }
+
+  private keepGrants(answer: Answer, request_ids: readonly string[]): void {
+    if (answer.kind === 'unknown') return;
+    const { results } = answer.reply as { results?: readonly unknown[] };
+    for (const [at, one] of (results ?? [answer.reply]).entries()) {
+      const { success, claim } = one as Partial<Granted>;
+      if (success !== true || claim == null) continue;
+      const handle: SimHandle = {
+        task_id: claim.task_id,
+        generation: claim.generation,
+        session_id: claim.session_id,
+        claim_id: claim.id,
+        granted_by: request_ids[at] ?? '',
+        incarnation: this.stage.fleet.incarnation,
+      };
+      this.held.push(handle);
+      this.remembered.push(handle);
+      if (this.remembered.length > HANDLES_REMEMBERED_MAX) this.remembered.shift();
+    }
+  }
+
+  private lastRequest(_answer: Answer): string {
+    return this.stage.history.records.findLast(({ command }) => command.op === 'next')?.command.request_id ?? '';
+  }
+
+  private drop(handle: SimHandle): void {
+    // Some forget to let go of what they lost.
+    if (this.stage.act === 'wild' && this.rng.chance(0.1)) return;
+    this.held = this.held.filter((one) => one !== handle);
+  }
+
+  private wishFor() {
+    const { lease_seconds } = this.stage.scenario;
+    return { session_id: this.session_id, lease_duration_seconds: Math.max(5, lease_seconds - this.rng.int(5)) };
+  }
+
+  private someSubjects(): string[] {
+    const count = 1 + this.rng.int(3);
+    const picked = Array.from({ length: count }, () => this.rng.pick(this.stage.scenario.plan.subjects));
+    return [...new Set(picked)];
+  }
+
+  private extraFor(op: string): Record<string, unknown> {
+    const { rng } = this;
+    if (op === 'submit') return { result_data: { by: this.commands.actor, number: rng.int(3) } };
+    if (op === 'note') return { text: `remark ${rng.int(5)}` };
+    if (op === 'release' && rng.chance(0.5)) return { reason: 'ERROR', message: 'it does not compile' };
+    if (op === 'suspend' && rng.chance(0.7)) {
+      return { iteration: 1 + rng.int(2), candidate_sha256: String(rng.int(2)).repeat(64) };
+    }
+    return {};
+  }
+
+  /** Is frozen now and then for longer than a lease, and cut off from everybody. */
+  private stumble(): void {
+    const { rates, lease_seconds } = this.stage.scenario;
+    const lease_ms = lease_seconds * 1000;
+    const rng = this.rng.fork('stumbles');
+    const again = (mean_ms: number | null, befall: () => void): void => {
+      if (mean_ms === null) return;
+      this.stage.world.schedule(rng.exponential(mean_ms * 4), 'stumble', () => {
+        if (this.stage.act !== 'wild') return;
+        befall();
+        again(mean_ms, befall);
+      });
+    };
+    again(rates.agent_freeze_every_ms, () => this.process.freeze(lease_ms * rng.between(0.1, 3)));
+    again(rates.partition_every_ms, () =>
+      this.stage.network.cutOff(this.process.name, lease_ms * rng.between(0.1, 2)),
+    );
+  }
+}
+
+function isYes(reply: unknown): boolean {
+  const { success, accepted } = reply as { success?: boolean; accepted?: boolean };
+  return success === true || accepted === true;
+}
+
+const reasonOf = (reply: unknown): string => (reply as { reason?: string }).reason ?? '';

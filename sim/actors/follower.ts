@@ -1,0 +1,66 @@
+import type { ProjectKey } from '../../src/stores/store.js';
+import { Actor, type Stage } from './stage.js';
+
+const PAGE = 40;
+const READS_MAX = 3;
+
+/** Reads a project's feed from where it left off, whoever serves it, and misses nothing. */
+export class Follower extends Actor {
+  private seen: string[] = [];
+  private incarnation = 1;
+
+  constructor(stage: Stage, scope: ProjectKey) {
+    super(stage, scope, 'follower', null);
+  }
+
+  protected override thinkMs(): number {
+    return this.stage.scenario.think_ms * 2;
+  }
+
+  protected override async actWildly(): Promise<void> {
+    await this.follow();
+  }
+
+  protected override async actDiligently(): Promise<void> {
+    await this.follow();
+  }
+
+  /** At the end, when the log grows no more. */
+  finish(): void {
+    if (this.incarnation !== this.stage.fleet.incarnation) return;
+    for (const [at, event_id] of this.seen.entries()) this.compare(at, event_id);
+  }
+
+  private async follow(): Promise<void> {
+    const site = this.stage.fleet.site(this.rng.int(this.stage.fleet.size));
+    if (site === null) return;
+    if (this.incarnation !== this.stage.fleet.incarnation) {
+      this.incarnation = this.stage.fleet.incarnation;
+      this.seen = [];
+    }
+    // The answer comes in the coordinator's process; if that dies, it never does, and we do not wait for it.
+    site.process.after(1, 'serves the feed', () => {
+      void this.read(site.store.events(this.scope, { after: this.seen.length, limit: PAGE }), this.incarnation);
+    });
+    for (let read = 0; read < READS_MAX; read += 1) await this.process.sleep(100, 'reads');
+  }
+
+  private async read(page: ReturnType<import('../../src/stores/store.js').Store['events']>, asked: number) {
+    const from = this.seen.length;
+    const events = await page.catch(() => []);
+    if (asked !== this.incarnation || from !== this.seen.length) return;
+    for (const event of events) {
+      if (event.position !== this.seen.length + 1) {
+        this.stage.world.violate('INV-21', `the feed goes on with ${event.position} after ${this.seen.length}`);
+      }
+      this.seen.push(event.event_id);
+      this.compare(this.seen.length - 1, event.event_id);
+    }
+  }
+
+  private compare(at: number, event_id: string): void {
+    const logged = this.watch().events[at];
+    if (logged === undefined || logged.event_id === event_id) return;
+    this.stage.world.violate('INV-21', `the feed showed ${event_id} at ${at + 1}, the log has ${logged.event_id}`);
+  }
+}

@@ -1,0 +1,135 @@
+import type { Head } from '../../src/core/claims/head.js';
+import { holdReason, live } from '../../src/core/claims/lease.js';
+import { WORLD_EPOCH_MS } from '../world/world.js';
+import type { Command } from './commands.js';
+import { Actor } from './stage.js';
+
+const WILD = {
+  reset: 30,
+  force_release: 12,
+  reassign: 10,
+  hold: 5,
+  unhold: 14,
+  adopt: 14,
+  review: 14,
+  add_tasks: 2,
+  put_plan: 1,
+  put_policy: 1,
+  sweep: 4,
+};
+type Deed = keyof typeof WILD;
+
+/** Somebody with authority and an idea of the project that may be a little old. */
+export class Human extends Actor {
+  private added = 0;
+
+  protected override thinkMs(): number {
+    return this.stage.scenario.think_ms / (this.stage.act === 'wild' ? 1.5 : 1);
+  }
+
+  protected override async actWildly(): Promise<void> {
+    const { scenario } = this.stage;
+    const deed = this.rng.weighted(WILD);
+    const isPlan = deed === 'add_tasks' || deed === 'put_plan';
+    if (isPlan && !scenario.has('plan_changes')) return;
+    if (deed === 'put_policy' && !scenario.has('policy_changes')) return;
+    const command = this.commandFor(deed);
+    if (command !== null) await this.call(command);
+  }
+
+  /** Lifts every hold and frees whatever waits for a human. */
+  protected override async actDiligently(): Promise<void> {
+    const watch = this.watch();
+    for (const head of watch.state.heads.values()) {
+      const rules = watch.rulesOf(head.subject);
+      const { claim } = head;
+      const body = { expected_generation: head.generation, reason: 'so that work goes on' };
+      // Whoever lifts a hold looks at the present: the newest event is the newest time known from outside.
+      if (head.phase === 'OPEN' && holdReason(head, this.roughNowMs(), rules) !== null) {
+        await this.call(this.commands.operate('unhold', head.subject, body));
+      } else if (claim !== null && this.waitsForHuman(head)) {
+        await this.call(this.commands.operate('force_release', head.subject, body));
+      }
+    }
+  }
+
+  private waitsForHuman({ subject, claim }: Head): boolean {
+    if (claim?.state === 'SUSPENDED') return true;
+    const isHeld = this.watch().rulesOf(subject).stale_policy === 'hold';
+    return claim?.state === 'ACTIVE' && isHeld && this.roughNowMs() > (claim.expires_at_ms ?? 0);
+  }
+
+  private roughNowMs(): number {
+    const newest = this.watch().state.last_updated;
+    return newest === null ? WORLD_EPOCH_MS : Math.max(Date.parse(newest));
+  }
+
+  private commandFor(deed: Deed): Command | null {
+    switch (deed) {
+      case 'add_tasks':
+        return this.addTask();
+      case 'put_plan':
+        return this.commands.putPlan(this.stage.scenario.plan.input);
+      case 'put_policy':
+        return this.commands.putPolicy({ late_submit: this.rng.pick(['accept', 'reject']) });
+      case 'sweep':
+        return this.commands.sweep();
+      case 'review':
+        return this.review();
+      default:
+        return this.operate(deed);
+    }
+  }
+
+  private operate(verb: Exclude<Deed, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review'>): Command | null {
+    const head = this.aHead(verb);
+    if (head === null) return null;
+    const isWrong = this.rng.chance(0.05);
+    const body = {
+      expected_generation: Math.max(0, head.generation - (isWrong ? 1 : 0)),
+      reason: `because of ${this.rng.int(3)}`,
+    };
+    if (verb === 'reassign') {
+      const agent_id = `agent-${this.rng.int(this.stage.scenario.agents)}`;
+      const { lease_seconds } = this.stage.scenario;
+      const to = { agent_id, session_id: `s${this.rng.int(3)}`, lease_duration_seconds: lease_seconds };
+      return this.commands.operate(verb, head.subject, { ...body, ...to });
+    }
+    if (verb !== 'adopt') return this.commands.operate(verb, head.subject, body);
+    const parked = [...(this.watch().state.parked.get(head.subject) ?? [])];
+    const result_id = parked.length === 0 ? 'res_nothing' : this.rng.pick(parked);
+    return this.commands.operate(verb, head.subject, { ...body, result_id });
+  }
+
+  /** A subject on which the deed makes sense, most of the time. */
+  private aHead(verb: string): Head | null {
+    const watch = this.watch();
+    const heads = [...watch.state.heads.values()];
+    const now_ms = this.roughNowMs();
+    const fitting = heads.filter((head) => {
+      if (verb === 'reset') return head.phase === 'COMPLETED';
+      if (verb === 'unhold') return holdReason(head, now_ms, watch.rulesOf(head.subject)) !== null;
+      if (verb === 'adopt') return head.phase === 'OPEN' && watch.state.parked.has(head.subject);
+      if (verb === 'hold') return head.phase === 'OPEN';
+      return live(head, now_ms, watch.rulesOf(head.subject));
+    });
+    const from = fitting.length > 0 && this.rng.chance(0.95) ? fitting : heads;
+    return from.length === 0 ? null : this.rng.pick(from);
+  }
+
+  private review(): Command | null {
+    const waiting = [...this.watch().state.heads.values()].filter(({ gate }) => gate !== null);
+    if (waiting.length === 0) return null;
+    const { subject, gate } = this.rng.pick(waiting);
+    if (gate === null) return null;
+    const decision = this.rng.pick(['APPROVED', 'APPROVED', 'REJECTED', 'CHANGES_REQUESTED']);
+    const { generation, iteration, candidate_sha256 } = gate;
+    return this.commands.review({ task_id: subject, generation, iteration, candidate_sha256, decision });
+  }
+
+  private addTask(): Command {
+    this.added += 1;
+    const id = `${this.rng.pick(['A', 'B'])}-${100 + this.added * 10 + this.rng.int(9)}-more`;
+    return this.commands.addTasks([{ id, description: 'found on the way', depends_on: [] }]);
+  }
+}

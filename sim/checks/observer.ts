@@ -1,0 +1,142 @@
+import { canonicalJson } from '../../src/coordinator/identity.js';
+import { factOf } from '../../src/core/claims/facts.js';
+import { occupiedUntilMs } from '../../src/core/claims/lease.js';
+import type { Limits } from '../../src/core/claims/policy.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { placeOf } from '../../src/core/views/index.js';
+import type { AnyHead } from '../../src/core/fold.js';
+import type { Outcome, ProjectKey, StoredHead, Unit } from '../../src/stores/store.js';
+import type { World } from '../world/world.js';
+import { ProjectWatch } from './project-watch.js';
+import type { Reached } from './sometimes.js';
+
+const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
+
+/** Sees every commit that a store confirmed, and holds the world to it from then on. */
+export class Observer {
+  private watches = new Map<string, ProjectWatch>();
+  private wasFull = new Set<string>();
+
+  constructor(
+    private readonly world: World,
+    private readonly reached: Reached,
+    private readonly limits: Limits,
+  ) {}
+
+  watch(key: ProjectKey): ProjectWatch {
+    let watch = this.watches.get(nameOf(key));
+    if (watch === undefined) {
+      watch = new ProjectWatch(this.world, key, this.limits);
+      this.watches.set(nameOf(key), watch);
+    }
+    return watch;
+  }
+
+  all(): Iterable<ProjectWatch> {
+    return this.watches.values();
+  }
+
+  /** A store has told these outcomes: what they committed is durable now. */
+  committed(units: readonly Unit[], outcomes: readonly Outcome[]): void {
+    for (const [index, outcome] of outcomes.entries()) {
+      const unit = units[index] as Unit;
+      if (outcome.kind === 'replay') this.reached.hit('replayed reply');
+      if (outcome.kind === 'conflict') this.reached.hit('conflict retried');
+      if (outcome.kind === 'full') this.full(unit.tenant_id);
+      if (outcome.kind === 'committed') this.take(unit, outcome);
+    }
+  }
+
+  /** What a store found when it was opened again: all that was confirmed, and perhaps more. */
+  recovered(key: ProjectKey, events: readonly EventEnvelope[]): void {
+    const watch = this.watch(key);
+    for (const [index, known] of watch.events.entries()) {
+      const found = events[index];
+      if (found !== undefined && canonicalJson(found) === canonicalJson(known)) continue;
+      const what = found === undefined ? 'is gone' : 'has changed';
+      this.world.violate('INV-10', `${nameOf(key)}: event ${known.position} (${known.event_type}) ${what}`);
+      return;
+    }
+    for (const event of events.slice(watch.events.length)) watch.see(event);
+  }
+
+  headsAre(key: ProjectKey, heads: readonly StoredHead[]): void {
+    for (const { invariant, subject, says } of this.watch(key).checker.finish(heads as readonly AnyHead[])) {
+      this.world.violate(invariant, `${nameOf(key)} ${subject}: ${says}`);
+    }
+  }
+
+  /** History was lost beyond these events: everything is judged anew from them. */
+  lost(kept: ReadonlyMap<string, readonly EventEnvelope[]>): void {
+    const before = this.watches;
+    this.watches = new Map();
+    for (const watch of before.values()) {
+      const fresh = this.watch(watch.key);
+      for (const event of kept.get(nameOf(watch.key)) ?? []) fresh.see(event);
+    }
+  }
+
+  private take(unit: Unit, outcome: Outcome & { kind: 'committed' }): void {
+    const watch = this.watch(unit);
+    const events = [...unit.swaps.flatMap((swap) => swap.events), ...unit.notes];
+    const facts = events.map((event) => factOf(event.event_type));
+    for (const [index, event] of events.entries()) {
+      const position = outcome.positions[index] ?? null;
+      if (position === null) continue;
+      this.world.trace(`log ${nameOf(unit)} ${position} ${event.event_type} ${event.subject} g${event.generation}`);
+      this.count(watch, { ...event, position }, facts);
+      watch.see({ ...event, position });
+    }
+    if (facts.includes('granted')) this.checkLimits(watch, outcome.now_ms);
+  }
+
+  /** Which of the states we must meet this event shows; the project is still as it was before it. */
+  private count(watch: ProjectWatch, event: EventEnvelope, inUnit: readonly unknown[]): void {
+    const fact = factOf(event.event_type);
+    const head = watch.state.heads.get(event.subject ?? '');
+    if (fact === 'granted' && event.payload.previous_state === 'EXPIRED') {
+      this.reached.hit('takeover');
+      this.reached.hit(inUnit.includes('lost') ? 'takeover before sweep' : 'sweep before takeover');
+    }
+    if (fact === 'granted' && this.wasFull.delete(event.tenant_id)) this.reached.hit('permit recovered');
+    const isExpiry = fact === 'lost' && event.payload.cause === 'EXPIRED' && event.payload.disposition === 'eligible';
+    if (isExpiry && head?.claim?.state === 'SUSPENDED') this.reached.hit('takeover during suspend');
+    if (fact === 'accepted' && event.payload.late === true) this.reached.hit('late accept');
+    if (fact === 'adopted') this.reached.hit('adopted');
+    if (fact === 'escalated') this.reached.hit('escalated');
+    if (fact === 'reviewed') this.reached.hit('reviewed');
+    if (fact === 'held' && event.payload.by === 'genesis') this.reached.hit('poison hold');
+  }
+
+  private full(tenant_id: string): void {
+    this.wasFull.add(tenant_id);
+    this.reached.hit('limit reached');
+  }
+
+  /** At the store's time of the commit, counted from the log alone. */
+  private checkLimits(granted: ProjectWatch, now_ms: number): void {
+    const { tenant_id } = granted.key;
+    let live = 0;
+    const inTrack = new Map<string, Set<string>>();
+    for (const watch of this.watches.values()) {
+      if (watch.key.tenant_id !== tenant_id) continue;
+      for (const subject of watch.state.live) {
+        const head = watch.state.heads.get(subject);
+        const until_ms = head === undefined ? null : occupiedUntilMs(head, watch.rulesOf(subject));
+        if (until_ms === null || until_ms <= now_ms) continue;
+        live += 1;
+        const { track } = placeOf(subject);
+        if (watch !== granted || track === null) continue;
+        const agents = inTrack.get(track) ?? new Set<string>();
+        inTrack.set(track, agents.add(head?.claim?.agent_id ?? ''));
+      }
+    }
+    const max = this.limits.max_concurrent_claims;
+    if (live > max) this.world.violate('INV-15', `${tenant_id} has ${live} live claims, and may have ${max}`);
+    const agents_max = granted.currentPolicy.max_agents_per_track;
+    for (const [track, agents] of inTrack) {
+      if (agents_max === null || agents.size <= agents_max) continue;
+      this.world.violate('INV-15', `${agents.size} agents in track ${track}, and there may be ${agents_max}`);
+    }
+  }
+}

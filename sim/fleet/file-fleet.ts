@@ -1,0 +1,215 @@
+import { MemoryBlobs } from '../../src/coordinator/index.js';
+import { openFileStore } from '../../src/stores/file/file-store.js';
+import { type Store, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
+import { Platter } from '../world/platter.js';
+import { Process } from '../world/process.js';
+import { type DiskFaults, SimDisk } from '../world/sim-disk.js';
+import { damageLog } from './rot.js';
+import { nowAndThen, type Setting } from './setting.js';
+import { type Fleet, openSite, overheard, type Site } from './site.js';
+
+const ROOT = '/data';
+const CLOCK_STEP_MAX_MS = 10 * 60_000;
+
+/** One coordinator over the real file store, on a disk that forgets what was not synced. */
+export class FileFleet implements Fleet {
+  readonly size = 1;
+  readonly incarnation = 1;
+  private current: Site | null = null;
+  private process: Process | null = null;
+  private boots = 0;
+  private wild = true;
+  private committing = 0;
+  private readonly platter = new Platter();
+  private readonly blobs = new MemoryBlobs();
+  private readonly rng;
+  private readonly faults: DiskFaults;
+
+  constructor(private readonly setting: Setting) {
+    const { world, scenario, reached } = setting;
+    this.rng = world.rng.fork('file fleet');
+    this.faults = {
+      isFull: false,
+      sync_failure_chance: scenario.rates.sync_failure_chance,
+      onFull: () => reached.hit('disk full'),
+      onSyncFailure: () => reached.hit('sync failure'),
+    };
+  }
+
+  get isUp(): boolean {
+    return this.current !== null;
+  }
+
+  site(): Site | null {
+    return this.current;
+  }
+
+  start(): void {
+    const { rates, lease_seconds } = this.setting.scenario;
+    const lease_ms = lease_seconds * 1000;
+    const each = (name: string, mean_ms: number | null, befall: () => void): void =>
+      nowAndThen(this.setting, name, mean_ms, befall, () => this.wild);
+    this.boot();
+    each('crash', rates.crash_every_ms, () => this.fall());
+    each('freeze', rates.freeze_every_ms, () => this.process?.freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5));
+    each('clock step', rates.clock_step_every_ms, () =>
+      this.process?.stepWallClock(this.rng.between(-CLOCK_STEP_MAX_MS, CLOCK_STEP_MAX_MS)),
+    );
+    each('disk full', rates.disk_full_every_ms, () => this.fillDisk(lease_ms * this.rng.between(0.05, 1)));
+    each('rival', rates.rival_every_ms, () => void this.rival());
+  }
+
+  calm(): void {
+    this.wild = false;
+    this.faults.isFull = false;
+    this.faults.sync_failure_chance = 0;
+  }
+
+  async finish(): Promise<void> {
+    this.crash(true);
+    await this.open(this.newProcess(), false);
+  }
+
+  private fillDisk(for_ms: number): void {
+    this.faults.isFull = true;
+    this.setting.world.schedule(for_ms, 'disk has room again', () => {
+      this.faults.isFull = false;
+    });
+  }
+
+  /** Crashes, or once in a while stops in good order. */
+  private fall(): void {
+    const site = this.current;
+    if (site === null || site.process.isFrozen || this.rng.chance(0.8)) {
+      this.crash(this.rng.chance(this.setting.scenario.rates.power_chance));
+      return this.bootLater();
+    }
+    this.current = null;
+    site.coordinator.close();
+    void site.store.close().then(
+      () => {
+        site.process.kill();
+        this.bootLater();
+      },
+      () => this.die(site.process),
+    );
+  }
+
+  private crash(withPower: boolean): void {
+    if (this.process?.isAlive && this.committing > 0) this.setting.reached.hit('crash during commit');
+    this.process?.kill();
+    this.current = null;
+    this.committing = 0;
+    if (!withPower) return;
+    this.setting.world.trace('the power fails');
+    this.platter.losePower(this.rng);
+  }
+
+  /** The store said that it cannot go on: the process stops. */
+  private die(process: Process): void {
+    if (process !== this.process || !process.isAlive) return;
+    this.crash(this.rng.chance(this.setting.scenario.rates.power_chance));
+    this.bootLater();
+  }
+
+  private bootLater(): void {
+    const after_ms = this.rng.between(50, this.setting.scenario.lease_seconds * 1000);
+    this.setting.world.schedule(after_ms, 'boot', () => this.boot());
+  }
+
+  private boot(): void {
+    if (this.process?.isAlive) return;
+    const process = this.newProcess();
+    const repair = this.wild && this.rng.chance(this.setting.scenario.rates.rot_chance) ? this.damage() : null;
+    this.open(process, repair !== null).then(
+      () => {
+        if (repair === null) return;
+        this.setting.world.violate('INV-20', 'a damaged log was opened as if nothing had happened');
+      },
+      (error) => {
+        repair?.();
+        this.refused(process, error, repair !== null);
+      },
+    );
+  }
+
+  private newProcess(): Process {
+    this.boots += 1;
+    const name = `coordinator-${this.boots}`;
+    this.process = new Process(this.setting.world, name, this.rng.fork(name));
+    return this.process;
+  }
+
+  private async open(process: Process, isDamaged: boolean): Promise<void> {
+    const { scenario, observer, reached } = this.setting;
+    const store = await this.openStore(process);
+    for (const key of this.setting.projects) {
+      const events = await store.events(key, { after: 0, limit: 1_000_000 });
+      if (isDamaged) continue;
+      observer.recovered(key, events);
+      observer.headsAre(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
+    }
+    const heard = overheard(store, {
+      began: () => {
+        this.committing += 1;
+      },
+      ended: () => {
+        this.committing -= 1;
+      },
+      committed: (units, outcomes) => observer.committed(units, outcomes),
+    });
+    const site = await openSite(process, heard, { limits: scenario.limits, blobs: this.blobs });
+    this.current = site;
+    if (this.platter.folder(`${ROOT}/t1/p/snapshots`) !== null) reached.hit('snapshot written');
+  }
+
+  private openStore(process: Process): Promise<Store> {
+    const { scenario, reached } = this.setting;
+    const random = this.rng.fork(`secret ${process.name}`);
+    return openFileStore({
+      root: ROOT,
+      disk: new SimDisk(this.platter, process, this.faults, this.rng.fork(`disk ${process.name}`)),
+      clock: process.clock,
+      random: (size) => random.bytes(size),
+      segment_bytes_max: scenario.segment_bytes_max,
+      onWarning: (sentence) => {
+        if (sentence.includes('left unfinished')) reached.hit('torn tail cut');
+        this.setting.world.trace(`warning: ${sentence}`);
+      },
+      onBroken: () => process.after(1, 'stops', () => this.die(process)),
+    });
+  }
+
+  /** It could not be opened: right when the log is damaged or the disk at fault, and wrong otherwise. */
+  private refused(process: Process, error: unknown, isDamaged: boolean): void {
+    const { world, reached } = this.setting;
+    world.trace(`not opened: ${String(error)}`);
+    const isDamageToIt = error instanceof StoreBroken && error.message.includes('durable before');
+    if (isDamaged && isDamageToIt) reached.hit('corruption refused');
+    else if (isDamageToIt) world.violate('INV-10', `the log was refused, and nobody damaged it: ${error.message}`);
+    else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable)) {
+      world.violate('THROWN', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    }
+    process.kill();
+    this.bootLater();
+  }
+
+  private damage(): (() => void) | null {
+    const key = this.rng.pick(this.setting.projects);
+    return damageLog(this.platter, `${ROOT}/${key.tenant_id}/${key.project_id}`, this.rng);
+  }
+
+  /** Another process wants the same log. It gets it only when nobody alive has it. */
+  private async rival(): Promise<void> {
+    const { world, reached } = this.setting;
+    const holder = this.current?.process;
+    const rival = new Process(world, 'rival', this.rng.fork(`rival ${world.steps}`));
+    try {
+      await this.openStore(rival);
+      if (holder?.isAlive) world.violate('INV-20', 'a second writer opened the log while the first lived');
+    } catch (error) {
+      if (holder?.isAlive && error instanceof StoreUnavailable) reached.hit('second writer refused');
+    }
+    rival.kill();
+  }
+}

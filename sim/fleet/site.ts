@@ -1,0 +1,68 @@
+import { Coordinator, type CoordinatorOptions } from '../../src/coordinator/index.js';
+import type { Blobs } from '../../src/coordinator/index.js';
+import type { Outcome, Store, Unit } from '../../src/stores/store.js';
+import type { Process } from '../world/process.js';
+
+/** A coordinator at work: the process it lives in and the store it speaks to. */
+export interface Site {
+  readonly process: Process;
+  readonly store: Store;
+  readonly coordinator: Coordinator;
+}
+
+/** Where agents send their commands, and what befalls it. */
+export interface Fleet {
+  /** The place to ask; null: nobody is there now. */
+  site(number: number): Site | null;
+  readonly size: number;
+  readonly incarnation: number;
+  /** Begins. Things go wrong from now on, as the scenario has it. */
+  start(): void;
+  /** From now on nothing goes wrong any more, and whatever is down comes up. */
+  calm(): void;
+  /** All is up. */
+  readonly isUp: boolean;
+  /** After the last command: one more loss of power where there is a disk, and then what is found. */
+  finish(): Promise<void>;
+}
+
+export async function openSite(
+  process: Process,
+  store: Store,
+  options: Pick<CoordinatorOptions, 'limits'> & { blobs: Blobs },
+): Promise<Site> {
+  const coordinator = await Coordinator.open({ store, environment: process.environment(), ...options });
+  return { process, store, coordinator };
+}
+
+/** The same store, with somebody who hears what it confirms. */
+export function overheard(store: Store, hear: CommitHearing): Store {
+  return {
+    capabilities: store.capabilities,
+    commit: async (units) => {
+      hear.began?.();
+      try {
+        const outcomes = await store.commit(units);
+        hear.committed(units, outcomes);
+        return outcomes;
+      } finally {
+        hear.ended?.();
+      }
+    },
+    heads: (project, subjects) => store.heads(project, subjects),
+    scanHeads: (project, page) => store.scanHeads(project, page),
+    events: (project, query) => store.events(project, query),
+    project: (project) => store.project(project),
+    projects: (tenant_id) => store.projects(tenant_id),
+    occupancy: (tenant_id, scope) => store.occupancy(tenant_id, scope),
+    now: () => store.now(),
+    meta: () => store.meta(),
+    close: () => store.close(),
+  };
+}
+
+export interface CommitHearing {
+  began?(): void;
+  ended?(): void;
+  committed(units: readonly Unit[], outcomes: readonly Outcome[]): void;
+}

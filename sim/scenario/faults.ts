@@ -1,0 +1,25 @@
+/** Everything that can be switched off to find out what a failure needs. */
+export const FAULTS = [
+  'loss',
+  'double',
+  'delay',
+  'partition',
+  'crash',
+  'freeze',
+  'clock_step',
+  'power',
+  'disk_full',
+  'sync_failure',
+  'rot',
+  'rival',
+  'link',
+  'failover',
+  'agent_freeze',
+  'zombies',
+  'humans',
+  'plan_changes',
+  'policy_changes',
+  'close_session',
+  'second_tenant',
+] as const;
+export type Fault = (typeof FAULTS)[number];

@@ -1,0 +1,155 @@
+import { DEFAULT_LIMITS, type Limits } from '../../src/core/claims/policy.js';
+import { Rng } from '../world/rng.js';
+import type { Fault } from './faults.js';
+import { type PlanShape, planFor } from './plan.js';
+
+export type Mode = 'safety' | 'liveness';
+export type Topology = 'file' | 'shared';
+
+/** What a run is told; everything else follows from the seed. */
+export interface RunOptions {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly without?: readonly Fault[];
+  readonly agents_max?: number;
+  readonly commands_max?: number;
+  readonly onTrace?: (line: string) => void;
+}
+
+/** How often things happen and go wrong; mean times in milliseconds of virtual time, null: never. */
+export interface Rates {
+  readonly loss_chance: number;
+  readonly double_chance: number;
+  readonly delay_chance: number;
+  readonly link_failure_chance: number;
+  readonly sync_failure_chance: number;
+  readonly crash_every_ms: number | null;
+  readonly freeze_every_ms: number | null;
+  readonly clock_step_every_ms: number | null;
+  readonly disk_full_every_ms: number | null;
+  readonly rival_every_ms: number | null;
+  readonly partition_every_ms: number | null;
+  readonly agent_freeze_every_ms: number | null;
+  readonly failover_at_ms: number | null;
+  /** Of the crashes, those that take the power with them. */
+  readonly power_chance: number;
+  /** Of the restarts, those that find the log damaged. */
+  readonly rot_chance: number;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly topology: Topology;
+  readonly coordinators: number;
+  readonly agents: number;
+  readonly sessions: number;
+  readonly commands: number;
+  readonly lease_seconds: number;
+  readonly think_ms: number;
+  readonly segment_bytes_max: number;
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly limits: Limits;
+  readonly plan: PlanShape;
+  readonly rates: Rates;
+  has(fault: Fault): boolean;
+}
+
+const COMMANDS = 520;
+const FAULTY_SHARE = 0.75;
+
+export function scenarioOf(options: RunOptions): Scenario {
+  const rng = new Rng(`scenario ${options.seed}`);
+  const without = new Set<Fault>(options.without ?? []);
+  const topology: Topology = rng.chance(0.5) ? 'file' : 'shared';
+  const lease_seconds = rng.pick([10, 20, 30, 60]);
+  const chosen = rng.fork('faults');
+  // Each seed has its own mixture: a fault that is everywhere hides what happens without it.
+  const picked = new Map<Fault, boolean>();
+  const has = (fault: Fault): boolean => {
+    let here = picked.get(fault);
+    if (here === undefined) {
+      here = chosen.fork(fault).chance(FAULTY_SHARE);
+      picked.set(fault, here);
+    }
+    return here && !without.has(fault);
+  };
+  const agents = 5 + rng.int(4);
+  return {
+    seed: options.seed,
+    mode: options.mode,
+    topology,
+    coordinators: topology === 'file' ? 1 : 2 + rng.int(2),
+    agents: Math.min(agents, options.agents_max ?? agents),
+    sessions: Math.max(2, agents - rng.int(3)),
+    commands: options.commands_max ?? COMMANDS,
+    lease_seconds,
+    think_ms: rng.pick([2_000, 5_000, 10_000]),
+    segment_bytes_max: rng.pick([20_000, 60_000, 1_000_000]),
+    policy: policyFor(rng.fork('policy'), lease_seconds),
+    limits: limitsFor(rng.fork('limits'), options.mode),
+    plan: planFor(rng.fork('plan')),
+    rates: ratesFor(rng.fork('rates'), { has, lease_ms: lease_seconds * 1000, topology }),
+    has,
+  };
+}
+
+function policyFor(rng: Rng, lease_seconds: number): Record<string, unknown> {
+  const tasks = rng.weighted({ takeover: 7, hold: 3 });
+  return {
+    stale_policy: { task: tasks, edge: rng.pick(['takeover', 'hold']) },
+    late_submit: rng.weighted({ accept: 2, reject: 1 }),
+    max_hold_seconds: rng.chance(0.35) ? lease_seconds * (2 + rng.int(6)) : null,
+    stale_threshold_seconds: lease_seconds * (1 + rng.int(3)),
+    claim_ttl_seconds: lease_seconds,
+    sweep_interval_seconds: rng.pick([1, 5, 15, 3600]),
+    suspend_max_seconds: lease_seconds * (1 + rng.int(8)),
+    max_attempts: rng.pick([2, 3, 10, 1000]),
+    max_agents_per_track: rng.chance(0.3) ? 1 + rng.int(2) : null,
+  };
+}
+
+function limitsFor(rng: Rng, mode: Mode): Limits {
+  return {
+    ...DEFAULT_LIMITS,
+    min_lease_duration_seconds: 5,
+    max_concurrent_claims: rng.pick([2, 3, 5, 100]),
+    max_active_sessions: rng.pick([2, 3, 50, 50]),
+    // Work that may never be granted again can never be finished: nothing to wait for in liveness mode.
+    max_generations_per_task: mode === 'liveness' ? 1_000_000 : rng.pick([6, 20, 1000]),
+    session_idle_seconds: rng.pick([30, 900]),
+  };
+}
+
+function ratesFor(
+  rng: Rng,
+  { has, lease_ms, topology }: { has: Scenario['has']; lease_ms: number; topology: Topology },
+): Rates {
+  const every = (fault: Fault, leases: readonly number[]): number | null => {
+    const mean_ms = lease_ms * rng.pick(leases);
+    return has(fault) ? mean_ms : null;
+  };
+  const chance = (fault: Fault, chances: readonly number[]): number => {
+    const drawn = rng.pick(chances);
+    return has(fault) ? drawn : 0;
+  };
+  const isFile = topology === 'file';
+  const failover_ms = lease_ms * rng.between(2, 20);
+  return {
+    loss_chance: chance('loss', [0.01, 0.05, 0.2]),
+    double_chance: chance('double', [0.02, 0.1]),
+    delay_chance: chance('delay', [0.02, 0.1]),
+    link_failure_chance: isFile ? 0 : chance('link', [0.01, 0.05, 0.15]),
+    sync_failure_chance: isFile ? chance('sync_failure', [0, 0.001, 0.004]) : 0,
+    crash_every_ms: every('crash', [6, 15, 40]),
+    freeze_every_ms: every('freeze', [6, 20]),
+    clock_step_every_ms: every('clock_step', [4, 15]),
+    disk_full_every_ms: isFile ? every('disk_full', [10, 30]) : null,
+    rival_every_ms: isFile ? every('rival', [10, 30]) : null,
+    partition_every_ms: every('partition', [3, 10]),
+    agent_freeze_every_ms: every('agent_freeze', [2, 6]),
+    failover_at_ms: !isFile && has('failover') && rng.chance(0.3) ? failover_ms : null,
+    power_chance: has('power') ? 0.7 : 0,
+    rot_chance: has('rot') ? 0.15 : 0,
+  };
+}

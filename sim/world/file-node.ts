@@ -1,0 +1,138 @@
+import type { Rng } from './rng.js';
+
+/** Bytes that grow. */
+class Bytes {
+  private buffer = Buffer.alloc(0);
+  length = 0;
+
+  view(): Buffer {
+    return this.buffer.subarray(0, this.length);
+  }
+
+  /** Whatever lies between the old end and `at` reads as zeros. */
+  write(at: number, bytes: Uint8Array): void {
+    const end = at + bytes.length;
+    if (end > this.buffer.length) {
+      const grown = Buffer.alloc(Math.max(end, this.buffer.length * 2, 1024));
+      this.buffer.copy(grown, 0, 0, this.length);
+      this.buffer = grown;
+    }
+    this.buffer.set(bytes, at);
+    this.length = Math.max(this.length, end);
+  }
+
+  truncate(size: number): void {
+    if (size > this.length) this.write(this.length, Buffer.alloc(size - this.length));
+    this.buffer.fill(0, size, this.length);
+    this.length = size;
+  }
+
+  set(content: Uint8Array): void {
+    this.length = 0;
+    this.buffer = Buffer.alloc(0);
+    this.write(0, content);
+  }
+}
+
+type Change =
+  | { readonly kind: 'write'; readonly at: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'truncate'; readonly size: number };
+
+/** Small, so that even short writes fall apart into several. */
+const PAGE_BYTES = 256;
+
+/** What a loss of power leaves of the changes that no sync had confirmed. */
+export type Survival = 'none' | 'all' | 'torn' | 'pages';
+
+/** A file: what processes see of it, and what would be left of it if the power went. */
+export class FileNode {
+  private readonly seen = new Bytes();
+  private readonly platter = new Bytes();
+  private unsynced: Change[] = [];
+
+  content(): Buffer {
+    return this.seen.view();
+  }
+
+  append(bytes: Uint8Array): void {
+    // A copy: the writer may use its buffer again.
+    this.change({ kind: 'write', at: this.seen.length, bytes: Uint8Array.from(bytes) });
+  }
+
+  truncate(size: number): void {
+    this.change({ kind: 'truncate', size });
+  }
+
+  sync(): void {
+    for (const change of this.unsynced) apply(this.platter, change);
+    this.unsynced = [];
+  }
+
+  /** The sync failed: some of it got there, and the system has forgotten which pages were still to be written. */
+  failSync(rng: Rng): void {
+    this.scatter(rng);
+    this.unsynced = [];
+  }
+
+  losePower(rng: Rng, survival: Survival): void {
+    if (survival === 'all') this.sync();
+    if (survival === 'torn') this.tear(rng);
+    if (survival === 'pages') this.scatter(rng);
+    this.unsynced = [];
+    this.seen.set(this.platter.view());
+  }
+
+  /** Rot: one byte of what is stored is another, and nobody is told. Returns a way to put it right. */
+  flipByte(at: number): () => void {
+    const flip = (): void => {
+      for (const bytes of [this.seen, this.platter]) {
+        const view = bytes.view();
+        if (at < view.length) view[at] = (view[at] as number) ^ 0x15;
+      }
+    };
+    flip();
+    return flip;
+  }
+
+  private change(change: Change): void {
+    apply(this.seen, change);
+    this.unsynced.push(change);
+  }
+
+  /** The changes in order up to some byte, and nothing after it. */
+  private tear(rng: Rng): void {
+    const total = this.unsynced.reduce((sum, change) => sum + weight(change), 0);
+    let left = rng.int(total + 1);
+    for (const change of this.unsynced) {
+      if (left < weight(change)) {
+        if (change.kind === 'write') {
+          apply(this.platter, { ...change, bytes: change.bytes.subarray(0, left) });
+        }
+        return;
+      }
+      apply(this.platter, change);
+      left -= weight(change);
+    }
+  }
+
+  /** Each page by its own luck: a later one may be there and an earlier one not. */
+  private scatter(rng: Rng): void {
+    for (const change of this.unsynced) {
+      if (change.kind === 'truncate') {
+        if (rng.chance(0.5)) apply(this.platter, change);
+        continue;
+      }
+      for (let from = 0; from < change.bytes.length; from += PAGE_BYTES) {
+        const bytes = change.bytes.subarray(from, from + PAGE_BYTES);
+        if (rng.chance(0.5)) apply(this.platter, { kind: 'write', at: change.at + from, bytes });
+      }
+    }
+  }
+}
+
+const weight = (change: Change): number => (change.kind === 'write' ? change.bytes.length : 1);
+
+function apply(bytes: Bytes, change: Change): void {
+  if (change.kind === 'truncate') bytes.truncate(change.size);
+  else if (change.bytes.length > 0) bytes.write(change.at, change.bytes);
+}

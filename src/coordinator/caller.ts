@@ -1,0 +1,17 @@
+/** Who sends a command, as the door found out. The coordinator believes it; the door answers for it. */
+export interface Caller {
+  /** Requests are remembered per principal: a key, a user, or `open` where nobody has to say. */
+  readonly principal: string;
+  readonly user_id: string | null;
+  readonly client_ip: string | null;
+  /** A handle without its claim id is enough. Only where the server is open. */
+  readonly claim_id_optional: boolean;
+}
+
+/** The caller on a loopback address with no keys configured, and the embedder that names nobody. */
+export const OPEN_CALLER: Caller = {
+  principal: 'open',
+  user_id: null,
+  client_ip: null,
+  claim_id_optional: true,
+};

@@ -1,0 +1,483 @@
+import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
+import type { EventEnvelope } from '../core/events/envelope.js';
+import { projectIdSchema, sessionIdSchema, tenantIdSchema } from '../core/ids.js';
+import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
+import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
+import type { ProjectKey, Store } from '../stores/store.js';
+import { type Blobs, MemoryBlobs } from './blobs.js';
+import { briefingFor } from './briefing.js';
+import { type Caller, OPEN_CALLER } from './caller.js';
+import { policyOf } from './desk.js';
+import { type Environment, systemEnvironment } from './environment.js';
+import { sha256Hex } from './identity.js';
+import { AtomicClaimOperation, ClaimOperation, type ClaimRequest } from './operations/claim.js';
+import { HolderOperation } from './operations/holder.js';
+import { NextOperation } from './operations/next.js';
+import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
+import { PlanOperation, type PlanResult, versionOf } from './operations/plan.js';
+import { CloseSessionOperation, OpenSessionOperation, type SessionResult } from './operations/session.js';
+import { SettingsOperation } from './operations/settings.js';
+import { handleOf, readBody, readSubject, requestOf, subjectOf } from './operations/shared.js';
+import { SubmitOperation } from './operations/submit.js';
+import { isProblem, type Problem, problem } from './problem.js';
+import type { Project } from './project.js';
+import { Projects } from './projects.js';
+import { Queries } from './queries/queries.js';
+import { nextDeadlineMs } from './ready.js';
+import { gateResult, releaseResult, renewalResult } from './render.js';
+import { resultFrom } from './results.js';
+import { Sweeper } from './sweeper.js';
+import * as wire from './wire.js';
+
+export interface CoordinatorOptions {
+  readonly store: Store;
+  readonly blobs?: Blobs;
+  readonly environment?: Environment;
+  /** What a tenant may do until an admin says otherwise. */
+  readonly limits?: Partial<Limits>;
+  /** How far clocks may differ, where the store has none of its own. */
+  readonly skew_margin_ms?: number;
+}
+
+type Reply<T> = Promise<T | Problem>;
+
+/**
+ * The service: commands in, decisions out. It reads and bounds what comes in, hands it to the project it
+ * belongs to, and answers in the words of the wire contract. What may happen is decided in core alone.
+ */
+export class Coordinator {
+  readonly queries: Queries;
+  private readonly projects: Projects;
+  private readonly blobs: Blobs;
+  private readonly environment: Environment;
+  private readonly sweeper: Sweeper;
+
+  private constructor(projects: Projects, options: CoordinatorOptions) {
+    this.projects = projects;
+    this.blobs = options.blobs ?? new MemoryBlobs();
+    this.environment = options.environment ?? systemEnvironment;
+    this.queries = new Queries(projects, options.store, this.blobs);
+    this.sweeper = new Sweeper(projects, this.environment);
+  }
+
+  static async open(options: CoordinatorOptions): Promise<Coordinator> {
+    const projects = await Projects.open({
+      store: options.store,
+      environment: options.environment ?? systemEnvironment,
+      default_limits: { ...DEFAULT_LIMITS, ...options.limits },
+      skew_margin_ms: options.skew_margin_ms ?? 0,
+    });
+    return new Coordinator(projects, options);
+  }
+
+  /** Stops the sweeper. The store belongs to whoever opened it. */
+  close(): void {
+    this.sweeper.stop();
+  }
+
+  async claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
+    const claim = readClaim(body);
+    if (isProblem(claim)) return claim;
+    return this.in(scope, (project) => project.run(new ClaimOperation(claim, caller)));
+  }
+
+  async batchClaim(
+    scope: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): Reply<{ results: readonly (wire.ClaimResult | Problem)[] }> {
+    const read = readBody(wire.batchClaimBody, body);
+    if (isProblem(read)) return read;
+    const claims = read.claims.map(readClaim);
+    const wrong = claims.find(isProblem);
+    if (wrong !== undefined) return wrong;
+    const asked = claims as ClaimRequest[];
+    if (read.mode === 'partial') {
+      const each = asked.map((claim, index) => partOf(read.request_id, claim, index));
+      return this.in(scope, async (project) => ({
+        results: await Promise.all(each.map((claim) => project.run(new ClaimOperation(claim, caller)))),
+      }));
+    }
+    const fault = atomicFault(asked);
+    if (fault !== null) return fault;
+    return this.in(scope, async (project) => {
+      const results = await project.run(new AtomicClaimOperation(asked, caller, read.request_id));
+      return isProblem(results) ? results : { results };
+    });
+  }
+
+  async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.RenewalResult> {
+    const read = readBody(wire.renewBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const handle = handleOf(read, read.expected_generation, caller);
+    if (isProblem(handle)) return handle;
+    const lease_seconds = read.lease_duration_seconds ?? null;
+    const command = { type: 'renew', handle, lease_seconds } as const;
+    return this.in(scope, (project) =>
+      project.run(new HolderOperation(subject, command, renewalResult, read.request_id)),
+    );
+  }
+
+  async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseResult> {
+    const read = readBody(wire.releaseBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const handle = handleOf(read, read.expected_generation, caller);
+    if (isProblem(handle)) return handle;
+    const { reason, message = null } = read;
+    const command = { type: 'release', handle, reason, message } as const;
+    return this.in(scope, (project) =>
+      project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
+    );
+  }
+
+  async submitResult(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SubmissionResult> {
+    const read = readBody(wire.submitBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const handle = handleOf(read, read.generation, caller);
+    if (isProblem(handle)) return handle;
+    return this.in(scope, async (project) => {
+      const { tenant_id } = scope;
+      const size_bytes_max = project.limits.max_result_size_bytes;
+      const result = await resultFrom(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
+      if (isProblem(result)) return result;
+      const { iteration = 1, request_id = null } = read;
+      const submission = { subject, handle, result, iteration, request_id };
+      return project.run(new SubmitOperation(submission, (of) => this.queries.eventsOf(scope, of)));
+    });
+  }
+
+  renewBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.each(body, (item) => this.renewLease(scope, item, caller));
+  }
+  releaseBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.each(body, (item) => this.releaseClaim(scope, item, caller));
+  }
+  submitBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.each(body, (item) => this.submitResult(scope, item, caller));
+  }
+
+  async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
+    const read = readBody(wire.suspendBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const handle = handleOf(read, read.expected_generation, caller);
+    if (isProblem(handle)) return handle;
+    const { iteration = 1, candidate_sha256 } = read;
+    const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
+    const command = { type: 'suspend', handle, gate } as const;
+    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+  }
+
+  async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
+    const read = readBody(wire.resumeBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const handle = handleOf(read, read.expected_generation, caller);
+    if (isProblem(handle)) return handle;
+    const command = { type: 'resume', handle } as const;
+    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+  }
+
+  async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
+    const read = readBody(wire.reviewBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const { generation, iteration, candidate_sha256, decision, comment = null } = read;
+    const reviewer = caller.user_id ?? caller.principal;
+    const command = {
+      type: 'record_review',
+      generation,
+      iteration,
+      candidate_sha256,
+      decision,
+      reviewer,
+      comment,
+    } as const;
+    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+  }
+
+  /** The best ready work, with its briefing. Waits up to `wait_seconds` for something to become ready. */
+  async next(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
+    const read = readBody(wire.nextBody, body);
+    if (isProblem(read)) return read;
+    const { wait_seconds, ...asked } = read;
+    return this.in(scope, async (project) => {
+      const deadline_ms = this.environment.clock.monotonicMs() + wait_seconds * 1000;
+      for (;;) {
+        const reply = await project.run(new NextOperation(asked, caller, () => project.follow()));
+        if (isProblem(reply)) return reply;
+        if (reply.success) return this.briefed(scope, project, reply);
+        const left_ms = deadline_ms - this.environment.clock.monotonicMs();
+        if (reply.reason !== 'NOTHING_READY' || left_ms <= 0) return reply;
+        await this.somethingMoves(project, left_ms);
+      }
+    });
+  }
+
+  async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseResult> {
+    const read = readBody(wire.noteBody, body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(read.task_id);
+    if (isProblem(subject)) return subject;
+    const handle = handleOf(read, read.generation, caller);
+    if (isProblem(handle)) return handle;
+    const command = { type: 'note', handle, text: read.text } as const;
+    return this.in(scope, (project) =>
+      project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
+    );
+  }
+
+  async operate(
+    scope: ProjectKey,
+    task_id: string,
+    verb: wire.OperatorVerb,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): Reply<OperatorResult> {
+    const read = readBody(wire.operatorBodies[verb], body);
+    if (isProblem(read)) return read;
+    const subject = readSubject(task_id);
+    if (isProblem(subject)) return subject;
+    const asked = { verb, body: read } as OperatorRequest;
+    return this.in(scope, (project) =>
+      project.run(new OperatorOperation(subject, asked, caller, (of) => this.queries.eventsOf(scope, of))),
+    );
+  }
+
+  async openSession(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<SessionResult> {
+    const read = readBody(wire.sessionBody, body);
+    if (isProblem(read)) return read;
+    const { user_id, project_id, public_key = null } = read;
+    const session_id = read.session_id ?? this.newSessionId();
+    const opening = { session_id, user_id, public_key };
+    const request = requestOf(caller, 'open_session', read);
+    return this.in({ tenant_id, project_id }, (project) =>
+      project.run(new OpenSessionOperation(opening, request)),
+    );
+  }
+
+  /** Closes a session wherever it works, and releases what it holds, each claim by its own fenced release. */
+  async closeSession(tenant_id: string, session_id: string, caller = OPEN_CALLER): Reply<SessionResult> {
+    if (!sessionIdSchema.safeParse(session_id).success) return noSession();
+    let closed: SessionResult | Problem = noSession();
+    for (const project_id of await this.queries.projectsOf(tenant_id)) {
+      const reply = await this.in({ tenant_id, project_id }, (project) =>
+        this.closeIn(project, session_id, caller),
+      );
+      if (!isProblem(reply) && reply.success) closed = reply;
+    }
+    return closed;
+  }
+
+  async putPlan(
+    scope: ProjectKey,
+    plan: unknown,
+    options: { if_match?: number; request_id?: string } = {},
+    caller = OPEN_CALLER,
+  ): Reply<PlanResult> {
+    const { if_match = null, request_id } = options;
+    const source = typeof plan === 'string' ? { yaml: plan } : { json: plan };
+    const asked = {
+      verb: 'put_plan' as const,
+      propose: (current, standing) => readPlan(source, current, standing),
+      if_match,
+      request_id,
+      body: typeof plan === 'string' ? sha256Hex(plan) : plan,
+    } satisfies ConstructorParameters<typeof PlanOperation>[0];
+    return this.in(scope, (project) => project.run(new PlanOperation(asked, caller)));
+  }
+
+  async addTasks(
+    scope: ProjectKey,
+    tasks: unknown,
+    options: { request_id?: string } = {},
+    caller = OPEN_CALLER,
+  ): Reply<PlanResult> {
+    const asked = {
+      verb: 'add_tasks' as const,
+      propose: (current, standing) => addTasks(current, tasks, standing),
+      if_match: null,
+      request_id: options.request_id,
+      body: tasks,
+    } satisfies ConstructorParameters<typeof PlanOperation>[0];
+    return this.in(scope, (project) => project.run(new PlanOperation(asked, caller)));
+  }
+
+  getPlan(scope: ProjectKey): Reply<{ version: number; plan: PlanInput }> {
+    return this.in(scope, async (project) => ({
+      version: versionOf(project.desk()),
+      plan: renderPlan(project.state.plan, scope.project_id),
+    }));
+  }
+
+  getPolicy(scope: ProjectKey): Reply<Policy> {
+    return this.in(scope, async (project) => project.desk().policy);
+  }
+
+  async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<Policy> {
+    const read = readBody(wire.policyBody, body);
+    if (isProblem(read)) return read;
+    const { request_id: _, signature: __, stale_policy, ...rest } = read;
+    return this.in(scope, (project) =>
+      project.run(
+        new SettingsOperation(
+          POLICY_SUBJECT,
+          'POLICY_CHANGED',
+          (desk) => {
+            const policy = policyOf(desk.record(POLICY_SUBJECT));
+            const both =
+              typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : stale_policy;
+            return { ...policy, ...rest, stale_policy: { ...policy.stale_policy, ...both } } as Policy;
+          },
+          caller,
+          read,
+        ),
+      ),
+    );
+  }
+
+  async getLimits(tenant_id: string): Reply<Limits> {
+    const tenant = await this.projects.tenant(tenant_id);
+    await tenant.project.follow();
+    return tenant.currentLimits();
+  }
+
+  async putLimits(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<Limits> {
+    const read = readBody(wire.limitsBody, body);
+    if (isProblem(read)) return read;
+    const { request_id: _, signature: __, ...change } = read;
+    const tenant = await this.projects.tenant(tenant_id);
+    const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
+    return tenant.project.run(new SettingsOperation(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read));
+  }
+
+  async putBlob(
+    tenant_id: string,
+    sha256: string,
+    bytes: Uint8Array,
+  ): Reply<{ sha256: string; size_bytes: number }> {
+    const { max_result_size_bytes } = (await this.projects.tenant(tenant_id)).currentLimits();
+    if (bytes.byteLength > max_result_size_bytes) {
+      return problem('INVALID_REQUEST', `A blob has at most ${max_result_size_bytes} bytes in this tenant.`);
+    }
+    if (sha256Hex(bytes) !== sha256) {
+      return problem('INVALID_REQUEST', 'The bytes do not have that SHA-256. Send them again.');
+    }
+    await this.blobs.put(tenant_id, sha256, bytes);
+    return { sha256, size_bytes: bytes.byteLength };
+  }
+
+  /** One round of the sweeper in every project at work, now. Changes no outcome: it only writes down. */
+  sweep(): Promise<number> {
+    return this.sweeper.sweep();
+  }
+
+  private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
+    const fault = scopeFault(scope);
+    return fault === null ? this.projects.with(scope, work) : Promise.resolve(fault);
+  }
+
+  private async each<T>(
+    body: unknown,
+    one: (item: unknown) => Reply<T>,
+  ): Reply<{ results: readonly (T | Problem)[] }> {
+    const items = (body as { items?: unknown } | null)?.items;
+    if (!Array.isArray(items) || items.length > wire.BATCH_ITEMS_MAX) {
+      const message = `expected a list of at most ${wire.BATCH_ITEMS_MAX}`;
+      return problem('INVALID_REQUEST', `items: ${message}`, [{ path: 'items', message }]);
+    }
+    return { results: await Promise.all(items.map(one)) };
+  }
+
+  private async briefed(
+    scope: ProjectKey,
+    project: Project,
+    reply: wire.ClaimResult,
+  ): Promise<wire.ClaimResult> {
+    if (reply.claim === null) return reply;
+    const events: readonly EventEnvelope[] = await this.queries.eventsOf(scope, reply.claim.task_id);
+    return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };
+  }
+
+  /** Resolves when the project moves, when the next lease or pause runs out, or when the time is up. */
+  private somethingMoves(project: Project, left_ms: number): Promise<void> {
+    const desk = project.desk();
+    const wait_ms = Math.min(left_ms, Math.max(nextDeadlineMs(desk) - desk.now_ms, 1));
+    return new Promise((resolve) => {
+      const cancel = this.environment.setTimer(wait_ms, done);
+      const stop = project.moved.once(done);
+      function done() {
+        cancel();
+        stop();
+        resolve();
+      }
+    });
+  }
+
+  private async closeIn(project: Project, session_id: string, caller: Caller): Reply<SessionResult> {
+    const closed = await project.run(new CloseSessionOperation(session_id, caller));
+    if (isProblem(closed) || !closed.success) return closed;
+    for (const subject of [...(project.state.bySession.get(session_id) ?? [])]) {
+      const { generation } = project.desk().head(subject);
+      const handle = { generation, session_id, claim_id: null };
+      const command = { type: 'release', handle, reason: 'SESSION_CLOSED', message: null } as const;
+      await project.run(new HolderOperation(subject, command, releaseResult));
+    }
+    return closed;
+  }
+
+  private newSessionId(): string {
+    return `sess-${Buffer.from(this.environment.randomBytes(12)).toString('hex')}`;
+  }
+}
+
+function readClaim(body: unknown): ClaimRequest | Problem {
+  const read = readBody(wire.claimBody, body);
+  if (isProblem(read)) return read;
+  const { task_id, feature_id, edge, ...rest } = read;
+  const subject = subjectOf({ task_id, feature_id, edge });
+  return isProblem(subject) ? subject : { subject, body: rest };
+}
+
+/** A batch that is repeated repeats each of its claims, so each is remembered under a name made from the batch's. */
+function partOf(request_id: string | undefined, claim: ClaimRequest, index: number): ClaimRequest {
+  if (request_id === undefined || claim.body.request_id !== undefined) return claim;
+  return { ...claim, body: { ...claim.body, request_id: `${request_id}~${index}` } };
+}
+
+function atomicFault(claims: readonly ClaimRequest[]): Problem | null {
+  if (claims.length > wire.ATOMIC_ITEMS_MAX) {
+    const message = `expected at most ${wire.ATOMIC_ITEMS_MAX} claims in an all_or_nothing batch`;
+    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
+  }
+  if (new Set(claims.map((claim) => claim.subject)).size < claims.length) {
+    const message = 'expected each task once';
+    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
+  }
+  return null;
+}
+
+function scopeFault({ tenant_id, project_id }: ProjectKey): Problem | null {
+  if (!tenantIdSchema.safeParse(tenant_id).success) {
+    return problem('INVALID_REQUEST', 'tenant_id: expected a name', [
+      { path: 'tenant_id', message: 'expected letters, digits and . _ ~ @ + -, at most 128' },
+    ]);
+  }
+  if (!projectIdSchema.safeParse(project_id).success) {
+    return problem('INVALID_REQUEST', 'project_id: expected a name', [
+      { path: 'project_id', message: 'expected letters, digits and . _ ~ @ + -, at most 128' },
+    ]);
+  }
+  return null;
+}
+
+const noSession = (): Problem => problem('NOT_FOUND', 'There is no session by that id.');

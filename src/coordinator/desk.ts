@@ -1,0 +1,129 @@
+import type { Context } from '../core/claims/commands.js';
+import { emptyHead, type Head } from '../core/claims/head.js';
+import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../core/claims/policy.js';
+import type { AnyHead } from '../core/fold.js';
+import type { RecordHead } from '../core/record.js';
+import { kindOf, POLICY_SUBJECT, sessionSubject } from '../core/subject.js';
+import type { ProjectState } from '../core/views/index.js';
+import type { ProjectKey, StoreMeta } from '../stores/store.js';
+import type { Environment } from './environment.js';
+import { claimIds } from './identity.js';
+
+export interface DeskSource {
+  readonly key: ProjectKey;
+  readonly state: ProjectState;
+  readonly rules_seq: number;
+  readonly limits: Limits;
+  readonly meta: StoreMeta;
+  readonly environment: Environment;
+  readonly skew_margin_ms: number;
+  readonly session_until: ReadonlyMap<string, number>;
+}
+
+/**
+ * What an operation sees while its batch is decided: the project as the coordinator knows it, and on top of
+ * it what the operations before it in the same batch are about to do. It only chooses what to try.
+ */
+export class Desk {
+  private readonly tried = new Map<string, AnyHead>();
+  private policyRead: Policy | null = null;
+  private readonly rulesByKind = new Map<string, Rules>();
+  /** The limit that the store found full, for the operation now at the desk. */
+  full: string | null = null;
+
+  constructor(
+    private readonly source: DeskSource,
+    readonly now_ms: number,
+  ) {}
+
+  get key(): ProjectKey {
+    return this.source.key;
+  }
+  get environment(): Environment {
+    return this.source.environment;
+  }
+  get rules_seq(): number {
+    return this.source.rules_seq;
+  }
+  get limits(): Limits {
+    return this.source.limits;
+  }
+  get state(): ProjectState {
+    return this.source.state;
+  }
+
+  head(subject: string): Head {
+    const tried = this.tried.get(subject) as Head | undefined;
+    return tried ?? this.source.state.heads.get(subject) ?? emptyHead(subject);
+  }
+
+  record(subject: string): RecordHead | null {
+    const tried = this.tried.get(subject) as RecordHead | undefined;
+    return tried ?? this.source.state.records.get(subject) ?? null;
+  }
+
+  /** The next operation of the batch sees this head. */
+  overlay(head: { subject: string }): void {
+    this.tried.set(head.subject, head as AnyHead);
+  }
+
+  get policy(): Policy {
+    this.policyRead ??= policyOf(this.record(POLICY_SUBJECT));
+    return this.policyRead;
+  }
+
+  rulesOf(subject: string): Rules {
+    const kind = kindOf(subject);
+    let rules = this.rulesByKind.get(kind);
+    if (rules === undefined) {
+      rules = rulesFor(kind, this.policy, this.limits, this.source.skew_margin_ms);
+      this.rulesByKind.set(kind, rules);
+    }
+    return rules;
+  }
+
+  context(subject: string): Context {
+    return {
+      now_ms: this.now_ms,
+      rules: this.rulesOf(subject),
+      claimIdOf: claimIds(this.source.meta, this.source.key, subject),
+    };
+  }
+
+  session(session_id: string): Readonly<Record<string, unknown>> | null {
+    return this.record(sessionSubject(session_id))?.value ?? null;
+  }
+
+  /** A desk to try things on, whose trials this one sees only once it accepts them. */
+  aside(): Desk {
+    const trial = new Desk(this.source, this.now_ms);
+    trial.full = this.full;
+    for (const [subject, head] of this.tried) trial.tried.set(subject, head);
+    return trial;
+  }
+
+  accept(trial: Desk): void {
+    for (const [subject, head] of trial.tried) this.tried.set(subject, head);
+  }
+
+  /** An operation earlier in this batch is about to change this record. */
+  isChanging(subject: string): boolean {
+    return this.tried.has(subject);
+  }
+
+  /**
+   * Until when a session counts as active, given that it acts now: its idle time, and as long as the longest
+   * of its leases. A lease that ended early may keep it counted a little longer, never shorter.
+   */
+  sessionUntilMs(session_id: string, lease_until_ms: number | null): number {
+    const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
+    const held = this.source.state.bySession.get(session_id)?.size ?? 0;
+    const remaining = lease_until_ms === null ? held - 1 : held;
+    const told_ms = remaining > 0 ? (this.source.session_until.get(session_id) ?? 0) : 0;
+    return Math.max(idle_ms, told_ms, lease_until_ms ?? 0);
+  }
+}
+
+export function policyOf(record: RecordHead | null): Policy {
+  return record === null ? DEFAULT_POLICY : { ...DEFAULT_POLICY, ...(record.value as Partial<Policy>) };
+}

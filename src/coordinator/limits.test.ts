@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest';
+import { Agent, human } from '../../test/support/agent.js';
+import { answered, forEachStore, House, P, planOf } from '../../test/support/house.js';
+import { DEFAULT_LIMITS, ENTERPRISE_LIMITS } from '../core/claims/policy.js';
+
+const A = 'A-001-core';
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
+
+describe('the limits of seed 004 §7.2', () => {
+  test('have the default values of the seed', () => {
+    expect(DEFAULT_LIMITS).toEqual({
+      max_concurrent_claims: 100,
+      max_lease_duration_seconds: 3600,
+      min_lease_duration_seconds: 30,
+      max_generations_per_task: 100,
+      claim_history_retention_days: 90,
+      max_result_size_bytes: 10_485_760,
+      max_active_sessions: 50,
+      session_idle_seconds: 900,
+    });
+  });
+
+  test('have the enterprise values of the seed', () => {
+    expect(ENTERPRISE_LIMITS).toEqual({
+      max_concurrent_claims: 1000,
+      max_lease_duration_seconds: 7200,
+      min_lease_duration_seconds: 30,
+      max_generations_per_task: 1000,
+      claim_history_retention_days: 365,
+      max_result_size_bytes: 104_857_600,
+      max_active_sessions: 500,
+      session_idle_seconds: 900,
+    });
+  });
+});
+
+forEachStore('limits', (open) => {
+  test('are the defaults until an admin says otherwise, and survive a restart', async () => {
+    const house = await open();
+    expect(await house.coordinator.getLimits('acme')).toEqual(DEFAULT_LIMITS);
+    const told = await house.coordinator.putLimits('acme', { max_concurrent_claims: 3 }, human('admin'));
+    expect(told).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
+    await house.restart();
+    expect(await house.coordinator.getLimits('acme')).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
+    expect(await house.coordinator.getLimits('other')).toEqual(DEFAULT_LIMITS);
+    expect(await house.coordinator.queries.projectsOf('acme')).toEqual([]);
+  });
+
+  test.each([
+    ['default', {}, 30, 3600],
+    ['enterprise', ENTERPRISE_LIMITS, 30, 7200],
+  ])('bound the lease of a claim and of a renewal: %s', async (_name, limits, min, max) => {
+    const house = await open({ limits });
+    await house.plan(planOf(A));
+    const alpha = new Agent(house, 'alpha', 's1');
+    const position = await house.position();
+    for (const lease_duration_seconds of [min - 1, max + 1]) {
+      expect(await alpha.tries(A, { lease_duration_seconds })).toMatchObject({ problem: 'INVALID_LEASE' });
+    }
+    expect(await house.position()).toBe(position);
+    for (const lease_duration_seconds of [min, max]) {
+      expect((await alpha.claims(A, { lease_duration_seconds })).success).toBe(true);
+      await alpha.releases(A);
+    }
+    await alpha.claims(A);
+    const renewal = { ...alpha.expecting(A), lease_duration_seconds: max + 1 };
+    expect(await house.coordinator.renewLease(P, renewal)).toMatchObject({ problem: 'INVALID_LEASE' });
+  });
+
+  test('of claims: the first one too many is refused with the name of the limit, and expiry makes room', async () => {
+    const house = await open({ limits: { max_concurrent_claims: 2 } });
+    const [one, two, three] = numbered(3) as [string, string, string];
+    await house.plan(planOf(one, two, three));
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(one, { lease_duration_seconds: 60 });
+    await alpha.claims(two);
+    expect(await alpha.claims(three)).toMatchObject({
+      success: false,
+      reason: 'DENIED_LIMIT',
+      limit: 'max_concurrent_claims',
+    });
+    expect(await alpha.next()).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' });
+    house.advance(59);
+    expect((await alpha.claims(three)).reason).toBe('DENIED_LIMIT');
+    house.advance(1);
+    expect((await alpha.claims(three)).reason).toBe('GRANTED');
+    expect((await alpha.claims(one)).reason).toBe('DENIED_LIMIT');
+    await alpha.submits(two);
+    expect((await alpha.claims(one)).reason).toBe('GRANTED');
+  });
+
+  test('of claims count suspended and held ones until somebody frees them', async () => {
+    const house = await open({ limits: { max_concurrent_claims: 2 } });
+    const EDGE = 'REQ-F-1#design_code';
+    await house.plan(planOf(A, 'B-001-data'));
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(EDGE, { lease_duration_seconds: 30 });
+    await alpha.claims(A, { lease_duration_seconds: 30 });
+    await alpha.suspends(A);
+    house.advance(7200);
+    expect(await alpha.claims('B-001-data')).toMatchObject({ limit: 'max_concurrent_claims' });
+    await alpha.resumes(A);
+    await alpha.releases(A);
+    expect((await alpha.claims('B-001-data')).success).toBe(true);
+    await alpha.releases('B-001-data');
+    await house.coordinator.operate(P, EDGE, 'force_release', { expected_generation: 1, reason: 'gone' });
+    expect(await house.store.occupancy('acme', 'claims')).toBe(0);
+  });
+
+  test('of claims are never passed by 500 claims at once over the projects of a tenant', async () => {
+    const house = await open({ limits: { max_concurrent_claims: 123, max_active_sessions: 1000 } });
+    const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
+    for (const scope of projects) await house.plan(planOf(...numbered(100)), scope);
+    const claims = projects.flatMap((scope, at) =>
+      numbered(100).map((id) => new Agent(house, 'alpha', `s-${at}`, null, scope).claims(id)),
+    );
+    const replies = await Promise.all(claims);
+    expect(replies.filter((reply) => reply.success)).toHaveLength(123);
+    expect(new Set(replies.map((reply) => reply.reason))).toEqual(new Set(['GRANTED', 'DENIED_LIMIT']));
+    expect(await house.store.occupancy('acme', 'claims')).toBe(123);
+    const other = { tenant_id: 'other', project_id: 'p1' };
+    await house.plan(planOf(A), other);
+    expect((await new Agent(house, 'alpha', 's1', null, other).claims(A)).success).toBe(true);
+  });
+
+  test('of sessions: one too many is refused, whether it opens by itself or by its first claim', async () => {
+    const house = await open({ limits: { max_active_sessions: 2 } });
+    const [one, two, three] = numbered(3) as [string, string, string];
+    await house.plan(planOf(one, two, three));
+    await new Agent(house, 'a', 's1').claims(one, { lease_duration_seconds: 30 });
+    await house.coordinator.openSession('acme', { session_id: 's2', user_id: 'u', project_id: 'shop' });
+    const third = new Agent(house, 'c', 's3');
+    const refusal = { success: false, reason: 'DENIED_LIMIT', limit: 'max_active_sessions' };
+    expect(await third.claims(three)).toMatchObject(refusal);
+    const opening = { session_id: 's3', user_id: 'u', project_id: 'shop' };
+    expect(await house.coordinator.openSession('acme', opening)).toMatchObject(refusal);
+    expect((await new Agent(house, 'b', 's2').claims(two)).success).toBe(true);
+    house.advance(900);
+    expect((await third.claims(three)).success).toBe(true);
+  });
+
+  test('of sessions are never passed by many sessions at once', async () => {
+    const house = await open({ limits: { max_active_sessions: 7 } });
+    await house.plan(planOf(...numbered(60)));
+    const replies = await Promise.all(numbered(60).map((id, at) => new Agent(house, 'a', `s-${at}`).claims(id)));
+    expect(replies.filter((reply) => reply.success)).toHaveLength(7);
+    expect(await house.store.occupancy('acme', 'sessions')).toBe(7);
+  });
+
+  test('of generations: a task that has had them all is exhausted', async () => {
+    const house = await open({ limits: { max_generations_per_task: 3 } });
+    await house.plan(planOf(A));
+    const alpha = new Agent(house, 'alpha', 's1');
+    for (const generation of [1, 2, 3]) {
+      expect((await alpha.claims(A)).claim?.generation).toBe(generation);
+      await alpha.releases(A);
+    }
+    expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_generations_per_task' });
+    expect(answered(await house.coordinator.queries.getTaskState(P, A)).readiness).toBe('exhausted');
+    expect((await alpha.next()).reason).toBe('NOTHING_READY');
+    await house.coordinator.putLimits('acme', { max_generations_per_task: 4 });
+    expect((await alpha.claims(A)).claim?.generation).toBe(4);
+  });
+
+  test('of results: a byte too many is refused, the claim stands, and nothing is parked', async () => {
+    const house = await open({ limits: { max_result_size_bytes: 100 } });
+    await house.plan(planOf(A));
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(A);
+    const position = await house.position();
+    expect(await alpha.submits(A, 'x'.repeat(99))).toMatchObject({
+      accepted: false,
+      reason: 'RESULT_TOO_LARGE',
+      parked: null,
+    });
+    expect(await house.position()).toBe(position);
+    expect(await alpha.submits(A, 'x'.repeat(98))).toMatchObject({ accepted: true });
+  });
+});
+
+describe('limits over two coordinators of one store', () => {
+  test('are never passed by 500 claims at once', async () => {
+    const house = await House.open('memory', { limits: { max_concurrent_claims: 77, max_active_sessions: 1000 } });
+    const other = await house.another();
+    await house.plan(planOf(...numbered(500)));
+    const claims = numbered(500).flatMap((task_id, at) => {
+      const coordinator = at % 2 === 0 ? house.coordinator : other;
+      return coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${at % 20}` });
+    });
+    const replies = (await Promise.all(claims)).map(answered);
+    expect(replies.filter((reply) => reply.success)).toHaveLength(77);
+    expect(await house.store.occupancy('acme', 'claims')).toBe(77);
+  });
+
+  test('hold for both once one of them was told', async () => {
+    const house = await House.open('memory');
+    const other = await house.another();
+    await house.plan(planOf(...numbered(3)));
+    expect(await other.getLimits('acme')).toEqual(DEFAULT_LIMITS);
+    await house.coordinator.putLimits('acme', { max_concurrent_claims: 1 });
+    const [one, two] = numbered(2);
+    const claim = (task_id: string | undefined) =>
+      other.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
+    expect(await other.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });
+    expect(await claim(one)).toMatchObject({ reason: 'GRANTED' });
+    expect(await claim(two)).toMatchObject({ reason: 'DENIED_LIMIT' });
+  });
+});

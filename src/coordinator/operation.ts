@@ -1,0 +1,25 @@
+import type { EventEnvelope } from '../core/events/envelope.js';
+import type { Unit } from '../stores/store.js';
+import type { Desk } from './desk.js';
+
+/**
+ * One command on its way through a project's queue. It is decided when its batch is, and decided again
+ * whenever the store shows that what it was decided on has moved.
+ */
+export interface Operation<Reply> {
+  /** Null: nothing has to be remembered. */
+  readonly request: { readonly key: string; readonly digest: string } | null;
+  attempt(desk: Desk): Attempt<Reply> | Needs;
+  /** The request took effect before: the same reply, from the events it led to. */
+  replay(events: readonly EventEnvelope[], desk: Desk): Reply;
+}
+
+export interface Attempt<Reply> {
+  readonly unit: Unit;
+  readonly reply: Reply;
+}
+
+/** The operation cannot be decided yet: it must read something first, outside the queue. */
+export interface Needs {
+  readonly needs: () => Promise<void>;
+}

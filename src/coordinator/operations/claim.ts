@@ -1,0 +1,143 @@
+import type { ClaimCommand, Decision } from '../../core/claims/commands.js';
+import { decide } from '../../core/claims/decide.js';
+import { evolve } from '../../core/claims/evolve.js';
+import { factOf } from '../../core/claims/facts.js';
+import { emptyHead } from '../../core/claims/head.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { kindOf } from '../../core/subject.js';
+import type { Caller } from '../caller.js';
+import type { Desk } from '../desk.js';
+import { claimFacts } from '../facts.js';
+import type { Attempt, Operation } from '../operation.js';
+import type { Problem } from '../problem.js';
+import { claimResult, refusedClaim, taskClaim } from '../render.js';
+import { CLAIMS_SCOPE, SESSIONS_SCOPE, UnitBuilder } from '../unit-builder.js';
+import type { ClaimBody, ClaimResult } from '../wire.js';
+import { countSession, countTrackAgent, requestOf } from './shared.js';
+
+export interface ClaimRequest {
+  readonly subject: string;
+  readonly body: Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
+}
+
+/** A refusal over dependencies stands on some of them being open when the store looked, not on all. */
+const CHECKED_DEPENDENCIES_MAX = 20;
+const DEFAULT_LEASE_SECONDS = 300;
+
+export class ClaimOperation implements Operation<ClaimResult | Problem> {
+  readonly request;
+
+  constructor(
+    private readonly claim: ClaimRequest,
+    private readonly caller: Caller,
+  ) {
+    this.request = requestOf(caller, 'claim', { ...claim.body, subject: claim.subject } as ClaimBody);
+  }
+
+  attempt(desk: Desk): Attempt<ClaimResult | Problem> {
+    const unit = new UnitBuilder(desk, this.claim.body.request_id ?? null);
+    const decision = tryClaim(desk, unit, this.claim, this.caller);
+    return { unit: unit.build(this.request), reply: renderClaim(desk, decision) };
+  }
+
+  replay(events: readonly EventEnvelope[], desk: Desk): ClaimResult {
+    return replayedClaim(events, desk, this.claim.subject);
+  }
+}
+
+/** Several claims, each with its own fate, or all of them or none. */
+export class AtomicClaimOperation implements Operation<readonly (ClaimResult | Problem)[]> {
+  readonly request;
+
+  constructor(
+    private readonly claims: readonly ClaimRequest[],
+    private readonly caller: Caller,
+    request_id: string | undefined,
+  ) {
+    this.request = requestOf(caller, 'batch_claim', { claims, request_id } as { request_id?: string });
+  }
+
+  attempt(desk: Desk): Attempt<readonly (ClaimResult | Problem)[]> {
+    // Decided first on a desk of their own: a refused batch must leave no trace for its neighbours.
+    const trial = desk.aside();
+    const trialUnit = new UnitBuilder(trial);
+    const decisions = this.claims.map((claim) => tryClaim(trial, trialUnit, claim, this.caller));
+    if (decisions.every((decision) => decision.ok)) {
+      desk.accept(trial);
+      const reply = decisions.map((decision) => renderClaim(desk, decision));
+      return { unit: trialUnit.build(this.request), reply };
+    }
+    const unit = new UnitBuilder(desk);
+    for (const decision of decisions) unit.check(decision.head.subject, desk.head(decision.head.subject).seq);
+    const reply = decisions.map((decision) =>
+      decision.ok ? refusedClaim('DENIED_BATCH') : renderClaim(desk, decision),
+    );
+    return { unit: unit.build(this.request), reply };
+  }
+
+  replay(events: readonly EventEnvelope[], desk: Desk): ClaimResult[] {
+    return this.claims.map(({ subject }) => replayedClaim(events, desk, subject));
+  }
+}
+
+/** Decides one claim and puts what follows from it into the unit. */
+export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, caller: Caller): Decision {
+  const { subject, body } = claim;
+  const command = claimCommand(desk, claim, caller);
+  const decision = decide(desk.head(subject), command, desk.context(subject));
+  if (decision.ok) {
+    unit.session(body.session_id, body.agent_id, caller, desk.now_ms);
+    unit.room(CLAIMS_SCOPE, desk.limits.max_concurrent_claims);
+    unit.room(SESSIONS_SCOPE, desk.limits.max_active_sessions);
+  }
+  unit.decided(decision);
+  countSession(unit, desk, decision);
+  countTrackAgent(unit, desk, decision);
+  if (decision.code === 'SESSION_CLOSED') unit.session(body.session_id, body.agent_id, caller, desk.now_ms);
+  if (decision.code === 'DENIED_DEPENDENCIES') {
+    for (const id of command.facts.waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) {
+      unit.check(id, desk.head(id).seq);
+    }
+  }
+  return decision;
+}
+
+export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller: Caller): ClaimCommand {
+  const lease = kindOf(subject) === 'edge' ? desk.policy.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
+  const address = caller.client_ip === null ? null : { client_ip: caller.client_ip };
+  const metadata = body.metadata === undefined && address === null ? null : { ...body.metadata, ...address };
+  return {
+    type: 'claim',
+    agent_id: body.agent_id,
+    session_id: body.session_id,
+    agent_role: body.agent_role ?? null,
+    user_id: caller.user_id ?? sessionUser(desk, body.session_id),
+    lease_seconds: body.lease_duration_seconds ?? lease,
+    request_id: body.request_id ?? null,
+    metadata,
+    facts: claimFacts(desk, subject, body.session_id),
+  };
+}
+
+const sessionUser = (desk: Desk, session_id: string): string | null =>
+  (desk.session(session_id)?.user_id as string | null | undefined) ?? null;
+
+function renderClaim(desk: Desk, decision: Decision): ClaimResult | Problem {
+  if (!decision.ok) return claimResult(desk.key, decision, '');
+  const { generation, claim, subject } = decision.next;
+  const id = desk.context(subject).claimIdOf({ generation, request_id: claim?.request_id ?? null });
+  return claimResult(desk.key, decision, id);
+}
+
+/** The grant as it was told the first time, from the event that recorded it. */
+export function replayedClaim(events: readonly EventEnvelope[], desk: Desk, subject?: string): ClaimResult {
+  const granted = events.find(
+    (event) => factOf(event.event_type) === 'granted' && (subject === undefined || event.subject === subject),
+  );
+  if (granted?.subject === undefined) throw new Error('a remembered grant has no event');
+  const head = evolve(emptyHead(granted.subject), granted);
+  const id = desk
+    .context(granted.subject)
+    .claimIdOf({ generation: head.generation, request_id: granted.request_id ?? null });
+  return { success: true, reason: 'GRANTED', claim: taskClaim(desk.key, head, id), current_holder: null };
+}

@@ -1,0 +1,83 @@
+import { live, takeable } from '../../core/claims/lease.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { Caller } from '../caller.js';
+import type { Desk } from '../desk.js';
+import { openDependencies } from '../facts.js';
+import type { Attempt, Needs, Operation } from '../operation.js';
+import type { Problem } from '../problem.js';
+import { readyWork } from '../ready.js';
+import { refusedClaim } from '../render.js';
+import { UnitBuilder } from '../unit-builder.js';
+import type { ClaimResult, NextBody } from '../wire.js';
+import { ClaimOperation, replayedClaim } from './claim.js';
+import { requestOf } from './shared.js';
+
+const WAITS_NAMED_MAX = 20;
+
+/** The best ready work, chosen and claimed in one step, so that two who ask at once get two pieces. */
+export class NextOperation implements Operation<ClaimResult | Problem> {
+  readonly request;
+  private followed = false;
+  /** What the store has refused us while we asked: another may still be free. */
+  private readonly passedOver = new Set<string>();
+
+  constructor(
+    private readonly body: Omit<NextBody, 'wait_seconds'>,
+    private readonly caller: Caller,
+    private readonly follow: () => Promise<void>,
+  ) {
+    this.request = requestOf(caller, 'next', body);
+  }
+
+  attempt(desk: Desk): Attempt<ClaimResult | Problem> | Needs {
+    const { track, ...claim } = this.body;
+    for (const subject of readyWork(desk, this.body.agent_id, track)) {
+      if (this.passedOver.has(subject)) continue;
+      const trial = new ClaimOperation({ subject, body: claim }, this.caller);
+      const attempt = trial.attempt(desk);
+      const granted = 'success' in attempt.reply && attempt.reply.success;
+      if (granted || isFinal(attempt.reply)) {
+        return { reply: attempt.reply, unit: { ...attempt.unit, requests: this.remember(granted) } };
+      }
+      this.passedOver.add(subject);
+    }
+    // The view may be behind what others have finished: look once before saying that there is nothing.
+    if (!this.followed) return { needs: () => this.lookAgain() };
+    const reply = { ...refusedClaim('NOTHING_READY'), waiting_for: everythingWaitsFor(desk, track) };
+    return { unit: new UnitBuilder(desk).build(this.request), reply };
+  }
+
+  replay(events: readonly EventEnvelope[], desk: Desk): ClaimResult {
+    return replayedClaim(events, desk);
+  }
+
+  private remember(keep: boolean) {
+    return this.request === null ? [] : [{ ...this.request, keep }];
+  }
+
+  private async lookAgain(): Promise<void> {
+    await this.follow();
+    this.followed = true;
+    this.passedOver.clear();
+  }
+}
+
+/** Refusals that no other task would change. */
+const isFinal = (reply: ClaimResult | Problem): boolean =>
+  'problem' in reply || reply.reason === 'SESSION_CLOSED' || reply.reason === 'DENIED_LIMIT';
+
+/** The work under way and the held work that the rest of the plan waits for. */
+function everythingWaitsFor(desk: Desk, track: string | undefined): string[] {
+  const named = new Set<string>();
+  for (const task of desk.state.plan.tasks()) {
+    if (named.size >= WAITS_NAMED_MAX) break;
+    if (track !== undefined && task.track !== track) continue;
+    const head = desk.head(task.id);
+    if (head.phase === 'COMPLETED') continue;
+    const rules = desk.rulesOf(task.id);
+    const underWay = live(head, desk.now_ms, rules) && !takeable(head, desk.now_ms, rules);
+    if (underWay || head.hold !== null) named.add(task.id);
+    else for (const id of openDependencies(desk, task.id)) named.add(id);
+  }
+  return [...named].slice(0, WAITS_NAMED_MAX);
+}

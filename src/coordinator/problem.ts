@@ -1,0 +1,36 @@
+/** What is wrong with the request or the infrastructure, as opposed to a refusal decided by the rules. */
+export const PROBLEM_CODES = [
+  'INVALID_REQUEST',
+  'INVALID_LEASE',
+  'CLAIM_ID_REQUIRED',
+  'IDEMPOTENCY_CONFLICT',
+  'INVALID_PLAN',
+  'PLAN_CHANGED',
+  'INVALID_EVENT',
+  'BLOB_MISSING',
+  'NOT_FOUND',
+  'UNAVAILABLE',
+  'UNKNOWN',
+] as const;
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
+
+export interface Fault {
+  readonly path: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** A value, not an exception: every operation answers with its result or with one of these. */
+export interface Problem {
+  readonly problem: ProblemCode;
+  /** What happened and what to do next, for a person. */
+  readonly detail: string;
+  readonly faults?: readonly Fault[];
+}
+
+export const problem = (code: ProblemCode, detail: string, faults?: readonly Fault[]): Problem =>
+  faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
+
+export const isProblem = (reply: unknown): reply is Problem =>
+  typeof reply === 'object' && reply !== null && 'problem' in reply;

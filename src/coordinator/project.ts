@@ -1,0 +1,324 @@
+import type { Limits } from '../core/claims/policy.js';
+import type { EventEnvelope } from '../core/events/envelope.js';
+import { PLAN_SUBJECT } from '../core/subject.js';
+import { absorb, emptyProject, evolveProject, learnHead, type ProjectState } from '../core/views/index.js';
+import {
+  type Outcome,
+  type ProjectKey,
+  type Store,
+  type StoredHead,
+  type StoreMeta,
+  StoreUnavailable,
+  type Unit,
+} from '../stores/store.js';
+import { Desk, type DeskSource } from './desk.js';
+import type { Environment } from './environment.js';
+import type { Attempt, Operation } from './operation.js';
+import { type Problem, problem } from './problem.js';
+import { Signal } from './signal.js';
+import type { StoreTime } from './store-time.js';
+import { limitOfScope, SESSIONS_SCOPE } from './unit-builder.js';
+
+const BATCH_MAX = 1024;
+const QUEUE_MAX = 100_000;
+/** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
+const TRIES_MAX = 100;
+const PAGE = 2000;
+
+export interface ProjectServices {
+  readonly store: Store;
+  readonly meta: StoreMeta;
+  readonly environment: Environment;
+  readonly time: StoreTime;
+  readonly limits: () => Limits;
+  readonly skew_margin_ms: number;
+}
+
+interface Job {
+  readonly operation: Operation<unknown>;
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (bug: unknown) => void;
+  tries: number;
+  full: string | null;
+}
+
+/**
+ * One project at work. Commands queue here; a batch is decided in turn, committed in one store call, and
+ * answered when that call returns. The next batch goes out when the previous one is back: no timer, so a lone
+ * command waits for nobody, and a thousand share one fsync.
+ */
+export class Project implements DeskSource {
+  readonly state: ProjectState = emptyProject();
+  rules_seq = 0;
+  /** Until when each session counts as active, as far as this coordinator has told the store. */
+  readonly session_until = new Map<string, number>();
+  /** Fires whenever the project has moved. */
+  readonly moved = new Signal();
+  private queue: Job[] = [];
+  private busy = false;
+  private following: Promise<void> | null = null;
+
+  private constructor(
+    readonly key: ProjectKey,
+    private readonly services: ProjectServices,
+  ) {}
+
+  static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
+    const project = new Project(key, services);
+    await project.loadState();
+    return project;
+  }
+
+  get limits(): Limits {
+    return this.services.limits();
+  }
+  get meta(): StoreMeta {
+    return this.services.meta;
+  }
+  get environment(): Environment {
+    return this.services.environment;
+  }
+  get skew_margin_ms(): number {
+    return this.services.skew_margin_ms;
+  }
+
+  desk(): Desk {
+    return new Desk(this, this.services.time.now());
+  }
+
+  /** Resolves with the operation's reply, or with the problem that kept it from one. */
+  run<Reply>(operation: Operation<Reply>): Promise<Reply | Problem> {
+    if (this.queue.length >= QUEUE_MAX) {
+      return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are waiting. Try again in a moment.'));
+    }
+    return new Promise((resolve, reject) => {
+      this.queue.push({
+        operation: operation as Operation<unknown>,
+        resolve: resolve as (reply: unknown) => void,
+        reject,
+        tries: 0,
+        full: null,
+      });
+      if (!this.busy) void this.work();
+    });
+  }
+
+  /** Reads what others have committed. Cheap where this coordinator is the only writer: nothing is ever there. */
+  follow(): Promise<void> {
+    this.following ??= this.catchUp().finally(() => {
+      this.following = null;
+    });
+    return this.following;
+  }
+
+  private async work(): Promise<void> {
+    this.busy = true;
+    try {
+      await this.environment.breathe();
+      while (this.queue.length > 0) {
+        await this.flush(this.queue.splice(0, BATCH_MAX));
+        await this.environment.breathe();
+      }
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private async flush(batch: Job[]): Promise<void> {
+    const { jobs, attempts } = this.decideAll(batch);
+    if (jobs.length === 0) return;
+    let outcomes: Outcome[];
+    try {
+      outcomes = await this.services.store.commit(attempts.map((attempt) => attempt.unit));
+    } catch (error) {
+      const failure = failed(error);
+      for (const job of jobs) job.resolve(failure);
+      return;
+    }
+    await this.settleAll(jobs, attempts, outcomes);
+  }
+
+  private decideAll(batch: Job[]): { jobs: Job[]; attempts: Attempt<unknown>[] } {
+    const desk = this.desk();
+    const jobs: Job[] = [];
+    const attempts: Attempt<unknown>[] = [];
+    for (const job of batch) {
+      desk.full = job.full;
+      try {
+        const attempt = job.operation.attempt(desk);
+        if ('needs' in attempt) this.fetchFor(job, attempt.needs);
+        else {
+          jobs.push(job);
+          attempts.push(attempt);
+        }
+      } catch (bug) {
+        // A bug in one command must not take its neighbours down.
+        job.reject(bug);
+      }
+    }
+    return { jobs, attempts };
+  }
+
+  private fetchFor(job: Job, needs: () => Promise<void>): void {
+    job.tries += 1;
+    if (job.tries > TRIES_MAX) job.resolve(contended());
+    else {
+      needs().then(
+        () => this.again([job]),
+        (error) => job.resolve(failed(error)),
+      );
+    }
+  }
+
+  private again(jobs: readonly Job[]): void {
+    this.queue.unshift(...jobs);
+    if (!this.busy) void this.work();
+  }
+
+  private async settleAll(jobs: Job[], attempts: Attempt<unknown>[], outcomes: Outcome[]): Promise<void> {
+    const retry: Job[] = [];
+    let behind = false;
+    let moved = false;
+    for (const [index, outcome] of outcomes.entries()) {
+      const job = jobs[index]!;
+      const attempt = attempts[index]!;
+      this.services.time.tell(outcome.now_ms);
+      switch (outcome.kind) {
+        case 'committed':
+          behind = this.committed(attempt.unit, outcome) || behind;
+          moved = moved || outcome.positions.length > 0;
+          job.resolve(attempt.reply);
+          break;
+        case 'replay':
+          void this.answerReplay(job, outcome);
+          break;
+        case 'conflict':
+          behind = this.learn(outcome) || behind;
+          this.tryAgain(job, retry);
+          break;
+        case 'full':
+          job.full = limitOfScope(outcome.scope);
+          this.tryAgain(job, retry);
+          break;
+        default:
+          this.tryAgain(job, retry);
+      }
+    }
+    if (behind) await this.follow();
+    if (moved) this.moved.fire();
+    this.queue.unshift(...retry);
+  }
+
+  private tryAgain(job: Job, retry: Job[]): void {
+    job.tries += 1;
+    if (job.tries > TRIES_MAX) job.resolve(contended());
+    else retry.push(job);
+  }
+
+  /** Takes a commit into the view; true when others have committed in between. */
+  private committed(unit: Unit, outcome: Outcome & { kind: 'committed' }): boolean {
+    this.rules_seq = Math.max(this.rules_seq, outcome.rules_seq);
+    for (const slot of unit.slots) {
+      if (slot.scope !== SESSIONS_SCOPE) continue;
+      if (slot.until_ms === null) this.session_until.delete(slot.member);
+      else this.session_until.set(slot.member, slot.until_ms);
+    }
+    return absorb(this.state, unit, outcome.positions);
+  }
+
+  private learn(outcome: Outcome & { kind: 'conflict' }): boolean {
+    for (const { head } of outcome.heads) if (head !== null) learnHead(this.state, head);
+    return outcome.rules_seq !== this.rules_seq;
+  }
+
+  private async answerReplay(job: Job, outcome: Outcome & { kind: 'replay' }): Promise<void> {
+    const { request } = outcome;
+    if (request.digest !== job.operation.request?.digest) {
+      const detail =
+        'This request_id was used before with another body. Use a new request_id for a new command.';
+      return job.resolve(problem('IDEMPOTENCY_CONFLICT', detail));
+    }
+    try {
+      const events = await this.eventsAt(request.positions);
+      job.resolve(request.reply ?? job.operation.replay(events, this.desk()));
+    } catch (error) {
+      job.resolve(failed(error));
+    }
+  }
+
+  private async eventsAt(positions: readonly number[]): Promise<EventEnvelope[]> {
+    const found: EventEnvelope[] = [];
+    for (const position of positions) {
+      const query = { after: position - 1, until_position: position, limit: 1 };
+      found.push(...(await this.services.store.events(this.key, query)));
+    }
+    return found;
+  }
+
+  private async catchUp(): Promise<void> {
+    for (;;) {
+      const row = await this.services.store.project(this.key);
+      if (row === null) return;
+      // The rules are read after the events that changed them, so what is decided under a number has seen them.
+      if (row.position > this.state.position) await this.readUpTo(row.position);
+      this.rules_seq = Math.max(this.rules_seq, row.rules_seq);
+      if (row.position === this.state.position) return;
+    }
+  }
+
+  private async readUpTo(position: number): Promise<void> {
+    while (this.state.position < position) {
+      const events = await this.services.store.events(this.key, {
+        after: this.state.position,
+        limit: PAGE,
+      });
+      if (events.length === 0) return;
+      for (const event of events) evolveProject(this.state, event);
+    }
+    this.moved.fire();
+  }
+
+  /** Heads as they are, then every event since: whatever order they are met in, the newest head stands. */
+  private async loadState(): Promise<void> {
+    const { store, time } = this.services;
+    time.tell(await store.now());
+    const row = await store.project(this.key);
+    if (row === null) return;
+    await this.loadPlan(row.position);
+    await this.loadHeads();
+    this.state.position = row.position;
+    this.rules_seq = row.rules_seq;
+    await this.follow();
+  }
+
+  private async loadPlan(until_position: number): Promise<void> {
+    for (let after = 0; ; ) {
+      const query = { subject: PLAN_SUBJECT, after, until_position, limit: PAGE };
+      const events = await this.services.store.events(this.key, query);
+      for (const event of events) evolveProject(this.state, event);
+      const last = events.at(-1);
+      if (last === undefined) return;
+      after = last.position;
+    }
+  }
+
+  private async loadHeads(): Promise<void> {
+    for (let after: string | null = null; ; ) {
+      const heads: StoredHead[] = await this.services.store.scanHeads(this.key, { after, limit: PAGE });
+      for (const head of heads) learnHead(this.state, head);
+      const last = heads.at(-1);
+      if (last === undefined) return;
+      after = last.subject;
+    }
+  }
+}
+
+const contended = (): Problem =>
+  problem('UNAVAILABLE', 'Too many others change the same work at once. Nothing happened; try again.');
+
+function failed(error: unknown): Problem {
+  const said = error instanceof Error ? error.message : String(error);
+  return error instanceof StoreUnavailable
+    ? problem('UNAVAILABLE', `Nothing happened: ${said}`)
+    : problem('UNKNOWN', `It may have happened; retry with the same request_id: ${said}`);
+}

@@ -1,0 +1,101 @@
+import type { Limits } from '../core/claims/policy.js';
+import { LIMITS_SUBJECT, TENANT_PROJECT } from '../core/subject.js';
+import { type ProjectKey, type Store, type StoreMeta, StoreUnavailable } from '../stores/store.js';
+import type { Environment } from './environment.js';
+import { type Problem, problem } from './problem.js';
+import { Project } from './project.js';
+import { StoreTime } from './store-time.js';
+
+interface Setup {
+  readonly store: Store;
+  readonly environment: Environment;
+  readonly default_limits: Limits;
+  readonly skew_margin_ms: number;
+}
+
+/** What belongs to a tenant as a whole: for now, and for all its projects, its limits. */
+export class Tenant {
+  constructor(
+    readonly project: Project,
+    private readonly default_limits: Limits,
+  ) {}
+
+  currentLimits(): Limits {
+    const said = this.project.state.records.get(LIMITS_SUBJECT)?.value as Partial<Limits> | undefined;
+    return said === undefined ? this.default_limits : { ...this.default_limits, ...said };
+  }
+}
+
+/** The projects at work in this coordinator, each loaded with its first command. */
+export class Projects {
+  private readonly loaded = new Map<string, Promise<Project>>();
+  private readonly tenants = new Map<string, Promise<Tenant>>();
+  private readonly ready = new Set<Project>();
+
+  private constructor(
+    private readonly setup: Setup,
+    private readonly meta: StoreMeta,
+    private readonly time: StoreTime,
+  ) {}
+
+  static async open(setup: Setup): Promise<Projects> {
+    const time = new StoreTime(setup.environment.clock);
+    time.tell(await setup.store.now());
+    return new Projects(setup, await setup.store.meta(), time);
+  }
+
+  now(): number {
+    return this.time.now();
+  }
+
+  all(): Iterable<Project> {
+    return this.ready;
+  }
+
+  tenant(tenant_id: string): Promise<Tenant> {
+    return remembered(this.tenants, tenant_id, async () => {
+      const key = { tenant_id, project_id: TENANT_PROJECT };
+      const limits = () => this.setup.default_limits;
+      return new Tenant(await this.load(key, limits), this.setup.default_limits);
+    });
+  }
+
+  get(key: ProjectKey): Promise<Project> {
+    return remembered(this.loaded, `${key.tenant_id}/${key.project_id}`, async () => {
+      const tenant = await this.tenant(key.tenant_id);
+      const project = await this.load(key, () => tenant.currentLimits());
+      this.ready.add(project);
+      return project;
+    });
+  }
+
+  /** Runs work in a project; a store that cannot be reached is a problem, not an exception. */
+  async with<T>(key: ProjectKey, work: (project: Project) => Promise<T | Problem>): Promise<T | Problem> {
+    try {
+      return await work(await this.get(key));
+    } catch (error) {
+      if (error instanceof StoreUnavailable)
+        return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
+      throw error;
+    }
+  }
+
+  private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
+    const { store, environment, skew_margin_ms } = this.setup;
+    const { meta, time } = this;
+    return Project.load(
+      { tenant_id, project_id },
+      { store, meta, environment, time, limits, skew_margin_ms },
+    );
+  }
+}
+
+/** One load per key, however many ask at once; a load that failed is tried again by the next. */
+function remembered<T>(known: Map<string, Promise<T>>, key: string, load: () => Promise<T>): Promise<T> {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const loading = load();
+  known.set(key, loading);
+  loading.catch(() => known.delete(key));
+  return loading;
+}

@@ -1,0 +1,121 @@
+import type { Decision } from '../core/claims/commands.js';
+import type { Head } from '../core/claims/head.js';
+import { isoTime } from '../core/events/envelope.js';
+import { parseTaskId } from '../core/plan/index.js';
+import { kindOf } from '../core/subject.js';
+import type { ProjectKey } from '../stores/store.js';
+import { adviceFor } from './advice.js';
+import { type Problem, problem } from './problem.js';
+import type {
+  ClaimResult,
+  GateResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+  TaskClaim,
+} from './wire.js';
+
+/** Decisions as the wire contract spells them. Nothing is decided here. */
+
+const timeOrNull = (at_ms: number | null | undefined): string | null =>
+  at_ms === null || at_ms === undefined ? null : isoTime(at_ms);
+
+export function taskClaim(key: ProjectKey, head: Head, id?: string): TaskClaim | null {
+  const { claim } = head;
+  if (claim === null) return null;
+  const task = kindOf(head.subject) === 'task' ? parseTaskId(head.subject) : null;
+  const named = task?.ok ? task.id : null;
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...key,
+    task_id: head.subject,
+    track: named?.track ?? null,
+    sequence: named?.sequence ?? null,
+    agent_id: claim.agent_id,
+    session_id: claim.session_id,
+    generation: head.generation,
+    state: claim.state,
+    claimed_at: isoTime(claim.claimed_at_ms),
+    lease_duration_seconds: claim.lease_seconds,
+    expires_at: timeOrNull(claim.expires_at_ms),
+    work_product_ref: head.result?.work_product_ref ?? null,
+    metadata: claim.metadata ?? {},
+  };
+}
+
+export function claimResult(key: ProjectKey, decision: Decision, id: string): ClaimResult | Problem {
+  const { code, details, head } = decision;
+  if (decision.ok) {
+    const claim = taskClaim(key, decision.next, id);
+    return { success: true, reason: code, claim, current_holder: null };
+  }
+  if (code === 'INVALID_LEASE') return invalidLease();
+  return {
+    success: false,
+    reason: code,
+    claim: null,
+    current_holder: code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null,
+    next: adviceFor(code),
+    ...(details.stale === undefined ? {} : { stale: details.stale }),
+    ...(details.expires_at_ms === undefined ? {} : { expires_at: timeOrNull(details.expires_at_ms) }),
+    ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for }),
+    ...(details.hold_reason === undefined ? {} : { hold_reason: details.hold_reason }),
+    ...(details.retry_at_ms === undefined ? {} : { retry_at: isoTime(details.retry_at_ms) }),
+    ...(details.limit === undefined ? {} : { limit: details.limit }),
+  };
+}
+
+export const refusedClaim = (reason: string): ClaimResult => ({
+  success: false,
+  reason,
+  claim: null,
+  current_holder: null,
+  next: adviceFor(reason),
+});
+
+export const invalidLease = (): Problem =>
+  problem('INVALID_LEASE', adviceFor('INVALID_LEASE'), [
+    {
+      path: 'lease_duration_seconds',
+      message: 'expected between min_lease_duration_seconds and max_lease_duration_seconds of the tenant',
+    },
+  ]);
+
+export function renewalResult(decision: Decision): RenewalResult | Problem {
+  if (decision.code === 'INVALID_LEASE') return invalidLease();
+  return {
+    success: decision.ok,
+    reason: decision.code,
+    new_expiry: decision.ok ? timeOrNull(decision.details.expires_at_ms) : null,
+    ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
+  };
+}
+
+export function releaseResult(decision: Decision): ReleaseResult {
+  const base = { success: decision.ok, reason: decision.code };
+  return decision.ok ? base : { ...base, next: adviceFor(decision.code) };
+}
+
+export function submissionResult(decision: Decision): SubmissionResult {
+  const { details } = decision;
+  return {
+    accepted: decision.code === 'ACCEPTED',
+    reason: decision.code,
+    current_generation: decision.next.generation,
+    work_lost: details.work_lost ?? false,
+    late: details.late ?? false,
+    work_product_ref: decision.code === 'ACCEPTED' ? (decision.next.result?.work_product_ref ?? null) : null,
+    parked: details.parked ?? null,
+    ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
+  };
+}
+
+export function gateResult(decision: Decision): GateResult {
+  return {
+    success: decision.ok,
+    reason: decision.code,
+    generation: decision.next.generation,
+    until: timeOrNull(decision.details.expires_at_ms),
+    ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
+  };
+}

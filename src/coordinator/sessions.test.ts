@@ -1,0 +1,159 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../../test/support/agent.js';
+import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+
+forEachStore('sessions', (open) => {
+  async function begin(limits = {}) {
+    const house = await open({ limits });
+    await house.plan(planOf(A, B, C));
+    const active = () => house.store.occupancy('acme', 'sessions');
+    return { house, coordinator: house.coordinator, queries: house.coordinator.queries, active };
+  }
+
+  test('a session that nobody opened is opened by its first claim, with the user who made it', async () => {
+    const { house, queries } = await begin();
+    await new Agent(house, 'alpha', 's1', 'alice').claims(A);
+    expect(answered(await queries.listSessions('acme')).sessions).toEqual([
+      {
+        session_id: 's1',
+        tenant_id: 'acme',
+        project_id: 'shop',
+        user_id: 'alice',
+        state: 'open',
+        created_at: '2026-01-04T06:00:00.000Z',
+      },
+    ]);
+    const types = (await house.events()).map((event) => event.event_type);
+    expect(types).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED']);
+  });
+
+  test('a refused claim opens no session', async () => {
+    const { house, queries } = await begin();
+    await new Agent(house, 'alpha', 's1').claims('A-999-none');
+    expect(answered(await queries.listSessions('acme')).sessions).toEqual([]);
+  });
+
+  test('opening a session twice is opening it once, and its user is the user of its claims', async () => {
+    const { house, coordinator, queries } = await begin();
+    const body = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
+    const first = await coordinator.openSession('acme', body);
+    expect(first).toMatchObject({ success: true, reason: 'OPENED', session: { session_id: 's1', state: 'open' } });
+    const position = await house.position();
+    expect(await coordinator.openSession('acme', body)).toEqual(first);
+    expect(await house.position()).toBe(position);
+    await new Agent(house, 'alpha', 's1').claims(A);
+    expect(answered(await queries.getClaimHistory(P, A)).generations[0]?.user_id).toBe('alice');
+  });
+
+  test('the memory of a session tells what it did, as seed 004 §3.5 lays it out', async () => {
+    const { house, coordinator } = await begin();
+    await coordinator.openSession('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(A);
+    house.advance(60);
+    const { work_product_ref } = await alpha.submits(A);
+    await alpha.claims(B);
+    await house.restart();
+    expect(await house.coordinator.queries.getSession('acme', 's1')).toMatchObject({
+      session_id: 's1',
+      tenant_id: 'acme',
+      project_id: 'shop',
+      user_id: 'alice',
+      created_at: '2026-01-04T06:00:00.000Z',
+      last_activity: '2026-01-04T06:01:00.000Z',
+      task_log: [
+        { event: 'CLAIM_ACQUIRED', task_id: A, track: 'A', sequence: 1, generation: 1, agent_id: 'alpha' },
+        { event: 'RESULT_SUBMITTED', task_id: A, outcome: 'ACCEPTED', work_product_ref },
+        { event: 'CLAIM_ACQUIRED', task_id: B, timestamp: '2026-01-04T06:01:00.000Z' },
+      ],
+      active_claims: [{ task_id: B, generation: 1, expires_at: '2026-01-04T06:06:00.000Z' }],
+      completed_tasks: [A],
+      track_assignments: { A: 'alpha', B: 'alpha' },
+      track_progress: {
+        A: { completed: 1, in_progress: 0, pending: 0 },
+        B: { completed: 0, in_progress: 1, pending: 0 },
+        C: { completed: 0, in_progress: 0, pending: 1 },
+      },
+    });
+    const nobody = await house.coordinator.queries.getSession('acme', 'nobody');
+    expect(nobody).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+
+  test('closing a session releases what it holds, in every project, and only that', async () => {
+    const { house, coordinator, queries } = await begin();
+    const other = { tenant_id: 'acme', project_id: 'app' };
+    await house.plan(planOf(A), other);
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claimsBatch([A, B]);
+    await new Agent(house, 'alpha', 's1', null, other).claims(A);
+    await new Agent(house, 'beta', 's2').claims(C);
+    expect(await coordinator.closeSession('acme', 's1')).toMatchObject({
+      success: true,
+      reason: 'CLOSED',
+      session: { state: 'closed', closed_at: '2026-01-04T06:00:00.000Z' },
+    });
+    for (const [scope, task_id] of [[P, A] as const, [P, B] as const, [other, A] as const]) {
+      expect(answered(await queries.getTaskState(scope, task_id)).claim?.state).toBe('RELEASED');
+      const { generations } = answered(await queries.getClaimHistory(scope, task_id));
+      expect(generations.at(-1)?.release_reason).toBe('SESSION_CLOSED');
+    }
+    expect(answered(await queries.getTaskState(P, C)).claim?.state).toBe('ACTIVE');
+    expect(await coordinator.closeSession('acme', 's9')).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+
+  test('a closed session claims nothing more, and closing it again changes nothing', async () => {
+    const { house, coordinator } = await begin();
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(A);
+    await coordinator.closeSession('acme', 's1');
+    const position = await house.position();
+    await coordinator.closeSession('acme', 's1');
+    expect(await alpha.claims(B)).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    expect(await alpha.next()).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    const again = await coordinator.openSession('acme', { session_id: 's1', user_id: 'a', project_id: 'shop' });
+    expect(again).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+    const reassign = { expected_generation: 1, reason: 'x', agent_id: 'alpha', session_id: 's1' };
+    expect(await coordinator.operate(P, A, 'reassign', reassign)).toMatchObject({ reason: 'SESSION_CLOSED' });
+    expect((await house.events()).slice(position).map((event) => event.event_type)).toEqual(['RESULT_REJECTED']);
+  });
+
+  test('a session counts as active for session_idle_seconds after its last act', async () => {
+    const { house, active } = await begin();
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 60 });
+    expect(await active()).toBe(1);
+    house.advance(899);
+    expect(await active()).toBe(1);
+    house.advance(1);
+    expect(await active()).toBe(0);
+    await alpha.claims(B);
+    house.advance(600);
+    await alpha.submits(B);
+    house.advance(899);
+    expect(await active()).toBe(1);
+    house.advance(1);
+    expect(await active()).toBe(0);
+  });
+
+  test('a session counts as active for as long as it holds a live claim, also across a restart', async () => {
+    const { house, active } = await begin();
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 3600 });
+    await house.restart();
+    await alpha.claims(B, { lease_duration_seconds: 30 });
+    house.advance(3599);
+    expect(await active()).toBe(1);
+    house.advance(1);
+    expect(await active()).toBe(0);
+  });
+
+  test('closing a session frees its place at once', async () => {
+    const { house, coordinator, active } = await begin();
+    await new Agent(house, 'alpha', 's1').claims(A);
+    await coordinator.closeSession('acme', 's1');
+    expect(await active()).toBe(0);
+  });
+});

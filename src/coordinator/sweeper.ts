@@ -1,0 +1,65 @@
+import { stale, takeable } from '../core/claims/lease.js';
+import type { Environment } from './environment.js';
+import { HolderOperation } from './operations/holder.js';
+import type { Project } from './project.js';
+import type { Projects } from './projects.js';
+
+const SWEEP_MAX = 1000;
+const TICK_MS = 1000;
+
+/**
+ * Writes down what time has decided, so that people who watch see it. No command waits for it and none is
+ * answered differently because of it: a project without a sweeper is only quieter.
+ */
+export class Sweeper {
+  private cancel: () => void = () => {};
+  private readonly swept_ms = new WeakMap<Project, number>();
+  private stopped = false;
+
+  constructor(
+    private readonly projects: Projects,
+    private readonly environment: Environment,
+  ) {
+    this.tick();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.cancel();
+  }
+
+  async sweep(): Promise<number> {
+    const counts = await Promise.all([...this.projects.all()].map((project) => this.sweepProject(project)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  private tick(): void {
+    if (this.stopped) return;
+    this.cancel = this.environment.setTimer(TICK_MS, () => {
+      const due = [...this.projects.all()].filter((project) => this.isDue(project));
+      void Promise.all(due.map((project) => this.sweepProject(project))).finally(() => this.tick());
+    });
+  }
+
+  private isDue(project: Project): boolean {
+    const { now_ms, policy } = project.desk();
+    return now_ms - (this.swept_ms.get(project) ?? 0) >= policy.sweep_interval_seconds * 1000;
+  }
+
+  private async sweepProject(project: Project): Promise<number> {
+    const desk = project.desk();
+    this.swept_ms.set(project, desk.now_ms);
+    const due: string[] = [];
+    for (const subject of project.state.live) {
+      if (due.length >= SWEEP_MAX) break;
+      const head = desk.head(subject);
+      const rules = desk.rulesOf(subject);
+      const silent = stale(head, desk.now_ms, rules) && !head.claim?.stale;
+      if (silent || takeable(head, desk.now_ms, rules)) due.push(subject);
+    }
+    const swept = due.map((subject) =>
+      project.run(new HolderOperation(subject, { type: 'expire' }, (decision) => decision.ok)),
+    );
+    return (await Promise.all(swept)).filter((expired) => expired === true).length;
+  }
+}

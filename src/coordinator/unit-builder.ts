@@ -1,0 +1,190 @@
+import type { Decision } from '../core/claims/commands.js';
+import type { Head } from '../core/claims/head.js';
+import { occupiedUntilMs } from '../core/claims/lease.js';
+import { type EventDraft, isoTime, type NewEvent } from '../core/events/envelope.js';
+import type { RecordHead } from '../core/record.js';
+import { evolveRecord } from '../core/record.js';
+import { sessionSubject } from '../core/subject.js';
+import type { Check, RequestRecord, Room, Slot, StoredHead, Swap, Unit } from '../stores/store.js';
+import type { Caller } from './caller.js';
+import type { Desk } from './desk.js';
+import { newEventId, noteId } from './identity.js';
+
+/** The scopes in which a store counts who is there, and the limit each stands for. */
+export const CLAIMS_SCOPE = 'claims';
+export const SESSIONS_SCOPE = 'sessions';
+const TRACK_SCOPE = 'track/';
+export const trackScope = (track: string): string => TRACK_SCOPE + track;
+
+export function limitOfScope(scope: string): string {
+  if (scope === CLAIMS_SCOPE) return 'max_concurrent_claims';
+  return scope === SESSIONS_SCOPE ? 'max_active_sessions' : 'max_agents_per_track';
+}
+
+/** Puts decisions together into one unit: all of it happens, or nothing. */
+export class UnitBuilder {
+  private readonly swaps: Swap[] = [];
+  private readonly checks: Check[] = [];
+  private readonly notes: NewEvent[] = [];
+  private readonly slots: Slot[] = [];
+  private readonly rooms: Room[] = [];
+  private not_before_ms: number | null = null;
+  private not_after_ms: number | null = null;
+  private changes_rules = false;
+
+  constructor(
+    private readonly desk: Desk,
+    private readonly request_id: string | null = null,
+  ) {}
+
+  /** What was decided about a claim: its events, or the check that its refusal stands on. */
+  decided(decision: Decision): this {
+    const { head, events } = decision;
+    if (events.length === 0) this.check(head.subject, head.seq);
+    else this.swap(head.subject, head.seq, decision.next, events);
+    for (const draft of decision.notes) this.note(draft);
+    if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
+    if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
+    if (events.length > 0) this.occupy(decision.next);
+    // Work that was complete no longer is: what waits for it was decided under other rules.
+    if (decision.code === 'RESET') this.changingRules();
+    return this;
+  }
+
+  swap(subject: string, expected_seq: number, head: StoredHead, drafts: readonly EventDraft[]): this {
+    const events = drafts.map((draft) => this.named(draft));
+    this.swaps.push({ subject, expected_seq, head, events });
+    this.desk.overlay(head);
+    return this;
+  }
+
+  check(subject: string, expected_seq: number): this {
+    if (this.swaps.some((swap) => swap.subject === subject)) return this;
+    if (!this.checks.some((check) => check.subject === subject)) this.checks.push({ subject, expected_seq });
+    return this;
+  }
+
+  /** A remark or a refusal: what is said twice is written once. */
+  note(draft: EventDraft): this {
+    const { event_type, subject = '', generation = 0, agent_id, payload } = draft;
+    const what = payload.result_sha256 ?? payload.reason ?? payload.text ?? '';
+    const session_id = draft.session_id ?? '';
+    const event_id = noteId([
+      event_type,
+      this.desk.key.project_id,
+      subject,
+      generation,
+      agent_id,
+      session_id,
+      String(what),
+    ]);
+    this.notes.push(this.named(draft, event_id));
+    return this;
+  }
+
+  /** Opens the session with its first act, or makes sure that it is still what it was. */
+  session(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
+    const subject = sessionSubject(session_id);
+    const known = this.desk.record(subject);
+    if (known !== null) return this.check(subject, known.seq);
+    const draft = sessionOpened({ session_id, agent_id, user_id: caller.user_id, public_key: null, now_ms });
+    return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
+  }
+
+  /** A record changes, in one event or several; the last one carries what it is from now on. */
+  record(subject: string, before: RecordHead | null, drafts: readonly EventDraft[]): this {
+    const seq = before?.seq ?? 0;
+    const events = drafts.map((draft, index) => ({ ...draft, subject, seq: seq + 1 + index }));
+    const head = events.reduce(evolveRecord, before);
+    return head === null ? this : this.swap(subject, seq, head, events);
+  }
+
+  slot(scope: string, member: string, until_ms: number | null): this {
+    this.slots.push({ scope, member, until_ms });
+    return this;
+  }
+
+  room(scope: string, max: number): this {
+    this.rooms.push({ scope, max });
+    return this;
+  }
+
+  changingRules(): this {
+    this.changes_rules = true;
+    return this;
+  }
+
+  /** `keep`: a known request answers for this unit, and an unknown one is known from now on. */
+  build(request: { key: string; digest: string } | null, reply?: unknown): Unit {
+    const keep = this.swaps.length > 0;
+    const { tenant_id, project_id } = this.desk.key;
+    const requests: RequestRecord[] =
+      request === null ? [] : [{ key: request.key, digest: request.digest, keep, reply }];
+    return {
+      tenant_id,
+      project_id,
+      swaps: this.swaps,
+      checks: this.checks,
+      rules_seq: this.desk.rules_seq,
+      changes_rules: this.changes_rules,
+      requests,
+      notes: this.notes,
+      slots: this.slots,
+      rooms: this.rooms,
+      not_before_ms: this.not_before_ms,
+      not_after_ms: this.not_after_ms,
+    };
+  }
+
+  private occupy(head: Head): void {
+    this.slot(CLAIMS_SCOPE, head.subject, occupiedUntilMs(head, this.desk.rulesOf(head.subject)));
+  }
+
+  private notBefore(at_ms: number): void {
+    this.not_before_ms = Math.max(this.not_before_ms ?? 0, at_ms);
+  }
+
+  private notAfter(at_ms: number): void {
+    this.not_after_ms = Math.min(this.not_after_ms ?? Number.POSITIVE_INFINITY, at_ms);
+  }
+
+  private named(draft: EventDraft, event_id?: string): NewEvent {
+    const { tenant_id, project_id } = this.desk.key;
+    const event: NewEvent = {
+      event_id: event_id ?? newEventId(this.desk.environment, this.desk.now_ms),
+      tenant_id,
+      project_id,
+      ...draft,
+    };
+    if (this.request_id !== null && event.request_id === undefined) event.request_id = this.request_id;
+    return event;
+  }
+}
+
+export interface SessionOpening {
+  session_id: string;
+  agent_id: string;
+  user_id: string | null;
+  public_key: string | null;
+  now_ms: number;
+}
+
+export function sessionOpened(opening: SessionOpening): EventDraft {
+  const created_at = isoTime(opening.now_ms);
+  return {
+    event_type: 'SESSION_OPENED',
+    timestamp: created_at,
+    subject: sessionSubject(opening.session_id),
+    seq: 1,
+    agent_id: opening.agent_id,
+    session_id: opening.session_id,
+    payload: {
+      record: {
+        state: 'open',
+        user_id: opening.user_id,
+        created_at,
+        ...(opening.public_key === null ? {} : { public_key: opening.public_key }),
+      },
+    },
+  };
+}

@@ -1,0 +1,276 @@
+import { z } from 'zod';
+import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
+import { REVIEW_DECISIONS } from '../core/claims/head.js';
+import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
+
+/** The bodies that commands take: strict, bounded, and spelled as the wire contract spells them. */
+
+const SUBJECT_CHARS_MAX = 200;
+const METADATA_BYTES_MAX = 4096;
+export const NOTE_BYTES_MAX = 4096;
+export const BATCH_ITEMS_MAX = 1000;
+export const ATOMIC_ITEMS_MAX = 20;
+
+const generation = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const leaseSeconds = z
+  .number()
+  .int()
+  .min(1)
+  .max(366 * 24 * 3600);
+const subject = z.string().min(1).max(SUBJECT_CHARS_MAX);
+const text = (max: number) => z.string().min(1).max(max);
+const claimId = z.string().min(1).max(64);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Plain data within bounds: no key that could reach a prototype, no depth that could exhaust a stack. */
+export function plainData(value: unknown, depth_max = 32): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth_max === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => plainData(item, depth_max - 1));
+  return Object.keys(value).every(
+    (key) => !FORBIDDEN_KEYS.has(key) && plainData((value as Record<string, unknown>)[key], depth_max - 1),
+  );
+}
+
+const PLAIN = 'expected plain JSON data, at most 32 deep, without __proto__, constructor or prototype keys';
+const metadata = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && plainData(value),
+    PLAIN,
+  )
+  .refine(
+    (value) => JSON.stringify(value).length <= METADATA_BYTES_MAX,
+    `at most ${METADATA_BYTES_MAX} bytes`,
+  );
+
+const common = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
+const handle = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
+const lease = { lease_duration_seconds: leaseSeconds.optional() };
+
+export const claimBody = z.strictObject({
+  task_id: subject.optional(),
+  feature_id: text(100).optional(),
+  edge: text(100).optional(),
+  agent_id: agentIdSchema,
+  session_id: sessionIdSchema,
+  ...lease,
+  agent_role: text(64).optional(),
+  metadata: metadata.optional(),
+  ...common,
+});
+export const batchClaimBody = z.strictObject({
+  claims: z.array(claimBody).min(1).max(BATCH_ITEMS_MAX),
+  mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
+  ...common,
+  // Room for the number of a claim, by which each claim of a batch is remembered.
+  request_id: requestIdSchema.max(120).optional(),
+});
+export const renewBody = z.strictObject({ ...handle, expected_generation: generation, ...lease, ...common });
+export const releaseBody = z.strictObject({
+  ...handle,
+  expected_generation: generation,
+  reason: z.enum(['VOLUNTARY', 'ERROR']).default('VOLUNTARY'),
+  message: text(2000).optional(),
+  ...common,
+});
+export const submitBody = z
+  .strictObject({
+    ...handle,
+    generation,
+    result_data: z.custom<unknown>((value) => value === undefined || plainData(value), PLAIN).optional(),
+    blob_sha256: sha256.optional(),
+    iteration: z.number().int().min(1).max(1_000_000).optional(),
+    ...common,
+  })
+  .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
+    path: ['result_data'],
+    message: 'expected result_data or blob_sha256, one of the two',
+  });
+export const suspendBody = z.strictObject({
+  ...handle,
+  expected_generation: generation,
+  iteration: z.number().int().min(1).max(1_000_000).optional(),
+  candidate_sha256: sha256.optional(),
+  ...common,
+});
+export const resumeBody = z.strictObject({ ...handle, expected_generation: generation, ...common });
+export const reviewBody = z.strictObject({
+  task_id: subject,
+  generation,
+  iteration: z.number().int().min(1).max(1_000_000),
+  candidate_sha256: sha256,
+  decision: z.enum(REVIEW_DECISIONS),
+  comment: text(4000).optional(),
+  ...common,
+});
+export const nextBody = z.strictObject({
+  agent_id: agentIdSchema,
+  session_id: sessionIdSchema,
+  track: z
+    .string()
+    .regex(/^[A-Z]{1,8}$/)
+    .optional(),
+  agent_role: text(64).optional(),
+  ...lease,
+  wait_seconds: z.number().min(0).max(30).default(0),
+  ...common,
+});
+export const noteBody = z.strictObject({
+  ...handle,
+  generation,
+  text: z.string().min(1).max(NOTE_BYTES_MAX),
+  ...common,
+});
+
+const operatorFields = { expected_generation: generation, reason: text(2000), ...common };
+export const OPERATOR_VERBS = ['force_release', 'reassign', 'reset', 'hold', 'unhold', 'adopt'] as const;
+export type OperatorVerb = (typeof OPERATOR_VERBS)[number];
+const plainOperator = z.strictObject(operatorFields);
+export const operatorBodies = {
+  force_release: plainOperator,
+  reset: plainOperator,
+  hold: plainOperator,
+  unhold: plainOperator,
+  reassign: z.strictObject({
+    ...operatorFields,
+    agent_id: agentIdSchema,
+    session_id: sessionIdSchema,
+    ...lease,
+  }),
+  adopt: z.strictObject({ ...operatorFields, result_id: text(100) }),
+} as const;
+
+export const sessionBody = z.strictObject({
+  session_id: sessionIdSchema.optional(),
+  user_id: text(200),
+  project_id: projectIdSchema,
+  public_key: z.string().max(200).optional(),
+  ...common,
+});
+
+const stalePolicy = z.enum(['takeover', 'hold']);
+const seconds = (max: number) => z.number().int().min(1).max(max);
+const YEAR_SECONDS = 366 * 24 * 3600;
+export const policyBody = z.strictObject({
+  stale_policy: z
+    .union([stalePolicy, z.strictObject({ task: stalePolicy.optional(), edge: stalePolicy.optional() })])
+    .optional(),
+  late_submit: z.enum(['accept', 'reject']).optional(),
+  max_hold_seconds: seconds(YEAR_SECONDS).nullable().optional(),
+  stale_threshold_seconds: seconds(YEAR_SECONDS).optional(),
+  claim_ttl_seconds: seconds(YEAR_SECONDS).optional(),
+  sweep_interval_seconds: seconds(24 * 3600).optional(),
+  suspend_max_seconds: seconds(YEAR_SECONDS).optional(),
+  max_attempts: z.number().int().min(1).max(1000).optional(),
+  max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
+  compliance_profile: z.enum(['hipaa', 'soc2', 'pci']).nullable().optional(),
+  ...common,
+});
+
+const count = (max: number) => z.number().int().min(0).max(max);
+export const limitsBody = z.strictObject({
+  max_concurrent_claims: count(10_000_000).optional(),
+  max_lease_duration_seconds: seconds(YEAR_SECONDS).optional(),
+  min_lease_duration_seconds: seconds(YEAR_SECONDS).optional(),
+  max_generations_per_task: count(1_000_000_000).optional(),
+  claim_history_retention_days: count(36_500).optional(),
+  max_result_size_bytes: count(1024 ** 3).optional(),
+  max_active_sessions: count(1_000_000).optional(),
+  session_idle_seconds: seconds(YEAR_SECONDS).optional(),
+  ...common,
+});
+
+export type ClaimBody = z.infer<typeof claimBody>;
+export type BatchClaimBody = z.input<typeof batchClaimBody>;
+export type RenewBody = z.infer<typeof renewBody>;
+export type ReleaseBody = z.infer<typeof releaseBody>;
+export type SubmitBody = z.infer<typeof submitBody>;
+export type SuspendBody = z.infer<typeof suspendBody>;
+export type ResumeBody = z.infer<typeof resumeBody>;
+export type ReviewBody = z.infer<typeof reviewBody>;
+export type NextBody = z.infer<typeof nextBody>;
+export type NoteBody = z.infer<typeof noteBody>;
+export type SessionBody = z.infer<typeof sessionBody>;
+export type PolicyBody = z.infer<typeof policyBody>;
+export type LimitsBody = z.infer<typeof limitsBody>;
+
+/** Replies, field by field as the wire contract has them. */
+
+export interface TaskClaim {
+  /** Told to the holder alone. */
+  id?: string;
+  tenant_id: string;
+  project_id: string;
+  task_id: string;
+  track: string | null;
+  sequence: number | null;
+  agent_id: string;
+  session_id: string;
+  generation: number;
+  state: ClaimState;
+  claimed_at: string;
+  lease_duration_seconds: number | null;
+  expires_at: string | null;
+  work_product_ref: string | null;
+  metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface ClaimResult {
+  success: boolean;
+  reason: string;
+  claim: TaskClaim | null;
+  current_holder: string | null;
+  /** What to do next; on every refusal. */
+  next?: string;
+  stale?: boolean;
+  expires_at?: string | null;
+  waiting_for?: readonly string[];
+  hold_reason?: string;
+  retry_at?: string;
+  limit?: string;
+  briefing?: Briefing;
+}
+export interface RenewalResult {
+  success: boolean;
+  reason: string;
+  new_expiry: string | null;
+  next?: string;
+}
+export interface ReleaseResult {
+  success: boolean;
+  reason: string;
+  next?: string;
+}
+export interface SubmissionResult {
+  accepted: boolean;
+  reason: string;
+  current_generation: number;
+  work_lost: boolean;
+  late: boolean;
+  work_product_ref: string | null;
+  parked: string | null;
+  next?: string;
+}
+export interface GateResult {
+  success: boolean;
+  reason: string;
+  generation: number;
+  until: string | null;
+  next?: string;
+}
+export interface Briefing {
+  description: string;
+  instructions: string | null;
+  dependencies: readonly { task_id: string; work_product_ref: string | null }[];
+  notes: readonly { at: string; agent_id: string; generation: number; text: string }[];
+  predecessors: readonly {
+    generation: number;
+    agent_id: string;
+    outcome: ReleaseReason | ClaimState;
+    parked: string | null;
+  }[];
+  handle: { task_id: string; generation: number; claim_id: string; session_id: string };
+}

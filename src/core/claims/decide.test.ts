@@ -1,0 +1,742 @@
+import { describe, expect, it } from 'vitest';
+import type { ClaimsCommand } from './commands.js';
+import type { Rules } from './policy.js';
+import {
+  adopt,
+  claim,
+  pastGrant,
+  reassign,
+  release,
+  renew,
+  result,
+  resume,
+  review,
+  seen,
+  submit,
+  suspend,
+} from './testing/commands.js';
+import {
+  accepted,
+  ada,
+  bob,
+  escalated,
+  eve,
+  expired,
+  fact,
+  given,
+  granted,
+  held,
+  isoAt,
+  msAt,
+  type PastFact,
+  released,
+  reset,
+  suspended,
+} from './testing/given.js';
+
+/** One row: the code it must give, given this past, to this command. Every row is wrong in all the ways of the rows below it. */
+interface Row {
+  readonly code: string;
+  readonly past: readonly PastFact[];
+  readonly command: ClaimsCommand;
+  readonly at?: number;
+  readonly rules?: Partial<Rules>;
+  readonly why?: string;
+}
+
+function table(name: string, rows: readonly Row[]): void {
+  describe(`${name} answers the first of these that applies`, () => {
+    it.each(rows.map((row) => [row.code, row.why ?? '', row] as const))('%s %s', (code, _, row) => {
+      const { decision } = given(...row.past)
+        .under(row.rules ?? {})
+        .when(row.command, row.at ?? 10);
+      expect(decision.code).toBe(code);
+    });
+  });
+}
+
+/** Made active again whatever it was: no command does this, which is what lets one head be wrong in many ways. */
+const revived = (at: number): PastFact =>
+  fact('resumed', at, { lease_duration_seconds: 300, expires_at: isoAt(at + 300) });
+const failedUntil = (at: number, retry_at: number): PastFact =>
+  released(at, { reason: 'ERROR', message: 'broken', retry_at: isoAt(retry_at) });
+
+const waiting = { waiting_for: ['A-000-before'] };
+const full = { full: 'max_concurrent_claims' };
+const twoGenerations = { max_generations_per_task: 2 };
+const twice = [granted(ada, 0), released(1), granted(bob, 2)];
+const failed = [...twice, failedUntil(3, 9000)];
+
+table('claim', [
+  {
+    code: 'INVALID_LEASE',
+    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, { lease_seconds: 1 }, { known: false, session_closed: true, ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'UNKNOWN_TASK',
+    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { known: false, session_closed: true, ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'SESSION_CLOSED',
+    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { session_closed: true, ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_COMPLETED',
+    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_HELD',
+    past: [...failed, revived(4), held(5)],
+    command: claim(ada, {}, { ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_ACTIVE_CLAIM',
+    past: [...failed, revived(4)],
+    command: claim(ada, {}, { ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_DEPENDENCIES',
+    past: failed,
+    command: claim(ada, {}, { ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  { code: 'DENIED_BACKOFF', past: failed, command: claim(ada, {}, full), rules: twoGenerations },
+  {
+    code: 'DENIED_LIMIT',
+    why: 'of generations',
+    past: failed,
+    at: 9000,
+    command: claim(ada, {}, full),
+    rules: twoGenerations,
+  },
+  { code: 'DENIED_LIMIT', why: 'of the tenant', past: failed, at: 9000, command: claim(ada, {}, full) },
+  { code: 'GRANTED', past: failed, at: 9000, command: claim(ada) },
+]);
+
+describe('a refused claim', () => {
+  it('names what has no room left, generations before the tenant', () => {
+    given(...failed)
+      .under(twoGenerations)
+      .when(claim(ada, {}, full), 9000)
+      .thenRefused('DENIED_LIMIT', { limit: 'max_generations_per_task' });
+    given(...failed)
+      .when(claim(ada, {}, full), 9000)
+      .thenRefused('DENIED_LIMIT', { limit: 'max_concurrent_claims' });
+  });
+  it('says why: the hold, the wait, the time', () => {
+    given(held(1, 'look first'))
+      .when(claim(ada), 2)
+      .thenRefused('DENIED_HELD', { hold_reason: 'look first' });
+    given()
+      .when(claim(ada, {}, waiting), 2)
+      .thenRefused('DENIED_DEPENDENCIES', waiting);
+    given(...failed)
+      .when(claim(ada), 8999)
+      .thenRefused('DENIED_BACKOFF', { retry_at_ms: msAt(9000) });
+    given(granted(ada, 0))
+      .when(claim(bob), 299)
+      .thenRefused('DENIED_ACTIVE_CLAIM', { expires_at_ms: msAt(300), stale: false });
+  });
+  it('leaves one note for the log, unless the request itself was wrong', () => {
+    const { notes } = given(granted(ada, 0)).when(claim(bob), 1).thenRefused('DENIED_ACTIVE_CLAIM');
+    expect(notes).toMatchObject([
+      {
+        event_type: 'CLAIM_REJECTED',
+        agent_id: 'bob',
+        generation: 1,
+        payload: { reason: 'DENIED_ACTIVE_CLAIM', holding_agent: 'ada' },
+      },
+    ]);
+    expect(notes[0]).not.toHaveProperty('seq');
+    expect(
+      given()
+        .when(claim(bob, { lease_seconds: 1 }), 1)
+        .thenRefused('INVALID_LEASE').notes,
+    ).toEqual([]);
+  });
+  it('takes leases from the least to the longest, both included', () => {
+    for (const lease_seconds of [30, 3600, null])
+      given().when(claim(ada, { lease_seconds }), 1).thenEvents('GRANTED', ['CLAIM_ACQUIRED']);
+    for (const lease_seconds of [29, 3601])
+      given().when(claim(ada, { lease_seconds }), 1).thenRefused('INVALID_LEASE');
+  });
+});
+
+table('renew', [
+  { code: 'INVALID_LEASE', past: [], command: renew(bob, 7, 1) },
+  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: renew(bob, 7) },
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), released(1)], at: 400, command: renew(bob, 2) },
+  {
+    code: 'NO_CLAIM',
+    why: '(released)',
+    past: [granted(ada, 0), released(1)],
+    at: 400,
+    command: renew(bob, 1),
+  },
+  { code: 'SESSION_MISMATCH', past: [granted(ada, 0)], at: 400, command: renew(bob, 1) },
+  { code: 'ALREADY_EXPIRED', past: [granted(ada, 0)], at: 300, command: renew(ada, 1) },
+  { code: 'RENEWED', past: [granted(ada, 0)], at: 299, command: renew(ada, 1) },
+]);
+
+table('release', [
+  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: release(bob, 7) },
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), accepted(1)], command: release(bob, 2) },
+  { code: 'NO_CLAIM', why: '(completed)', past: [granted(ada, 0), accepted(1)], command: release(bob, 1) },
+  { code: 'SESSION_MISMATCH', past: [granted(ada, 0)], command: release(bob, 1) },
+  { code: 'RELEASED', past: [granted(ada, 0)], command: release(ada, 1) },
+]);
+
+describe('a release', () => {
+  it('said twice is said once', () => {
+    given(granted(ada, 0), released(1)).when(release(ada, 1), 2).thenReplayed('RELEASED');
+    given(granted(ada, 0), released(1)).when(release(bob, 1), 2).thenRefused('NO_CLAIM');
+  });
+  it('after an error lets nobody in for a while, twice as long each time', () => {
+    given(granted(ada, 0))
+      .when(release(ada, 1, 'ERROR', 'broken'), 10)
+      .thenEvents('RELEASED', ['CLAIM_RELEASED', { retry_at: isoAt(15), message: 'broken' }]);
+    given(granted(ada, 0), failedUntil(1, 2), granted(ada, 3))
+      .when(release(ada, 2, 'ERROR'), 10)
+      .thenEvents('RELEASED', ['CLAIM_RELEASED', { retry_at: isoAt(20) }]);
+  });
+  it('after one error too many leaves the subject to a human', () => {
+    given(granted(ada, 0))
+      .under({ max_attempts: 1 })
+      .when(release(ada, 1, 'ERROR', 'broken'), 10)
+      .thenEvents(
+        'RELEASED',
+        ['CLAIM_RELEASED'],
+        [
+          'TASK_HELD',
+          { by: 'genesis', reason: '1 attempts in a row ended in error or expiry; the last: broken' },
+        ],
+      );
+  });
+  it('with an error after the lease ran out is one failure, not two', () => {
+    for (const past of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
+      const { decision } = given(...past).when(release(ada, 1, 'ERROR', 'broken'), 400);
+      expect(decision.next).toMatchObject({ failures: 1, last_error: 'broken', retry_at_ms: msAt(405) });
+    }
+  });
+  it('of a lapsed claim is allowed, and the expiry is told first', () => {
+    const { not_before_ms } = given(granted(ada, 0))
+      .when(release(ada, 1), 400)
+      .thenEvents(
+        'RELEASED',
+        ['CLAIM_LOST', { disposition: 'eligible', expired_at: isoAt(300) }],
+        ['CLAIM_RELEASED'],
+      );
+    expect(not_before_ms).toBe(msAt(300));
+  });
+});
+
+const strict = { late_submit: 'reject' } as const;
+const large = { result: { ...result('bb22'), size_bytes: 1e9 } };
+const changed = { inputs: 'other', authority: 'escalate' } as const;
+
+table('submit', [
+  {
+    code: 'NO_CLAIM',
+    why: '(never granted)',
+    past: [],
+    command: submit(bob, 7, large, changed),
+    rules: strict,
+  },
+  {
+    code: 'FUTURE_GENERATION',
+    past: [...twice, accepted(3)],
+    at: 400,
+    command: submit(ada, 3, large, changed),
+    rules: strict,
+  },
+  {
+    code: 'STALE_GENERATION',
+    past: [...twice, accepted(3)],
+    at: 400,
+    command: submit(ada, 1, large, changed),
+    rules: strict,
+  },
+  {
+    code: 'TASK_ALREADY_COMPLETED',
+    past: [...twice, accepted(3)],
+    at: 400,
+    command: submit(ada, 2, large, changed),
+    rules: strict,
+  },
+  {
+    code: 'NO_CLAIM',
+    why: '(released)',
+    past: [...twice, released(3)],
+    at: 400,
+    command: submit(ada, 2, large, changed),
+    rules: strict,
+  },
+  { code: 'SESSION_MISMATCH', past: twice, at: 400, command: submit(ada, 2, large, changed), rules: strict },
+  { code: 'RESULT_TOO_LARGE', past: twice, at: 400, command: submit(bob, 2, large, changed), rules: strict },
+  { code: 'LEASE_EXPIRED', past: twice, at: 302, command: submit(bob, 2, {}, changed), rules: strict },
+  { code: 'DEPENDENCY_CHANGED', past: twice, at: 301, command: submit(bob, 2, {}, changed), rules: strict },
+  {
+    code: 'ESCALATED',
+    past: twice,
+    at: 301,
+    command: submit(bob, 2, {}, { authority: 'escalate' }),
+    rules: strict,
+  },
+  { code: 'ACCEPTED', past: twice, at: 301, command: submit(bob, 2), rules: strict },
+]);
+
+describe('a submission', () => {
+  it('may be as large as the limit and no larger', () => {
+    const sized = (size_bytes: number) => submit(ada, 1, { result: { ...result(), size_bytes } });
+    given(granted(ada, 0))
+      .under({ max_result_size_bytes: 50 })
+      .when(sized(50), 1)
+      .thenEvents('ACCEPTED', ['RESULT_SUBMITTED']);
+    given(granted(ada, 0))
+      .under({ max_result_size_bytes: 50 })
+      .when(sized(51), 1)
+      .thenRefused('RESULT_TOO_LARGE');
+  });
+  it('that is refused is parked when its handle was once granted, and only then', () => {
+    const zombie = submit(ada, 1, {}, { past_grant: pastGrant(ada, 1) });
+    const { notes } = given(...twice)
+      .when(zombie, 5)
+      .thenRefused('STALE_GENERATION', { work_lost: true, parked: 'result-aa11' });
+    expect(notes).toMatchObject([
+      {
+        event_type: 'RESULT_REJECTED',
+        agent_id: 'ada',
+        generation: 1,
+        payload: { parked: true, rejection_reason: 'STALE_GENERATION' },
+      },
+    ]);
+    expect(
+      given(...twice)
+        .when(submit(eve, 1, {}, { past_grant: pastGrant(ada, 1) }), 5)
+        .thenRefused('STALE_GENERATION', { parked: null }).notes,
+    ).toEqual([]);
+    expect(
+      given(granted(ada, 0))
+        .when(submit(bob, 1), 5)
+        .thenRefused('SESSION_MISMATCH', { work_lost: true, parked: null }).notes,
+    ).toEqual([]);
+    expect(
+      given(...twice)
+        .when(submit(ada, 1, {}, { past_grant: pastGrant(ada, 1), parking_full: true }), 5)
+        .thenRefused('STALE_GENERATION', { parked: null }).notes,
+    ).toEqual([]);
+  });
+  it('in a strict project must be committed before the lease ends, escalated or not', () => {
+    for (const authority of ['granted', 'escalate'] as const) {
+      const { decision } = given(granted(ada, 0))
+        .under(strict)
+        .when(submit(ada, 1, {}, { authority }), 10);
+      expect(decision.not_after_ms).toBe(msAt(300));
+    }
+  });
+  it('that waits for the same human already is not told twice', () => {
+    given(granted(ada, 0), escalated(1))
+      .when(submit(ada, 1, {}, { authority: 'escalate' }), 2)
+      .thenRefused('ESCALATED');
+  });
+});
+
+table('suspend', [
+  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: suspend(bob, 7) },
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), released(1)], at: 400, command: suspend(bob, 2) },
+  {
+    code: 'NO_CLAIM',
+    why: '(released)',
+    past: [granted(ada, 0), released(1)],
+    at: 400,
+    command: suspend(bob, 1),
+  },
+  { code: 'SESSION_MISMATCH', past: [granted(ada, 0)], at: 400, command: suspend(bob, 1) },
+  { code: 'ALREADY_EXPIRED', past: [granted(ada, 0)], at: 300, command: suspend(ada, 1) },
+  { code: 'SUSPENDED', past: [granted(ada, 0)], at: 299, command: suspend(ada, 1) },
+]);
+
+table('resume', [
+  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: resume(bob, 7) },
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), released(1)], at: 4000, command: resume(bob, 2) },
+  {
+    code: 'NO_CLAIM',
+    why: '(released)',
+    past: [granted(ada, 0), released(1)],
+    at: 4000,
+    command: resume(bob, 1),
+  },
+  { code: 'SESSION_MISMATCH', past: [granted(ada, 0), suspended(1)], at: 4000, command: resume(bob, 1) },
+  { code: 'ALREADY_EXPIRED', past: [granted(ada, 0), suspended(1)], at: 3601, command: resume(ada, 1) },
+  { code: 'RESUMED', past: [granted(ada, 0), suspended(1)], at: 3600, command: resume(ada, 1) },
+]);
+
+describe('a pause', () => {
+  it('stops the lease, and the gate has a deadline of its own', () => {
+    given(granted(ada, 0))
+      .under({ suspend_max_seconds: 1000 })
+      .when(suspend(ada, 1), 10)
+      .thenEvents('SUSPENDED', ['CLAIM_SUSPENDED', { until: isoAt(1010) }]);
+    given(granted(ada, 0), suspended(1)).when(claim(bob), 3600).thenRefused('DENIED_ACTIVE_CLAIM');
+    given(granted(ada, 0), suspended(1))
+      .when(claim(bob), 3601)
+      .thenEvents('GRANTED', ['CLAIM_LOST'], ['CLAIM_ACQUIRED']);
+  });
+  it('ends in a whole new lease', () => {
+    given(granted(ada, 0), suspended(1))
+      .when(resume(ada, 1), 3000)
+      .thenEvents('RESUMED', ['CLAIM_RESUMED', { expires_at: isoAt(3300) }]);
+  });
+  it('asked for twice, or renewed, or ended twice, is as it was', () => {
+    given(granted(ada, 0), suspended(1)).when(suspend(ada, 1), 2).thenReplayed('SUSPENDED');
+    given(granted(ada, 0), suspended(1)).when(renew(ada, 1), 2).thenReplayed('RENEWED');
+    given(granted(ada, 0)).when(resume(ada, 1), 2).thenReplayed('RESUMED');
+  });
+});
+
+const gated = [granted(ada, 0), escalated(1)];
+const decided = fact('reviewed', 2, {
+  decision: 'CHANGES_REQUESTED',
+  iteration: 1,
+  candidate_sha256: 'aa11',
+  reviewer: 'hana',
+});
+
+table('record_review', [
+  { code: 'STALE_REVIEW', why: '(no gate)', past: [granted(ada, 0)], command: review(1) },
+  { code: 'STALE_REVIEW', why: '(another generation)', past: [...gated, decided], command: review(2) },
+  {
+    code: 'STALE_REVIEW',
+    why: '(another iteration)',
+    past: [...gated, decided],
+    command: review(1, { iteration: 2 }),
+  },
+  {
+    code: 'STALE_REVIEW',
+    why: '(another candidate)',
+    past: [...gated, decided],
+    command: review(1, { candidate_sha256: 'bb22' }),
+  },
+  { code: 'ALREADY_DECIDED', why: '(otherwise)', past: [...gated, decided, expired(3)], command: review(1) },
+  {
+    code: 'ALREADY_DECIDED',
+    why: '(by another)',
+    past: [...gated, decided, expired(3)],
+    command: review(1, { decision: 'CHANGES_REQUESTED', reviewer: 'ivo' }),
+  },
+  { code: 'STALE_REVIEW', why: '(the gate’s time is over)', past: gated, at: 3601, command: review(1) },
+  { code: 'APPROVED', past: gated, at: 3600, command: review(1) },
+  { code: 'REJECTED', past: gated, at: 3600, command: review(1, { decision: 'REJECTED' }) },
+  { code: 'CHANGES_REQUESTED', past: gated, at: 3600, command: review(1, { decision: 'CHANGES_REQUESTED' }) },
+]);
+
+describe('a review', () => {
+  it('that approves accepts exactly the candidate that was escalated', () => {
+    const { next } = given(...gated)
+      .when(review(1), 10)
+      .thenEvents('APPROVED', ['REVIEW_COMPLETED'], ['RESULT_SUBMITTED', { result_sha256: 'aa11' }]);
+    expect(next).toMatchObject({
+      phase: 'COMPLETED',
+      result: { sha256: 'aa11', generation: 1, agent_id: 'ada' },
+    });
+  });
+  it('that rejects takes the claim away and leaves the subject to a human', () => {
+    given(...gated)
+      .when(review(1, { decision: 'REJECTED', comment: 'no tests' }), 10)
+      .thenEvents(
+        'REJECTED',
+        ['REVIEW_COMPLETED'],
+        ['CLAIM_RELEASED', { reason: 'FORCED' }],
+        ['TASK_HELD', { reason: 'rejected in review by hana: no tests' }],
+      );
+  });
+  it('that wants changes gives the holder a fresh lease', () => {
+    const { next } = given(...gated)
+      .when(review(1, { decision: 'CHANGES_REQUESTED' }), 1000)
+      .thenEvents('CHANGES_REQUESTED', ['REVIEW_COMPLETED', { expires_at: isoAt(1300) }]);
+    expect(next.claim).toMatchObject({ state: 'ACTIVE', expires_at_ms: msAt(1300) });
+  });
+  it('said twice is said once, also when it completed the work', () => {
+    given(...gated, decided)
+      .when(review(1, { decision: 'CHANGES_REQUESTED' }), 10)
+      .thenReplayed('CHANGES_REQUESTED');
+    const approved = fact('reviewed', 2, {
+      decision: 'APPROVED',
+      iteration: 1,
+      candidate_sha256: 'aa11',
+      reviewer: 'hana',
+    });
+    given(...gated, approved, accepted(2))
+      .when(review(1), 10)
+      .thenReplayed('APPROVED');
+    given(...gated, approved, accepted(2))
+      .when(review(1, { decision: 'REJECTED' }), 10)
+      .thenRefused('ALREADY_DECIDED');
+  });
+});
+
+table('force_release', [
+  {
+    code: 'GENERATION_MISMATCH',
+    past: [granted(ada, 0), released(1)],
+    command: { type: 'force_release', ...seen(2) },
+  },
+  { code: 'NO_CLAIM', past: [granted(ada, 0), released(1)], command: { type: 'force_release', ...seen(1) } },
+  { code: 'FORCED', past: [granted(ada, 0)], command: { type: 'force_release', ...seen(1) } },
+  {
+    code: 'FORCED',
+    why: '(expired)',
+    past: [granted(ada, 0), expired(300)],
+    at: 300,
+    command: { type: 'force_release', ...seen(1) },
+  },
+]);
+
+const closed = { known: false, session_closed: true, ...waiting, ...full };
+table('reassign', [
+  {
+    code: 'GENERATION_MISMATCH',
+    past: [...twice, accepted(3)],
+    command: reassign(1, eve, { lease_seconds: 1 }, closed),
+    rules: twoGenerations,
+  },
+  {
+    code: 'INVALID_LEASE',
+    past: [...twice, accepted(3)],
+    command: reassign(2, eve, { lease_seconds: 1 }, closed),
+    rules: twoGenerations,
+  },
+  {
+    code: 'UNKNOWN_TASK',
+    past: [...twice, accepted(3)],
+    command: reassign(2, eve, {}, closed),
+    rules: twoGenerations,
+  },
+  {
+    code: 'SESSION_CLOSED',
+    past: [...twice, accepted(3)],
+    command: reassign(2, eve, {}, { ...closed, known: true }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_COMPLETED',
+    past: [...twice, accepted(3)],
+    command: reassign(2, eve, {}, { ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_DEPENDENCIES',
+    past: twice,
+    command: reassign(2, eve, {}, { ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  { code: 'DENIED_LIMIT', past: twice, command: reassign(2, eve), rules: twoGenerations },
+  { code: 'DENIED_LIMIT', why: 'of the tenant', past: twice, command: reassign(2, eve, {}, full) },
+  { code: 'REASSIGNED', past: twice, command: reassign(2, eve) },
+]);
+
+describe('a reassignment', () => {
+  it('supersedes the live claim and grants the next in one commit', () => {
+    const { next } = given(granted(ada, 0))
+      .when(reassign(1, bob), 10)
+      .thenEvents(
+        'REASSIGNED',
+        ['CLAIM_LOST', { cause: 'SUPERSEDED', by: 'hana' }],
+        ['CLAIM_ACQUIRED', { previous_generation: 1, previous_state: 'SUPERSEDED' }],
+      );
+    expect(next).toMatchObject({ generation: 2, claim: { agent_id: 'bob', state: 'ACTIVE' } });
+  });
+  it('waits for no backoff and takes a hold away', () => {
+    given(...failed, held(5))
+      .when(reassign(2, eve), 10)
+      .thenEvents('REASSIGNED', ['TASK_UNHELD'], ['CLAIM_ACQUIRED']);
+  });
+});
+
+table('reset', [
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'reset', ...seen(2) } },
+  { code: 'NOT_COMPLETED', past: [granted(ada, 0)], command: { type: 'reset', ...seen(1) } },
+  { code: 'RESET', past: [granted(ada, 0), accepted(1)], command: { type: 'reset', ...seen(1) } },
+]);
+table('hold', [
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'hold', ...seen(0) } },
+  { code: 'HELD', past: [granted(ada, 0)], command: { type: 'hold', ...seen(1) } },
+]);
+table('unhold', [
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), held(1)], command: { type: 'unhold', ...seen(0) } },
+  { code: 'UNHELD', past: [granted(ada, 0), held(1)], command: { type: 'unhold', ...seen(1) } },
+]);
+
+describe('a hold', () => {
+  it('repeated, or lifted where there is none, changes nothing', () => {
+    given(held(1, 'because'))
+      .when({ type: 'hold', ...seen(0) }, 2)
+      .thenReplayed('HELD');
+    given()
+      .when({ type: 'unhold', ...seen(0) }, 2)
+      .thenReplayed('UNHELD');
+  });
+  it('for another reason is told', () => {
+    given(held(1))
+      .when({ type: 'hold', ...seen(0) }, 2)
+      .thenEvents('HELD', ['TASK_HELD', { reason: 'because' }]);
+  });
+  it('lifted forgets failures and backoff', () => {
+    const { next } = given(...failed, held(5))
+      .when({ type: 'unhold', ...seen(2) }, 6)
+      .thenEvents('UNHELD', ['TASK_UNHELD']);
+    expect(next).toMatchObject({ hold: null, failures: 0, last_error: null, retry_at_ms: null });
+  });
+});
+
+const parked = { ...pastGrant(ada, 1), result: result('bb22', 1) };
+table('adopt', [
+  { code: 'GENERATION_MISMATCH', past: [...twice, accepted(3)], command: adopt(1, null) },
+  { code: 'DENIED_COMPLETED', past: [...twice, accepted(3)], command: adopt(2, null) },
+  { code: 'UNKNOWN_RESULT', past: twice, command: adopt(2, null) },
+  { code: 'ADOPTED', past: twice, command: adopt(2, parked) },
+]);
+
+describe('an adoption', () => {
+  it('completes the work under a generation of its own and names whose it was', () => {
+    const { next } = given(...twice)
+      .when(adopt(2, parked), 10)
+      .thenEvents(
+        'ADOPTED',
+        ['CLAIM_LOST', { cause: 'SUPERSEDED' }],
+        ['CLAIM_ACQUIRED'],
+        [
+          'RESULT_ADOPTED',
+          { adopted_from: { result_id: 'result-bb22', generation: 1, agent_id: 'ada', session_id: 's-1' } },
+        ],
+      );
+    expect(next).toMatchObject({
+      generation: 3,
+      phase: 'COMPLETED',
+      result: { generation: 3, sha256: 'bb22' },
+    });
+  });
+});
+
+const onHold = { stale_policy: 'hold', stale_threshold_seconds: 1800 } as const;
+const expire = { type: 'expire' } as const;
+table('expire', [
+  { code: 'NOT_EXPIRED', why: '(never granted)', past: [], command: expire },
+  {
+    code: 'NOT_EXPIRED',
+    why: '(written down already)',
+    past: [granted(ada, 0), expired(300)],
+    at: 400,
+    command: expire,
+  },
+  { code: 'NOT_EXPIRED', why: '(released)', past: [granted(ada, 0), released(1)], at: 400, command: expire },
+  { code: 'NOT_EXPIRED', why: '(in time)', past: [granted(ada, 0)], at: 299, command: expire },
+  { code: 'EXPIRED', past: [granted(ada, 0)], at: 300, command: expire },
+  {
+    code: 'NOT_EXPIRED',
+    why: '(within the margin)',
+    past: [granted(ada, 0)],
+    at: 301,
+    command: expire,
+    rules: { skew_margin_ms: 2000 },
+  },
+  {
+    code: 'EXPIRED',
+    why: '(beyond the margin)',
+    past: [granted(ada, 0)],
+    at: 302,
+    command: expire,
+    rules: { skew_margin_ms: 2000 },
+  },
+  {
+    code: 'NOT_EXPIRED',
+    why: '(under hold, not silent long enough)',
+    past: [granted(ada, 0)],
+    at: 1799,
+    command: expire,
+    rules: onHold,
+  },
+  { code: 'STALE', past: [granted(ada, 0)], at: 1800, command: expire, rules: onHold },
+  {
+    code: 'EXPIRED',
+    why: '(under hold, past max_hold)',
+    past: [granted(ada, 0, { max_hold_seconds: 900 })],
+    at: 900,
+    command: expire,
+    rules: onHold,
+  },
+]);
+
+describe('the sweeper', () => {
+  it('reports a silent holder once an episode', () => {
+    const told = fact('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
+    const renewed = fact('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
+    given(granted(ada, 0), told).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
+    given(granted(ada, 0), told, renewed)
+      .under(onHold)
+      .when(expire, 3800)
+      .thenEvents('STALE', ['CLAIM_LOST', { disposition: 'held' }]);
+  });
+  it('never tells an expiry before the store’s clock has reached it', () => {
+    expect(given(granted(ada, 0)).when(expire, 310).thenEvents('EXPIRED', ['CLAIM_LOST']).not_before_ms).toBe(
+      msAt(300),
+    );
+    for (const command of [
+      { type: 'hold', ...seen(1) },
+      { type: 'force_release', ...seen(1) },
+      reassign(1, bob),
+      submit(ada, 1),
+      claim(bob),
+    ] as const) {
+      expect(
+        given(granted(ada, 0)).under({ skew_margin_ms: 2000 }).when(command, 310).decision,
+      ).toMatchObject({ ok: true, not_before_ms: msAt(302) });
+    }
+  });
+  it('comes to the same words about poison as a claim that came first', () => {
+    const past = [granted(ada, 0), failedUntil(1, 6), granted(bob, 10)];
+    const rules = { max_attempts: 2 };
+    const hold_reason = '2 attempts in a row ended in error or expiry; the last: the lease ran out';
+    given(...past)
+      .under(rules)
+      .when(claim(eve), 400)
+      .thenRefused('DENIED_HELD', { hold_reason });
+    given(...past)
+      .under(rules)
+      .when(expire, 400)
+      .thenEvents('EXPIRED', ['CLAIM_LOST'], ['TASK_HELD', { reason: hold_reason }]);
+  });
+});
+
+describe('a renewal', () => {
+  it('never shortens the lease and never reaches beyond max_hold', () => {
+    given(granted(ada, 0))
+      .when(renew(ada, 1, 30), 10)
+      .thenEvents('RENEWED', ['LEASE_RENEWED', { expires_at: isoAt(300) }]);
+    given(granted(ada, 0, { max_hold_seconds: 400 }))
+      .when(renew(ada, 1), 200)
+      .thenEvents('RENEWED', ['LEASE_RENEWED', { expires_at: isoAt(400) }]);
+  });
+  it('must be committed before the lease ends', () => {
+    expect(given(granted(ada, 0)).when(renew(ada, 1), 10).decision.not_after_ms).toBe(msAt(300));
+  });
+});
+
+describe('a claim opened again by a reset', () => {
+  it('is granted under the next generation', () => {
+    const { next } = given(granted(ada, 0), accepted(1), reset(2))
+      .when(claim(bob), 3)
+      .thenEvents('GRANTED', ['CLAIM_ACQUIRED']);
+    expect(next).toMatchObject({ generation: 2, epoch: 1, phase: 'OPEN', result: null });
+  });
+});

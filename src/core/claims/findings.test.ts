@@ -1,0 +1,309 @@
+import { describe, expect, it } from 'vitest';
+import { evolve } from './evolve.js';
+import type { Head } from './head.js';
+import {
+  claim,
+  handleOf,
+  pastGrant,
+  release,
+  renew,
+  result,
+  resume,
+  review,
+  seen,
+  submit,
+  suspend,
+} from './testing/commands.js';
+import {
+  accepted,
+  ada,
+  bob,
+  EDGE,
+  escalated,
+  eve,
+  expired,
+  fact,
+  given,
+  granted,
+  isoAt,
+  msAt,
+  released,
+  reset,
+  suspended,
+} from './testing/given.js';
+
+/** Each finding about claims in which the seeds, taken at their word, let two agents win or lost what was won. */
+const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
+const expire = { type: 'expire' } as const;
+
+describe('claims as the seeds would have had them', () => {
+  it('F-01: a heartbeat after the claim is gone brings nothing back to life', () => {
+    given().when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
+    given(granted(ada, 0), released(1)).when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
+    given(granted(ada, 0), accepted(1)).when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
+    given(granted(ada, 0), expired(300)).when(renew(ada, 1), 310).thenRefused('ALREADY_EXPIRED');
+  });
+
+  it('F-02: a heartbeat cannot extend a claim that now belongs to another', () => {
+    given(...takenOver)
+      .when(renew(ada, 1), 310)
+      .thenRefused('GENERATION_MISMATCH');
+    given(...takenOver)
+      .when(renew(ada, 2), 310)
+      .thenRefused('SESSION_MISMATCH');
+  });
+
+  it('F-03: a zombie cannot release its successor’s claim', () => {
+    given(...takenOver)
+      .when(release(ada, 1), 310)
+      .thenRefused('GENERATION_MISMATCH');
+    given(...takenOver)
+      .when(release(ada, 2), 310)
+      .thenRefused('SESSION_MISMATCH');
+  });
+
+  it('F-04: completed work is not claimed and completed a second time', () => {
+    given(granted(ada, 0), accepted(1)).when(claim(bob), 10).thenRefused('DENIED_COMPLETED');
+    given(granted(ada, 0), accepted(1)).on(EDGE).when(claim(bob), 10).thenRefused('DENIED_COMPLETED');
+  });
+
+  it('F-05: no ending of a claim forgets its generation', () => {
+    const endings = [[released(1)], [expired(300)], [accepted(1), reset(2)]];
+    for (const ending of endings) {
+      const { next } = given(granted(ada, 0), ...ending).when(claim(ada), 400).decision;
+      expect(next.generation).toBe(2);
+    }
+  });
+
+  it('F-06: the same agent id, granted again, does not make the old handle good', () => {
+    const again = given(granted(ada, 0), released(1), granted(ada, 2));
+    again.when(submit(ada, 1), 10).thenRefused('STALE_GENERATION');
+    again.when(renew(ada, 1), 10).thenRefused('GENERATION_MISMATCH');
+    const stolen = { ...handleOf(ada, 2), claim_id: handleOf(ada, 1).claim_id };
+    again
+      .when({ type: 'release', handle: stolen, reason: 'VOLUNTARY', message: null }, 10)
+      .thenRefused('SESSION_MISMATCH');
+  });
+
+  it('F-09: no head changes without the events that say so, and they say all of it', () => {
+    const { head, next, events } = given(granted(ada, 0))
+      .when(claim(bob), 300)
+      .thenEvents('GRANTED', ['CLAIM_LOST'], ['CLAIM_ACQUIRED']);
+    expect(events.map((event) => event.seq)).toEqual([2, 3]);
+    expect(events.reduce<Head>(evolve, head)).toEqual(next);
+  });
+
+  it('F-13: a generation from the future of a restored store is refused, never caught up with', () => {
+    const { next } = given(granted(ada, 0))
+      .when(submit(ada, 5), 10)
+      .thenRefused('FUTURE_GENERATION', { work_lost: false });
+    expect(next.generation).toBe(1);
+  });
+
+  it('F-19: under hold a stale claim stays held until a human or max_hold ends it', () => {
+    const edge = given(granted(ada, 0)).on(EDGE);
+    edge.when(claim(bob), 100_000).thenRefused('DENIED_ACTIVE_CLAIM', { stale: true });
+    edge.when(expire, 100_000).thenEvents('STALE', ['claim_expired', { disposition: 'held' }]);
+    edge.when(renew(ada, 1), 100_000).thenEvents('RENEWED', ['heartbeat']);
+    const capped = given(granted(ada, 0, { max_hold_seconds: 900 })).on(EDGE);
+    capped.when(claim(bob), 899).thenRefused('DENIED_ACTIVE_CLAIM');
+    capped
+      .when(claim(bob), 900)
+      .thenEvents('GRANTED', ['claim_expired', { disposition: 'eligible' }], ['edge_started']);
+  });
+
+  it('F-33: a result after expiry counts the same whether or not the sweeper came first', () => {
+    given(granted(ada, 0))
+      .when(submit(ada, 1), 400)
+      .thenEvents('ACCEPTED', ['CLAIM_LOST'], ['RESULT_SUBMITTED', { late: true }]);
+    given(granted(ada, 0), expired(300))
+      .when(submit(ada, 1), 400)
+      .thenEvents('ACCEPTED', ['RESULT_SUBMITTED', { late: true }]);
+    const strict = { late_submit: 'reject' } as const;
+    for (const past of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
+      given(...past)
+        .under(strict)
+        .when(submit(ada, 1), 400)
+        .thenRefused('LEASE_EXPIRED', { work_lost: true, parked: 'result-aa11' });
+    }
+  });
+
+  it('F-34: after takeover and release a zombie’s result is stale, not unclaimed', () => {
+    given(...takenOver, released(310))
+      .when(submit(ada, 1), 320)
+      .thenRefused('STALE_GENERATION');
+  });
+
+  it('F-36: a higher generation overwrites no accepted result', () => {
+    const done = given(granted(ada, 0), accepted(1));
+    done.when(submit(bob, 2, { result: result('bb22', 2) }), 10).thenRefused('FUTURE_GENERATION');
+    done.when(submit(ada, 1, { result: result('bb22', 1) }), 10).thenRefused('TASK_ALREADY_COMPLETED');
+  });
+
+  it('F-37: a forged future generation leaves no trace on the head and parks nothing', () => {
+    const { notes } = given(granted(ada, 0))
+      .when(submit(bob, 9), 10)
+      .thenRefused('FUTURE_GENERATION', { parked: null });
+    expect(notes).toEqual([]);
+  });
+
+  it('F-38: the winner’s repeated result is success, another result under its handle is not', () => {
+    given(granted(ada, 0), accepted(1)).when(submit(ada, 1), 10).thenReplayed('ACCEPTED');
+    given(granted(ada, 0), accepted(1)).when(submit(bob, 1), 10).thenRefused('TASK_ALREADY_COMPLETED');
+  });
+
+  it('F-39: an agent of the same session cannot act on another’s claim', () => {
+    const adas = given(granted(ada, 0));
+    adas.when(renew(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    adas.when(release(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    adas.when(submit(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    adas.when(suspend(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    given(granted(ada, 0), suspended(1)).when(resume(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+  });
+
+  it('F-46: a reset opens the work, keeps the generation, and wakes no old handle', () => {
+    const { next } = given(granted(ada, 0), accepted(1))
+      .when({ type: 'reset', ...seen(1) }, 10)
+      .thenEvents('RESET', ['TASK_RESET', { epoch: 1 }]);
+    expect(next).toMatchObject({ generation: 1, epoch: 1, phase: 'OPEN', result: null });
+    const reopened = given(granted(ada, 0), accepted(1), reset(2));
+    reopened.when(submit(ada, 1), 10).thenRefused('NO_CLAIM');
+    reopened.when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
+    given(granted(ada, 0), accepted(1), reset(2), granted(bob, 3))
+      .when(submit(ada, 1), 10)
+      .thenRefused('STALE_GENERATION');
+  });
+
+  it('F-47: a merge counts only for the results it was granted for', () => {
+    given()
+      .when(claim(ada, {}, { waiting_for: ['A-001-core::2'] }), 10)
+      .thenRefused('DENIED_DEPENDENCIES');
+    const merging = given(granted(ada, 0, { inputs: '1 aa, 1 bb' }));
+    merging
+      .when(submit(ada, 1, {}, { inputs: '1 aa, 2 cc' }), 10)
+      .thenRefused('DEPENDENCY_CHANGED', { work_lost: true, parked: 'result-aa11' });
+    merging
+      .when(submit(ada, 1, {}, { inputs: '1 aa, 1 bb' }), 10)
+      .thenEvents('ACCEPTED', ['RESULT_SUBMITTED']);
+  });
+
+  it('F-60: a convergence or a release by who holds nothing frees nothing', () => {
+    const edge = given(granted(ada, 0)).on(EDGE);
+    edge.when(submit(bob, 1), 10).thenRefused('SESSION_MISMATCH');
+    edge.when(release(bob, 1), 10).thenRefused('SESSION_MISMATCH');
+    given().on(EDGE).when(submit(bob, 0), 10).thenRefused('NO_CLAIM');
+    given().on(EDGE).when(release(bob, 0), 10).thenRefused('NO_CLAIM');
+  });
+
+  it('F-72: two agents called primary are told apart, and a claim without a lease is a claim', () => {
+    const primary = { ...ada, agent_id: 'primary' };
+    const other = { ...bob, agent_id: 'primary' };
+    const working = given(granted(primary, 0, { lease_seconds: null })).on(EDGE);
+    working.when(claim(other), 1_000_000).thenRefused('DENIED_ACTIVE_CLAIM');
+    working.when(submit(other, 1), 1_000_000).thenRefused('SESSION_MISMATCH');
+    const task = given(granted(primary, 0, { lease_seconds: null }));
+    task.when(claim(other), 1_000_000).thenRefused('DENIED_ACTIVE_CLAIM');
+  });
+});
+
+describe('human gates as the seeds would have had them', () => {
+  const approvedOf = (candidate_sha256: string) =>
+    fact('reviewed', 2, {
+      decision: 'APPROVED',
+      iteration: 1,
+      candidate_sha256,
+      reviewer: 'hana',
+      lease_duration_seconds: 300,
+      expires_at: isoAt(302),
+    });
+  const gate = { iteration: 1, candidate_sha256: 'aa11' };
+
+  it('F-92: an approved candidate does not carry another one through, whatever the role', () => {
+    const reviewed = given(granted(ada, 0), suspended(1, gate), approvedOf('aa11'));
+    for (const authority of ['granted', 'escalate'] as const) {
+      const other = submit(ada, 1, { result: result('bb22') }, { authority });
+      expect(reviewed.when(other, 10).decision).toMatchObject({
+        ok: false,
+        code: 'ESCALATED',
+        next: { phase: 'OPEN', claim: { state: 'SUSPENDED' } },
+      });
+      reviewed.when(submit(ada, 1, {}, { authority }), 10).thenEvents('ACCEPTED', ['RESULT_SUBMITTED']);
+    }
+  });
+
+  it('F-92: wanted changes are looked at again', () => {
+    const changes = fact('reviewed', 2, {
+      decision: 'CHANGES_REQUESTED',
+      ...gate,
+      reviewer: 'hana',
+      lease_duration_seconds: 300,
+      expires_at: isoAt(302),
+    });
+    expect(given(granted(ada, 0), suspended(1, gate), changes).when(submit(ada, 1), 10).decision.code).toBe(
+      'ESCALATED',
+    );
+  });
+
+  it('F-92: a pause without a gate does not close the gate that is open', () => {
+    const back = fact('resumed', 2, { lease_duration_seconds: 300, expires_at: isoAt(302) });
+    expect(
+      given(granted(ada, 0), suspended(1, gate), back, suspended(3), back).when(submit(ada, 1), 10).decision
+        .code,
+    ).toBe('ESCALATED');
+  });
+
+  it('F-92: a decision is about one candidate and counts once', () => {
+    const waiting = given(granted(ada, 0), escalated(1));
+    waiting.when(review(1, { candidate_sha256: 'bb22' }), 10).thenRefused('STALE_REVIEW');
+    given(granted(ada, 0), escalated(1), approvedOf('aa11'), accepted(2))
+      .when(review(1, { decision: 'REJECTED' }), 10)
+      .thenRefused('ALREADY_DECIDED');
+    given(granted(ada, 0), escalated(1), expired(3601), granted(bob, 3601))
+      .when(review(1), 3700)
+      .thenRefused('STALE_REVIEW');
+  });
+
+  it('F-96: a role without authority gets a human, not the result', () => {
+    const { decision } = given(granted(ada, 0))
+      .on(EDGE)
+      .when(submit(ada, 1, {}, { authority: 'escalate' }), 10);
+    expect(decision).toMatchObject({
+      ok: false,
+      code: 'ESCALATED',
+      next: { phase: 'OPEN', claim: { state: 'SUSPENDED' } },
+    });
+    expect(decision.events.map((event) => event.event_type)).toEqual(['convergence_escalated']);
+  });
+});
+
+describe('a candidate that comes late and needs a human', () => {
+  const late = submit(ada, 1, {}, { authority: 'escalate' });
+
+  it('holds the claim again, and its generation has not failed', () => {
+    const { next } = given(granted(ada, 0)).when(late, 400).decision;
+    expect(next).toMatchObject({ failures: 0, claim: { state: 'SUSPENDED', release_reason: null } });
+  });
+
+  it('asks anew when the first asking ran out, whether or not the sweeper came first', () => {
+    for (const past of [
+      [granted(ada, 0), escalated(1)],
+      [granted(ada, 0), escalated(1), expired(3601)],
+    ]) {
+      const { next } = given(...past).when(late, 4000).decision;
+      expect(next.claim?.suspended_until_ms).toBeGreaterThan(msAt(4000));
+    }
+  });
+
+  it('is parked where max_hold forbids to hold on', () => {
+    given(granted(ada, 0, { max_hold_seconds: 900 }))
+      .on(EDGE)
+      .when(late, 900)
+      .thenRefused('LEASE_EXPIRED', { parked: 'result-aa11' });
+  });
+
+  it('is parked when another has the work', () => {
+    given(...takenOver)
+      .when(submit(ada, 1, {}, { authority: 'escalate', past_grant: pastGrant(ada, 1) }), 310)
+      .thenRefused('STALE_GENERATION', { parked: 'result-aa11' });
+  });
+});

@@ -1,0 +1,316 @@
+import { describe, expect, it } from 'vitest';
+import type { EventDraft, EventEnvelope } from '../events/envelope.js';
+import { type AnyHead, fold } from '../fold.js';
+import { emptyHead, type Head } from './head.js';
+import { LogChecker, type Violation } from './invariants.js';
+import type { Rules } from './policy.js';
+import {
+  accepted,
+  ada,
+  bob,
+  EDGE,
+  EDGE_RULES,
+  escalated,
+  expired,
+  fact,
+  granted,
+  held,
+  isoAt,
+  type PastFact,
+  released,
+  reset,
+  resultPayload,
+  suspended,
+  TASK,
+  TASK_RULES,
+} from './testing/given.js';
+
+type Told = [subject: string, happened: PastFact, forged?: Partial<EventEnvelope>];
+
+/** A log as a store would keep it, with whatever was forged into it, and the heads its events fold to. */
+function logOf(told: readonly Told[]): { events: EventEnvelope[]; heads: Map<string, AnyHead> } {
+  const heads = new Map<string, AnyHead>();
+  const events = told.map(([subject, happened, forged], index): EventEnvelope => {
+    const before = (heads.get(subject) as Head | undefined) ?? emptyHead(subject);
+    const ids = { event_id: `event-${index}`, tenant_id: 't', project_id: 'p', position: index + 1 };
+    const event = { ...happened(before), ...ids, ...forged };
+    if (event.seq !== undefined) heads.set(subject, fold(before, event as EventDraft));
+    return event;
+  });
+  return { events, heads };
+}
+
+function check(told: readonly Told[], rules: Rules = TASK_RULES): Violation[] {
+  const checker = new LogChecker(() => rules);
+  return logOf(told).events.flatMap((event) => checker.see(event));
+}
+
+const onTask = (...past: PastFact[]): Told[] => past.map((happened) => [TASK, happened]);
+const broken = (violations: readonly Violation[]): string[] => [
+  ...new Set(violations.map((one) => one.invariant)),
+];
+
+/** An event that moves no head carries no seq. */
+const withoutSeq = (happened: PastFact): PastFact => {
+  return (head) => {
+    const { seq: _, ...event } = happened(head);
+    return event;
+  };
+};
+const approved = fact('reviewed', 3, {
+  decision: 'APPROVED',
+  iteration: 1,
+  candidate_sha256: 'aa11',
+  reviewer: 'hana',
+});
+const parkedOf = (sha256: string): PastFact =>
+  withoutSeq(
+    fact('result_denied', 5, {
+      submitted_generation: 1,
+      current_generation: 2,
+      rejection_reason: 'STALE_GENERATION',
+      work_lost: true,
+      parked: true,
+      metadata: { result_size_bytes: 10 },
+      ...resultPayload(sha256, 1, TASK),
+    }),
+  );
+const adoptedOf = (sha256: string): PastFact =>
+  fact('adopted', 6, {
+    reason: 'good',
+    by: 'hana',
+    adopted_from: { result_id: `result-${sha256}`, generation: 1, agent_id: 'ada', session_id: 's-1' },
+    ...resultPayload(sha256, 1, TASK),
+  });
+
+describe('a log in order', () => {
+  it('breaks nothing: takeover, late result, reset, gate, adoption, merge', () => {
+    const takeover = onTask(granted(ada, 0), expired(300), granted(bob, 300), accepted(400), reset(500));
+    const gate = onTask(
+      granted(ada, 600),
+      escalated(601),
+      fact('reviewed', 602, approvedPayload),
+      accepted(602),
+    );
+    expect(check([...takeover, ...gate])).toEqual([]);
+    const adoption = onTask(
+      granted(ada, 0),
+      released(1),
+      granted(bob, 2),
+      parkedOf('bb22'),
+      adoptedOf('bb22'),
+    );
+    expect(check(adoption)).toEqual([]);
+    const children: Told[] = ['::1', '::2'].flatMap((suffix): Told[] => [
+      [TASK + suffix, granted(ada, 0)],
+      [TASK + suffix, accepted(1)],
+    ]);
+    expect(check([...children, ...onTask(granted(bob, 2), accepted(3))])).toEqual([]);
+  });
+  const approvedPayload = {
+    decision: 'APPROVED',
+    iteration: 1,
+    candidate_sha256: 'aa11',
+    reviewer: 'hana',
+  } as const;
+
+  it('may hold events of later versions, records, and events about no subject', () => {
+    const unknown: PastFact = (head) => ({ ...held(1)(head), event_type: 'TASK_PAINTED' });
+    const plan: PastFact = (head) => ({
+      ...held(1)(head),
+      event_type: 'PLAN_CHANGED',
+      payload: { record: { a: 1 } },
+    });
+    expect(
+      check([
+        [TASK, unknown],
+        ['~plan', plan],
+      ]),
+    ).toEqual([]);
+  });
+});
+
+describe('a forged log is caught', () => {
+  const superseded = fact('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
+  const children = (state: PastFact[]): Told[] => state.map((happened) => [`${TASK}::1`, happened]);
+  const cases: [invariant: string, what: string, told: Told[]][] = [
+    [
+      'INV-01',
+      'a generation that falls',
+      [
+        ...onTask(granted(ada, 0), released(1), granted(bob, 2), released(3)),
+        [TASK, granted(ada, 4), { generation: 1 }],
+      ],
+    ],
+    ['INV-02', 'a generation that is skipped', [[TASK, granted(ada, 0), { generation: 2 }]]],
+    [
+      'INV-02',
+      'a generation granted twice',
+      [...onTask(granted(ada, 0), released(1)), [TASK, granted(bob, 2), { generation: 1 }]],
+    ],
+    ['INV-03', 'two holders at once', onTask(granted(ada, 0), granted(bob, 1))],
+    [
+      'INV-04',
+      'a lease taken a moment early',
+      onTask(granted(ada, 0), expired(299.999), granted(bob, 299.999)),
+    ],
+    ['INV-04', 'a claim superseded by nobody', onTask(granted(ada, 0), superseded)],
+    [
+      'INV-05',
+      'an effect of an old generation',
+      [...onTask(granted(ada, 0), released(1), granted(bob, 2)), [TASK, accepted(3), { generation: 1 }]],
+    ],
+    [
+      'INV-05',
+      'an effect from another session',
+      [...onTask(granted(ada, 0)), [TASK, released(1), { session_id: 's-2' }]],
+    ],
+    [
+      'INV-05',
+      'an effect of another agent of the session',
+      [...onTask(granted(ada, 0)), [TASK, released(1), { agent_id: 'eve' }]],
+    ],
+    [
+      'INV-05',
+      'a released claim that is renewed',
+      onTask(
+        granted(ada, 0),
+        released(1),
+        fact('renewed', 2, { lease_duration_seconds: 30, expires_at: isoAt(32) }),
+      ),
+    ],
+    ['INV-05', 'a result without a claim', onTask(accepted(1))],
+    [
+      'INV-05',
+      'a human who saw another generation',
+      [...onTask(granted(ada, 0)), [TASK, held(1), { generation: 0 }]],
+    ],
+    [
+      'INV-05',
+      'a note by who no longer holds it',
+      [
+        ...onTask(granted(ada, 0), released(1), granted(bob, 2)),
+        [
+          TASK,
+          withoutSeq(fact('noted', 3, { text: 'hm' })),
+          { generation: 1, session_id: 's-1', agent_id: 'ada' },
+        ],
+      ],
+    ],
+    ['INV-06', 'a second result in one epoch', onTask(granted(ada, 0), accepted(1), accepted(2))],
+    ['INV-09', 'a missing seq', [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 3 }]]],
+    ['INV-09', 'a repeated seq', [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 1 }]]],
+    ['INV-09', 'time that runs back', onTask(granted(ada, 10), released(9))],
+    ['INV-09', 'a change of a head without a seq', [[TASK, withoutSeq(granted(ada, 0))]]],
+    ['INV-16', 'a claim after completion', onTask(granted(ada, 0), accepted(1), granted(bob, 2))],
+    [
+      'INV-17',
+      'a work product of another digest',
+      onTask(
+        granted(ada, 0),
+        fact('accepted', 1, {
+          outcome: 'ACCEPTED',
+          late: false,
+          ...resultPayload('aa11', 1, TASK),
+          result_sha256: 'bb22',
+        }),
+      ),
+    ],
+    [
+      'INV-17',
+      'a work product of another generation',
+      onTask(
+        granted(ada, 0),
+        fact('accepted', 1, { outcome: 'ACCEPTED', late: false, ...resultPayload('aa11', 2, TASK) }),
+      ),
+    ],
+    [
+      'INV-17',
+      'an adoption of what was never parked',
+      onTask(granted(ada, 0), released(1), granted(bob, 2), adoptedOf('bb22')),
+    ],
+    [
+      'INV-18',
+      'an escalated result that nobody approved',
+      onTask(granted(ada, 0), escalated(1), accepted(2)),
+    ],
+    [
+      'INV-18',
+      'an approval of another candidate',
+      onTask(granted(ada, 0), escalated(1), approved, accepted(4, 'bb22')),
+    ],
+    ['INV-18', 'a review of what is not under review', onTask(granted(ada, 0), suspended(1), approved)],
+    [
+      'INV-18',
+      'a review of another iteration',
+      onTask(granted(ada, 0), suspended(1, { iteration: 2, candidate_sha256: 'aa11' }), approved),
+    ],
+    [
+      'INV-19',
+      'a merge while a subtask is open',
+      [...children([granted(ada, 0)]), ...onTask(granted(bob, 2), accepted(3))],
+    ],
+    [
+      'INV-19',
+      'a merge of a subtask that was done again',
+      [
+        ...children([granted(ada, 0), accepted(1)]),
+        ...onTask(granted(bob, 2)),
+        ...children([reset(3), granted(ada, 4), accepted(5, 'bb22')]),
+        ...onTask(accepted(6)),
+      ],
+    ],
+    ['INV-21', 'a gap in the positions', [[TASK, granted(ada, 0), { position: 2 }]]],
+  ];
+  it.each(cases)('%s: %s', (invariant, _, told) => {
+    expect(broken(check(told))).toContain(invariant);
+  });
+
+  it('at the position where it happened, with its subject', () => {
+    expect(check(onTask(granted(ada, 0), granted(bob, 1)))).toEqual([
+      { invariant: 'INV-03', position: 2, subject: TASK, says: 'granted to bob while ada still held it' },
+    ]);
+  });
+  it('once: a gap does not make every later event a fault', () => {
+    const told: Told[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
+    const after: Told = [TASK, granted(bob, 2), { seq: 6, position: 8 }];
+    expect(broken(check([...told, after]))).toEqual(['INV-21', 'INV-09']);
+    expect(check([...told, after])).toHaveLength(2);
+  });
+  it('by the policy of its subject: under hold no lease ends by itself', () => {
+    const told: Told[] = [
+      [EDGE, granted(ada, 0)],
+      [EDGE, expired(9999)],
+    ];
+    expect(broken(check(told, EDGE_RULES))).toEqual(['INV-04']);
+    expect(check(told, TASK_RULES)).toEqual([]);
+  });
+  it('with the margin for clocks that differ', () => {
+    const told = onTask(granted(ada, 0), expired(301));
+    expect(broken(check(told, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
+  });
+});
+
+describe('INV-08: the heads a store keeps', () => {
+  const told: Told[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
+  const finish = (heads: (all: Map<string, AnyHead>) => AnyHead[]): Violation[] => {
+    const log = logOf(told);
+    const checker = new LogChecker(() => TASK_RULES);
+    for (const event of log.events) checker.see(event);
+    return checker.finish(heads(log.heads));
+  };
+  it('are the folds of their events, whatever the order of their fields', () => {
+    const shuffled = (head: AnyHead) =>
+      Object.fromEntries(Object.entries(head).reverse()) as unknown as AnyHead;
+    expect(finish((all) => [...all.values()].map(shuffled))).toEqual([]);
+  });
+  it('are a fault when one differs, is missing, or came from nowhere', () => {
+    const [one, two] = [TASK, EDGE].map((subject) => (all: Map<string, AnyHead>) => all.get(subject) as Head);
+    const of = (violations: Violation[]) => violations.map(({ invariant, subject }) => [invariant, subject]);
+    expect(of(finish((all) => [{ ...one!(all), failures: 1 }, two!(all)]))).toEqual([['INV-08', TASK]]);
+    expect(of(finish((all) => [one!(all)]))).toEqual([['INV-08', EDGE]]);
+    expect(of(finish((all) => [...all.values(), emptyHead('B-001-ghost')]))).toEqual([
+      ['INV-08', 'B-001-ghost'],
+    ]);
+  });
+});

@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { factOf } from '../claims/facts.js';
+import { agentIdSchema } from '../ids.js';
+import { CATALOGUE, checkNewEvent } from './catalogue.js';
+
+const TASK_TYPES = [
+  'CLAIM_ACQUIRED',
+  'LEASE_RENEWED',
+  'CLAIM_LOST',
+  'CLAIM_RELEASED',
+  'CLAIM_SUSPENDED',
+  'CLAIM_RESUMED',
+  'RESULT_SUBMITTED',
+  'RESULT_ADOPTED',
+  'RESULT_ESCALATED',
+  'REVIEW_COMPLETED',
+  'TASK_HELD',
+  'TASK_UNHELD',
+  'TASK_RESET',
+  'CLAIM_REJECTED',
+  'RESULT_REJECTED',
+  'NOTE_ADDED',
+];
+const EDGE_TYPES = [
+  'edge_started',
+  'heartbeat',
+  'claim_expired',
+  'edge_released',
+  'claim_suspended',
+  'claim_resumed',
+  'edge_converged',
+  'result_adopted',
+  'convergence_escalated',
+  'review_completed',
+  'edge_held',
+  'edge_unheld',
+  'edge_reset',
+  'claim_rejected',
+  'result_rejected',
+  'note_added',
+];
+const METHODOLOGY_TYPES = [
+  'project_initialized',
+  'iteration_completed',
+  'spawn_created',
+  'spawn_folded_back',
+  'checkpoint_created',
+  'gaps_validated',
+  'release_created',
+];
+const RECORD_TYPES = ['PLAN_CHANGED', 'POLICY_CHANGED', 'LIMITS_CHANGED', 'SESSION_OPENED', 'SESSION_CLOSED'];
+
+const held = {
+  event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
+  event_type: 'TASK_HELD',
+  timestamp: '2026-01-04T06:00:00.000Z',
+  tenant_id: 'acme',
+  project_id: 'shop',
+  subject: 'A-001-core',
+  seq: 1,
+  task_id: 'A-001-core',
+  agent_id: 'alice@acme.com',
+  payload: { reason: 'wait', by: 'alice@acme.com' },
+};
+const faultPaths = (event: unknown): string[] => {
+  const check = checkNewEvent(event);
+  return check.ok ? [] : check.faults.map(({ path }) => path);
+};
+const { subject: _subject, seq: _seq, task_id: _task, ...unbound } = held;
+const ofProject = (event_type: string, payload: Record<string, unknown>) => ({
+  ...unbound,
+  event_type,
+  payload,
+});
+
+describe('the catalogue of events', () => {
+  it('has exactly these types', () => {
+    const all = [...TASK_TYPES, ...EDGE_TYPES, ...METHODOLOGY_TYPES, ...RECORD_TYPES];
+    expect([...CATALOGUE.keys()].sort()).toEqual(all.sort());
+  });
+
+  it('means by each name of a task and of an edge a fact that the rules know', () => {
+    const facts = (types: string[]) => types.map(factOf);
+    expect(facts(TASK_TYPES)).toEqual(facts(EDGE_TYPES));
+    expect(new Set(facts(TASK_TYPES)).size).toBe(TASK_TYPES.length);
+    expect(facts(TASK_TYPES)).not.toContain(undefined);
+  });
+});
+
+describe('an event about to be written', () => {
+  it('passes when it is whole', () => {
+    expect(checkNewEvent(held)).toEqual({ ok: true });
+  });
+
+  it('is refused when nobody knows its type', () => {
+    expect(checkNewEvent({ ...held, event_type: 'TASK_PAINTED' })).toEqual({
+      ok: false,
+      faults: [{ path: 'event_type', message: 'TASK_PAINTED is no event type of the catalogue' }],
+    });
+  });
+
+  it('is refused when it is a claim somebody would like to make', () => {
+    const check = checkNewEvent({ ...held, event_type: 'edge_claim' });
+    expect(check.ok ? '' : check.faults[0]?.message).toMatch(/command/);
+  });
+
+  it.each([
+    ['an unknown field in the envelope', { ...held, colour: 'red' }, ['']],
+    [
+      'an unknown field in the payload',
+      { ...held, payload: { ...held.payload, colour: 'red' } },
+      ['payload'],
+    ],
+    ['a missing field in the payload', { ...held, payload: { reason: 'wait' } }, ['payload.by']],
+    ['a time without milliseconds', { ...held, timestamp: '2026-01-04T06:00:00Z' }, ['timestamp']],
+    ['an event_id that is no UUID', { ...held, event_id: 'e1' }, ['event_id']],
+    ['a position, which only the commit gives', { ...held, position: 4 }, ['']],
+    ['no seq though it moves a head', withoutSeq(), ['seq']],
+    ['a task_id that is not the subject', { ...held, task_id: 'A-002-x' }, ['task_id']],
+    ['a tenant with a slash', { ...held, tenant_id: 'a/b' }, ['tenant_id']],
+    ['something that is no object', 'held', ['']],
+  ])('is refused with %s', (_, event, paths) => {
+    expect(faultPaths(event)).toEqual(paths);
+  });
+
+  it('is refused when told of the wrong kind of subject', () => {
+    const { task_id: _, ...rest } = held;
+    const event = { ...rest, subject: 'F#design_code', feature_id: 'F', edge: 'design_code' };
+    expect(faultPaths(event)).toEqual(['subject']);
+  });
+
+  it('is refused when it notes a refusal and yet carries a seq', () => {
+    const payload = { reason: 'DENIED_HELD', current_generation: 0 };
+    expect(faultPaths({ ...held, event_type: 'CLAIM_REJECTED', payload })).toEqual(['seq']);
+  });
+
+  it.each([
+    ['project_initialized', { language: 'python', tools_detected: ['pytest'], asset_types: 10 }],
+    [
+      'iteration_completed',
+      {
+        iteration: 2,
+        status: 'converged',
+        delta: 0,
+        evaluators: { passed: 9, failed: 0, skipped: 0, total: 9, details: [{ name: 'tests_pass' }] },
+        next_edge: 'code_unit_tests',
+      },
+    ],
+    [
+      'spawn_created',
+      { parent: 'F', child: 'S', vector_type: 'spike', reason: 'unknown', time_box: '1 week' },
+    ],
+    ['spawn_folded_back', { parent: 'F', child: 'S', fold_back_status: 'time_box_expired' }],
+    ['checkpoint_created', { context_hash: 'sha256:ab', feature_count: 3, git_ref: 'main' }],
+    [
+      'gaps_validated',
+      {
+        layers_run: [1, 2, 3],
+        total_req_keys: 54,
+        full_coverage: 44,
+        partial_coverage: 10,
+        no_coverage: 0,
+        layer_results: { layer_1: 'pass' },
+      },
+    ],
+    ['release_created', { version: '1.0.0', features_included: 10, coverage_pct: 100, git_tag: 'v1.0.0' }],
+  ])('passes as a step of the methodology: %s', (event_type, payload) => {
+    expect(checkNewEvent(ofProject(event_type, payload))).toEqual({ ok: true });
+    expect(faultPaths(ofProject(event_type, { ...payload, colour: 'red' }))).toEqual(['payload']);
+  });
+
+  it('may say of an edge what the methodology knows beside the claim', () => {
+    const { task_id: _, ...rest } = held;
+    const edge = { ...rest, subject: 'F#design_code', feature_id: 'F', edge: 'design_code' };
+    const lease = { lease_duration_seconds: 3600, expires_at: '2026-01-04T07:00:00.000Z' };
+    const payload = { previous_generation: 0, previous_state: 'NONE', ...lease, iteration: 1 };
+    expect(checkNewEvent({ ...edge, event_type: 'edge_started', payload })).toEqual({ ok: true });
+    expect(faultPaths({ ...edge, event_type: 'edge_started', payload: { iteration: 1 } })).toContain(
+      'payload.previous_generation',
+    );
+  });
+
+  it('may open a session for nobody in particular', () => {
+    const record = { state: 'open', user_id: null, created_at: held.timestamp };
+    const event = { ...ofProject('SESSION_OPENED', { record }), subject: '~session/s-1', seq: 1 };
+    expect(checkNewEvent(event)).toEqual({ ok: true });
+    expect(faultPaths({ ...event, payload: { record: { ...record, state: 'ajar' } } })).toEqual([
+      'payload.record.state',
+    ]);
+  });
+
+  it('may change no more of a plan than fits into one event', () => {
+    const change = (task_count: number) => ({
+      version: 1,
+      added: Array.from({ length: task_count }, (_, n) => ({ id: `A-${n}` })),
+      changed: [],
+      removed: [],
+      record: { version: 1, task_count },
+    });
+    const event = { ...ofProject('PLAN_CHANGED', change(500)), subject: '~plan', seq: 1 };
+    expect(checkNewEvent(event)).toEqual({ ok: true });
+    expect(faultPaths({ ...event, payload: change(501) })).toEqual(['payload.added']);
+  });
+});
+
+describe('an id', () => {
+  it.each(['a', 'agent-7', 'alice@acme.com', 'x+y~z_1.2', 'a'.repeat(128)])('may be %s', (id) => {
+    expect(agentIdSchema.safeParse(id).success).toBe(true);
+  });
+
+  it.each(['', '-a', '_tenant', 'a b', 'a/b', 'a#b', 'ä', 'a\n'])('may not be %j', (id) => {
+    expect(agentIdSchema.safeParse(id).success).toBe(false);
+  });
+
+  it('is judged by its length before anything else', () => {
+    const { error } = agentIdSchema.safeParse(`${'a'.repeat(1_000_000)}!`);
+    expect(error?.issues.map(({ code }) => code)).toEqual(['too_big']);
+  });
+});
+
+function withoutSeq() {
+  const { seq: _, ...rest } = held;
+  return rest;
+}

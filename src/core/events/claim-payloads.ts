@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { Fact } from '../claims/facts.js';
+import { CLAIM_STATES, REVIEW_DECISIONS } from '../claims/head.js';
+import type { Payloads } from '../claims/payloads.js';
+import { agentIdSchema, sessionIdSchema } from '../ids.js';
+import { count, isoTimestamp, name, openObject, sentence, sha256, text } from './fields.js';
+
+const lease = {
+  lease_duration_seconds: z.number().nonnegative().nullable(),
+  expires_at: isoTimestamp.nullable(),
+};
+const result = {
+  result_id: name,
+  result_sha256: sha256,
+  result_size_bytes: count,
+  work_product_ref: name,
+  result_data: z.unknown().optional(),
+  blob_sha256: sha256.exactOptional(),
+};
+/** A hold's reason may quote an error message or a review's comment whole, so it is longer than either. */
+const operatorsWord = { reason: text(8192), by: name };
+
+/** One schema per fact of a claim's life. Tasks and edges name the facts differently and mean the same. */
+export const claimPayloads = {
+  granted: z.strictObject({
+    previous_generation: count,
+    previous_state: z.enum([...CLAIM_STATES, 'NONE']),
+    ...lease,
+    max_hold_until: isoTimestamp.exactOptional(),
+    inputs: text(4096).exactOptional(),
+    user_id: name.exactOptional(),
+    metadata: openObject.exactOptional(),
+  }),
+  renewed: z.strictObject(lease),
+  lost: z.strictObject({
+    cause: z.enum(['EXPIRED', 'SUPERSEDED']),
+    disposition: z.enum(['held', 'eligible']),
+    expired_at: isoTimestamp.exactOptional(),
+    by: name.exactOptional(),
+    reason: sentence.exactOptional(),
+  }),
+  released: z.strictObject({
+    reason: z.enum(['ERROR', 'VOLUNTARY', 'FORCED', 'SESSION_CLOSED']),
+    message: sentence.exactOptional(),
+    by: name.exactOptional(),
+    retry_at: isoTimestamp.exactOptional(),
+  }),
+  suspended: z.strictObject({
+    until: isoTimestamp,
+    gate: z.strictObject({ iteration: count, candidate_sha256: sha256 }).exactOptional(),
+  }),
+  resumed: z.strictObject(lease),
+  accepted: z.strictObject({ outcome: z.literal('ACCEPTED'), late: z.boolean(), ...result }),
+  adopted: z.strictObject({
+    ...operatorsWord,
+    adopted_from: z.strictObject({
+      result_id: name,
+      generation: count,
+      agent_id: agentIdSchema,
+      session_id: sessionIdSchema,
+    }),
+    ...result,
+  }),
+  escalated: z.strictObject({ reason: sentence, iteration: count, until: isoTimestamp, ...result }),
+  reviewed: z.strictObject({
+    decision: z.enum(REVIEW_DECISIONS),
+    iteration: count,
+    candidate_sha256: sha256,
+    reviewer: name,
+    comment: sentence.exactOptional(),
+    lease_duration_seconds: lease.lease_duration_seconds.exactOptional(),
+    expires_at: lease.expires_at.exactOptional(),
+  }),
+  held: z.strictObject(operatorsWord),
+  unheld: z.strictObject(operatorsWord),
+  reset: z.strictObject({ ...operatorsWord, epoch: count }),
+  claim_denied: z.strictObject({
+    reason: name,
+    current_generation: count,
+    holding_agent: agentIdSchema.exactOptional(),
+    waiting_for: z.array(name).max(20).exactOptional(),
+    limit: name.exactOptional(),
+  }),
+  result_denied: z.strictObject({
+    submitted_generation: count,
+    current_generation: count,
+    rejection_reason: name,
+    work_lost: z.boolean(),
+    parked: z.boolean(),
+    metadata: z.strictObject({ result_size_bytes: count }),
+    ...result,
+  }),
+  noted: z.strictObject({ text: sentence }),
+} satisfies { [F in Fact]: z.ZodType<Payloads[F]> };

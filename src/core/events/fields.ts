@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** A text of bounded length; everything that people and agents write goes through one of these. */
+export const text = (length_max: number) => z.string().max(length_max);
+export const name = z.string().min(1).max(256);
+export const sentence = text(4096);
+export const count = z.int().nonnegative();
+export const isoTimestamp = z.iso.datetime({
+  precision: 3,
+  error: 'a time is ISO-8601 in UTC with milliseconds and Z, as 2026-01-04T06:00:00.000Z',
+});
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'a SHA-256 is 64 lowercase hex digits' });
+export const openObject = z.record(z.string(), z.unknown());

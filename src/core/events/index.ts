@@ -1,0 +1,5 @@
+export { CATALOGUE, checkNewEvent, type EventCheck, type EventFault, envelopeSchema } from './catalogue.js';
+export { claimPayloads } from './claim-payloads.js';
+export { type EventDraft, type EventEnvelope, isoTime, msOf, type NewEvent } from './envelope.js';
+export { type EventReading, readEvent } from './read.js';
+export type { ForeignLog } from './read-flat.js';

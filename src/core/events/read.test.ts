@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { type EventReading, readEvent } from './read.js';
+import type { ForeignLog } from './read-flat.js';
+
+const log: ForeignLog = {
+  tenant_id: 'acme',
+  project_id: 'shop',
+  position: 7,
+  idOf: (line) => `id-of-${String(line.event_type)}-${String(line.timestamp)}`,
+};
+const time = '2026-02-23T10:00:00.000Z';
+const read = (line: unknown): Extract<EventReading, { ok: true }>['event'] => {
+  const reading = readEvent(line, log);
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  return reading.event;
+};
+const ours = {
+  event_id: 'e-1',
+  event_type: 'CLAIM_ACQUIRED',
+  timestamp: time,
+  tenant_id: 'acme',
+  project_id: 'shop',
+  position: 3,
+  subject: 'A-001-core',
+  seq: 1,
+  task_id: 'A-001-core',
+  agent_id: 'ada',
+  session_id: 's-1',
+  generation: 1,
+  payload: { previous_generation: 0 },
+};
+
+describe('an event of our own log', () => {
+  it('reads as it was written', () => {
+    expect(read(ours)).toEqual(ours);
+  });
+
+  it('keeps a type and fields that a later version wrote', () => {
+    const later = { ...ours, event_type: 'TASK_PAINTED', signature: 'abc', payload: { colour: 'red' } };
+    expect(read(later)).toEqual(later);
+  });
+
+  it.each([
+    ['seq', 0],
+    ['position', 'three'],
+    ['payload', null],
+    ['timestamp', 'yesterday'],
+    ['generation', -1],
+  ])('is a fault with a bad %s', (field, value) => {
+    const reading = readEvent({ ...ours, [field]: value }, log);
+    expect(reading).toMatchObject({ ok: false, faults: [{ path: field }] });
+  });
+});
+
+describe('a line of the flat dialect', () => {
+  it('with feature and edge at the top keeps every other field in the payload', () => {
+    const line = {
+      event_type: 'iteration_completed',
+      timestamp: time,
+      project: 'elsewhere',
+      feature: 'REQ-F-AUTH-001',
+      edge: 'design→code',
+      iteration: 2,
+      delta: 0,
+      data: { note: 'fine' },
+    };
+    expect(read(line)).toEqual({
+      event_id: `id-of-iteration_completed-${time}`,
+      event_type: 'iteration_completed',
+      timestamp: time,
+      tenant_id: 'acme',
+      project_id: 'elsewhere',
+      position: 7,
+      feature_id: 'REQ-F-AUTH-001',
+      edge: 'design→code',
+      agent_id: 'primary',
+      payload: { iteration: 2, delta: 0, note: 'fine' },
+    });
+  });
+
+  it('with everything inside data gives the same event as with everything at the top', () => {
+    const fields = { agent_id: 'bob', agent_role: 'tdd', feature: 'F', edge: 'E', reason: 'outside' };
+    const head = { event_type: 'convergence_escalated', timestamp: time, project: 'shop' };
+    const inside = read({ ...head, data: fields });
+    expect(inside).toEqual(read({ ...head, ...fields }));
+    expect(inside).toMatchObject({ agent_id: 'bob', agent_role: 'tdd', feature_id: 'F', edge: 'E' });
+    expect(inside.payload).toEqual({ reason: 'outside' });
+  });
+
+  it.each(['holding_agent', 'held_by'])('names who held the claim, spelled %s', (spelling) => {
+    const line = { event_type: 'claim_rejected', timestamp: time, data: { [spelling]: 'ada', reason: 'r' } };
+    expect(read(line).payload).toEqual({ holding_agent: 'ada', reason: 'r' });
+  });
+
+  it('of the audit log of seed 004 finds its task and generation', () => {
+    const line = {
+      event_type: 'RESULT_REJECTED',
+      timestamp: time,
+      tenant_id: 'other',
+      project_id: 'proj-123',
+      task_id: 'task-456',
+      submitted_generation: 2,
+      session_id: 'sess-old',
+      agent_id: 'agent-xyz',
+      work_lost: true,
+    };
+    const { tenant_id, task_id, session_id, payload } = read(line);
+    expect({ tenant_id, task_id, session_id }).toEqual({
+      tenant_id: 'other',
+      task_id: 'task-456',
+      session_id: 'sess-old',
+    });
+    expect(payload).toEqual({ submitted_generation: 2, work_lost: true });
+  });
+
+  it('moves no head of ours, whatever it says was claimed', () => {
+    const event = read({ event_type: 'edge_started', timestamp: time, feature: 'F', edge: 'E' });
+    expect([event.subject, event.seq]).toEqual([undefined, undefined]);
+  });
+
+  it('loses nothing where the top and data use one name for two things', () => {
+    const line = { event_type: 'edge_released', timestamp: time, reason: 'done', data: { reason: 'tired' } };
+    expect(read(line).payload).toEqual({ reason: 'done', data: { reason: 'tired' } });
+  });
+
+  it('keeps data that is no object', () => {
+    expect(read({ event_type: 'x', timestamp: time, data: [1, 2] }).payload).toEqual({ data: [1, 2] });
+  });
+
+  it.each([
+    ['2026-02-23T21:00:00+11:00', time],
+    ['2026-02-23T10:00:00+00:00', time],
+    ['2026-02-23T10:00:00Z', time],
+    ['2026-02-23T10:00:00', time],
+    ['2026-02-23', '2026-02-23T00:00:00.000Z'],
+  ])('written at %s happened at %s', (written, meant) => {
+    expect(read({ event_type: 'x', timestamp: written }).timestamp).toBe(meant);
+  });
+
+  it('is a fault without a type or a time, and so is what is no object', () => {
+    expect(readEvent({ timestamp: time }, log)).toMatchObject({
+      ok: false,
+      faults: [{ path: 'event_type' }],
+    });
+    expect(readEvent({ event_type: 'x' }, log)).toMatchObject({ ok: false, faults: [{ path: 'timestamp' }] });
+    expect(readEvent([1], log)).toMatchObject({ ok: false });
+    expect(readEvent(null, log)).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,100 @@
+import type { Plan, PlanLookup } from './plan.js';
+import { type PlannedTask, splitSubject, subtaskCount, subtaskId, subtaskIds, subtaskWaits } from './task.js';
+
+/**
+ * Every subtask waits for what its task waits for. Followed pair by pair that is subtasks times dependencies,
+ * so a task with subtasks gets a start between the two: a step of the graph that nobody claims.
+ * No subtask has the index 0, which makes it a name that is free.
+ */
+const START_INDEX = 0;
+export const isStart = (node: string): boolean => node.endsWith('::0');
+const startOf = (task: PlannedTask): string =>
+  subtaskCount(task) === 0 ? task.id : subtaskId(task.id, START_INDEX);
+
+/** What a task waits for before anything of it may begin: what it says, else the task before it in its track. */
+export function waitsOfTask(lookup: PlanLookup, task: PlannedTask): readonly string[] {
+  if (task.depends_on !== null) return task.depends_on;
+  const before = lookup.before(task.track, task.sequence);
+  return before === undefined ? [] : [before.id];
+}
+
+/** The steps this step waits for, starts included. */
+function stepsBefore(lookup: PlanLookup, node: string): readonly string[] {
+  const { task_id, subtask_index } = splitSubject(node);
+  const task = lookup.task(task_id);
+  if (task === undefined) return [];
+  if (subtask_index === START_INDEX) return waitsOfTask(lookup, task);
+  if (subtask_index !== null) return [...subtaskWaits(task, subtask_index), startOf(task)];
+  return subtaskCount(task) === 0 ? waitsOfTask(lookup, task) : subtaskIds(task);
+}
+
+/** What a subject waits for: a subtask for its own and its task's dependencies, a merge for its subtasks. */
+export function dependenciesOf(lookup: PlanLookup, subject: string): readonly string[] {
+  const { task_id, subtask_index } = splitSubject(subject);
+  const task = lookup.task(task_id);
+  if (task === undefined) return [];
+  if (subtask_index === null) return stepsBefore(lookup, subject);
+  return [...new Set([...waitsOfTask(lookup, task), ...subtaskWaits(task, subtask_index)])];
+}
+
+/** The subjects that wait for this one, in no particular order. */
+export function dependantsOf(plan: Plan, subject: string): string[] {
+  const planned = plan.get(subject);
+  if (planned === undefined) return [];
+  const found = new Set<string>();
+  for (const name of plan.namedBy(subject)) for (const id of begunBy(plan, name)) found.add(id);
+  const { task, subtask_index } = planned;
+  if (subtask_index !== null) found.add(task.id);
+  const next = subtask_index === null ? plan.after(task.track, task.sequence) : undefined;
+  if (next?.depends_on === null) for (const id of begunBy(plan, next.id)) found.add(id);
+  return [...found];
+}
+
+/** The subjects a written dependency holds up: where a task has subtasks, they are what begins. */
+function begunBy(plan: Plan, name: string): string[] {
+  const task = plan.task(name);
+  return task === undefined || subtaskCount(task) === 0 ? [name] : subtaskIds(task);
+}
+
+interface Visit {
+  /** Called once for each step, after all the steps it waits for. */
+  leave?(node: string, waits: readonly string[]): void;
+  /** Called with each circle found; true stops the walk. */
+  circle?(nodes: readonly string[]): boolean;
+}
+
+/** Depth first along dependencies, with a stack of its own: a chain of a million tasks must not overflow ours. */
+export function walk(lookup: PlanLookup, roots: Iterable<string>, visit: Visit): void {
+  const left = new Map<string, boolean>();
+  for (const root of roots) {
+    if (left.has(root)) continue;
+    const stack = [{ node: root, waits: stepsBefore(lookup, root), next: 0 }];
+    left.set(root, false);
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const node = top.waits[top.next++];
+      if (node === undefined) {
+        stack.pop();
+        left.set(top.node, true);
+        visit.leave?.(top.node, top.waits);
+      } else if (!left.has(node)) {
+        left.set(node, false);
+        stack.push({ node, waits: stepsBefore(lookup, node), next: 0 });
+      } else if (left.get(node) === false && visit.circle !== undefined) {
+        const nodes = stack.map((step) => step.node);
+        if (visit.circle(nodes.slice(nodes.indexOf(node)))) return;
+      }
+    }
+  }
+}
+
+/** Circles of subjects, each waiting for the next and the last for the first. None means the plan can be done. */
+export function findCycles(lookup: PlanLookup, roots: Iterable<string>, cycles_max: number): string[][] {
+  const cycles: string[][] = [];
+  walk(lookup, roots, {
+    circle(nodes) {
+      cycles.push(nodes.filter((node) => !isStart(node)));
+      return cycles.length >= cycles_max;
+    },
+  });
+  return cycles;
+}

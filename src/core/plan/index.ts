@@ -1,0 +1,32 @@
+export { type AddReading, addTasks } from './add-tasks.js';
+export {
+  AGENTS_PER_TRACK_ADVISED,
+  agentsInTrack,
+  type TrackRoom,
+  trackRoom,
+  type WorkInTrack,
+} from './allocation.js';
+export { diffPlan, isNoChange, type PlanInput, splitChange, TASKS_PER_EVENT_MAX } from './change.js';
+export { PLAN_SUBJECTS_MAX } from './check.js';
+export { FAULTS_MAX, PLAN_FAULT_CODES, type PlanFault, type PlanFaultCode } from './faults.js';
+export { dependantsOf, dependenciesOf } from './graph.js';
+export { inputsOf, type ResultStamp } from './inputs.js';
+export { applyPlanChange, emptyPlan, type Plan, type PlanChange, type PlannedSubject } from './plan.js';
+export { PLAN_TEXT_LENGTH_MAX } from './plan-yaml.js';
+export { type PlanReading, type PlanSource, readPlan } from './read-plan.js';
+export { compareReady, type Rank, rankFor, rankOf, waitingFor } from './readiness.js';
+export { renderPlan, renderPlanYaml } from './render.js';
+export { NOTHING_STARTED, type Standing } from './standing.js';
+export {
+  type PlannedTask,
+  type SubtaskInput,
+  subtaskCount,
+  subtaskDescription,
+  subtaskIds,
+  type TaskInput,
+  taskInputSchema,
+} from './task.js';
+export { isTaskId, parseTaskId, type TaskId, type TaskIdReading, taskIdSchema } from './task-id.js';
+export { KNOWN_TRACKS, type TrackMeaning, trackPurpose } from './tracks.js';
+export { weightOf } from './weights.js';
+export { parseWorkProductRef, type WorkProductRef, workProductRef } from './work-product.js';

@@ -1,0 +1,25 @@
+import { dependenciesOf } from './graph.js';
+import type { Plan } from './plan.js';
+
+/** Which result of a subject counts at the moment. */
+export interface ResultStamp {
+  readonly generation: number;
+  readonly epoch: number;
+}
+
+/**
+ * The results a subject builds on, as text that is equal exactly when they are: for a merge its subtasks',
+ * else its dependencies'. Null when it builds on nothing. As long as there are dependencies; hash it to store it.
+ */
+export function inputsOf(
+  plan: Plan,
+  subject: string,
+  resultOf: (id: string) => ResultStamp | null,
+): string | null {
+  const ids = [...dependenciesOf(plan, subject)].sort();
+  if (ids.length === 0) return null;
+  return ids.map((id) => `${id}@${stamp(resultOf(id))}`).join(',');
+}
+
+const stamp = (result: ResultStamp | null): string =>
+  result === null ? 'none' : `${result.generation}.${result.epoch}`;

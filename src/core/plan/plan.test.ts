@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { diffPlan, splitChange } from './change.js';
+import { dependantsOf, dependenciesOf } from './graph.js';
+import { applyPlanChange } from './plan.js';
+import type { TaskInput } from './task.js';
+import { change, inTracks, planOfTasks } from './testing.js';
+
+const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
+
+describe('what waits for what', () => {
+  it('a task that says nothing waits for the one before it in its track, over gaps', () => {
+    const plan = planOfTasks([task('A-009-c'), task('A-001-a'), task('A-004-b'), task('B-002-x')]);
+    expect(dependenciesOf(plan, 'A-001-a')).toEqual([]);
+    expect(dependenciesOf(plan, 'A-004-b')).toEqual(['A-001-a']);
+    expect(dependenciesOf(plan, 'A-009-c')).toEqual(['A-004-b']);
+    expect(dependenciesOf(plan, 'B-002-x')).toEqual([]);
+    expect(dependantsOf(plan, 'A-001-a')).toEqual(['A-004-b']);
+  });
+
+  it('an empty depends_on waits for nothing', () => {
+    const plan = planOfTasks([task('A-001-a'), task('A-002-b', { depends_on: [] })]);
+    expect(dependenciesOf(plan, 'A-002-b')).toEqual([]);
+    expect(dependantsOf(plan, 'A-001-a')).toEqual([]);
+  });
+
+  it('a merge waits for its subtasks, and they for what the task and they themselves name', () => {
+    const plan = planOfTasks([
+      task('A-001-a'),
+      task('B-001-b'),
+      task('A-002-m', {
+        subtasks: [{ description: 'one' }, { description: 'two', depends_on: ['B-001-b', 'A-002-m::1'] }],
+      }),
+      task('A-003-c'),
+    ]);
+    expect(dependenciesOf(plan, 'A-002-m')).toEqual(['A-002-m::1', 'A-002-m::2']);
+    expect(dependenciesOf(plan, 'A-002-m::1')).toEqual(['A-001-a']);
+    expect(dependenciesOf(plan, 'A-002-m::2')).toEqual(['A-001-a', 'B-001-b', 'A-002-m::1']);
+    expect(dependenciesOf(plan, 'A-003-c')).toEqual(['A-002-m']);
+    expect(dependantsOf(plan, 'A-001-a').sort()).toEqual(['A-002-m::1', 'A-002-m::2']);
+    expect(dependantsOf(plan, 'A-002-m::1').sort()).toEqual(['A-002-m', 'A-002-m::2']);
+    expect(dependantsOf(plan, 'A-002-m')).toEqual(['A-003-c']);
+  });
+});
+
+describe('finding subjects', () => {
+  it('knows tasks and exactly the subtasks they have', () => {
+    const plan = planOfTasks([task('A-001-a', { subtasks: 2 })]);
+    expect([...plan.subjects()]).toEqual(['A-001-a::1', 'A-001-a::2', 'A-001-a']);
+    expect(plan.get('A-001-a::2')).toMatchObject({
+      id: 'A-001-a::2',
+      subtask_index: 2,
+      task: { id: 'A-001-a' },
+    });
+    for (const unknown of [
+      'A-001-a::0',
+      'A-001-a::3',
+      'A-001-a::01',
+      'A-001-a::1e0',
+      'A-001-a::',
+      'A-002-b',
+    ]) {
+      expect(plan.has(unknown), unknown).toBe(false);
+    }
+  });
+});
+
+describe('changing a plan', () => {
+  it('puts a task between two others, and the later one waits for it', () => {
+    const plan = planOfTasks([task('A-001-a'), task('A-003-c')]);
+    applyPlanChange(plan, change({ added: [task('A-002-b')] }));
+    expect(dependenciesOf(plan, 'A-003-c')).toEqual(['A-002-b']);
+    applyPlanChange(plan, change({ removed: ['A-002-b'] }));
+    expect(dependenciesOf(plan, 'A-003-c')).toEqual(['A-001-a']);
+  });
+
+  it('tells only what differs, and nothing of the order of names', () => {
+    const plan = planOfTasks([
+      task('A-001-a', { metadata: { x: 1, y: [{ p: 1, q: 2 }] } }),
+      task('A-002-b', { priority: 1 }),
+      task('A-003-c'),
+    ]);
+    const wanted = inTracks([
+      task('A-001-a', { metadata: { y: [{ q: 2, p: 1 }], x: 1 }, priority: 0, modules: [] }),
+      task('A-002-b', { priority: 2 }),
+      task('A-004-d'),
+    ]);
+    expect(diffPlan(plan, wanted)).toEqual({
+      added: [task('A-004-d')],
+      changed: [task('A-002-b', { priority: 2 })],
+      removed: ['A-003-c'],
+    });
+  });
+
+  it('an empty depends_on is not the same as none', () => {
+    const plan = planOfTasks([task('A-001-a')]);
+    expect(diffPlan(plan, inTracks([task('A-001-a', { depends_on: [] })])).changed).toHaveLength(1);
+  });
+
+  it('splits a change into events of at most 500 tasks, what goes first', () => {
+    const added = Array.from({ length: 700 }, (_, at) => task(`A-${String(at + 1).padStart(3, '0')}-x`));
+    const parts = splitChange(change({ added, removed: ['B-001-x', 'B-002-x'] }));
+    expect(parts.map((part) => [part.removed.length, part.added.length])).toEqual([
+      [2, 498],
+      [0, 202],
+    ]);
+    expect(parts.flatMap((part) => part.added)).toEqual(added);
+    expect(splitChange(change({}))).toEqual([]);
+  });
+
+  it('splits sooner where the tasks are long', () => {
+    const added = [1, 2, 3].map((at) => task(`A-00${at}-x`, { instructions: 'i'.repeat(90_000) }));
+    expect(splitChange(change({ added })).map((part) => part.added.length)).toEqual([2, 1]);
+  });
+});

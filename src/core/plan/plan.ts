@@ -1,0 +1,171 @@
+import { NameIndex } from './name-index.js';
+import {
+  type PlannedTask,
+  plannedTask,
+  splitSubject,
+  subtaskCount,
+  subtaskId,
+  subtaskIds,
+  subtaskWaits,
+  type TaskInput,
+} from './task.js';
+
+/** What can be claimed: a task (where it has subtasks: their merge) or one subtask of it. */
+export interface PlannedSubject {
+  readonly id: string;
+  readonly task: PlannedTask;
+  readonly subtask_index: number | null;
+}
+
+/** All that following dependencies needs to know, so that a plan can be tried before it is one. */
+export interface PlanLookup {
+  task(task_id: string): PlannedTask | undefined;
+  /** The task before this place in the track. */
+  before(track: string, sequence: number): PlannedTask | undefined;
+}
+
+/** The payload of `PLAN_CHANGED`, or a part of it. Tasks that changed are given whole. */
+export interface PlanChange {
+  readonly added: readonly TaskInput[];
+  readonly changed: readonly TaskInput[];
+  readonly removed: readonly string[];
+}
+
+/** The tasks of a project, found by id, by place in the track, and by who names them. */
+export class Plan implements PlanLookup {
+  readonly #tasks = new Map<string, PlannedTask>();
+  /** Each track by sequence. A track has 999 places, so finding one by halving and inserting is cheap. */
+  readonly #tracks = new Map<string, PlannedTask[]>();
+  readonly #named = new NameIndex();
+  #subject_count = 0;
+  #revision = 0;
+
+  get task_count(): number {
+    return this.#tasks.size;
+  }
+  /** Tasks and subtasks. */
+  get subject_count(): number {
+    return this.#subject_count;
+  }
+  /** +1 with every change: what was computed under another revision is out of date. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  task(task_id: string): PlannedTask | undefined {
+    return this.#tasks.get(task_id);
+  }
+
+  get(subject: string): PlannedSubject | undefined {
+    const { task_id, subtask_index } = splitSubject(subject);
+    const task = this.#tasks.get(task_id);
+    if (task === undefined) return undefined;
+    if (subtask_index === null) return { id: task.id, task, subtask_index };
+    // Comparing the text too refuses other spellings of the same number, as `::01` or `::1e0`.
+    const known = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
+    return known && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
+  }
+
+  has(subject: string): boolean {
+    return this.get(subject) !== undefined;
+  }
+
+  at(track: string, sequence: number): PlannedTask | undefined {
+    const tasks = this.#tracks.get(track) ?? [];
+    const found = tasks[placeOf(tasks, sequence)];
+    return found?.sequence === sequence ? found : undefined;
+  }
+
+  before(track: string, sequence: number): PlannedTask | undefined {
+    const tasks = this.#tracks.get(track) ?? [];
+    return tasks[placeOf(tasks, sequence) - 1];
+  }
+
+  after(track: string, sequence: number): PlannedTask | undefined {
+    const tasks = this.#tracks.get(track) ?? [];
+    return tasks[placeOf(tasks, sequence + 1)];
+  }
+
+  /** The tasks and subtasks that write this id in their `depends_on`. */
+  namedBy(subject: string): Iterable<string> {
+    return this.#named.of(subject);
+  }
+
+  tracks(): string[] {
+    return [...this.#tracks.keys()].sort();
+  }
+
+  tasksOf(track: string): readonly PlannedTask[] {
+    return this.#tracks.get(track) ?? [];
+  }
+
+  /** By track and sequence. */
+  *tasks(): Generator<PlannedTask> {
+    for (const track of this.tracks()) yield* this.tasksOf(track);
+  }
+
+  /** Every subject, subtasks before their merge. */
+  *subjects(): Generator<string> {
+    for (const task of this.tasks()) {
+      yield* subtaskIds(task);
+      yield task.id;
+    }
+  }
+
+  /** Adds the task, or puts it in the place of the one with its id. */
+  put(task: PlannedTask): void {
+    this.remove(task.id);
+    this.#tasks.set(task.id, task);
+    const tasks = this.#tracks.get(task.track) ?? [];
+    tasks.splice(placeOf(tasks, task.sequence), 0, task);
+    this.#tracks.set(task.track, tasks);
+    for (const [id, name] of namesIn(task)) this.#named.add(id, name);
+    this.#subject_count += 1 + subtaskCount(task);
+    this.#revision += 1;
+  }
+
+  remove(task_id: string): void {
+    const task = this.#tasks.get(task_id);
+    if (task === undefined) return;
+    this.#tasks.delete(task_id);
+    const tasks = this.#tracks.get(task.track) ?? [];
+    tasks.splice(tasks.indexOf(task), 1);
+    if (tasks.length === 0) this.#tracks.delete(task.track);
+    for (const [id, name] of namesIn(task)) this.#named.remove(id, name);
+    this.#subject_count -= 1 + subtaskCount(task);
+    this.#revision += 1;
+  }
+}
+
+export const emptyPlan = (): Plan => new Plan();
+
+/**
+ * The fold of `PLAN_CHANGED`: changes the plan it is given, which its caller owns, and returns it.
+ * A change may come in several parts, so a dependency may be named before its task is there.
+ */
+export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
+  for (const task_id of change.removed) plan.remove(task_id);
+  for (const input of change.changed) plan.put(plannedTask(input));
+  for (const input of change.added) plan.put(plannedTask(input));
+  return plan;
+}
+
+/** Where the sequence is, or would be. */
+function placeOf(tasks: readonly PlannedTask[], sequence: number): number {
+  let low = 0;
+  let high = tasks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((tasks[middle] as PlannedTask).sequence < sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function* namesIn(task: PlannedTask): Generator<[id: string, name: string]> {
+  for (const id of task.depends_on ?? []) yield [id, task.id];
+  if (typeof task.subtasks === 'number') return;
+  for (let index = 1; index <= task.subtasks.length; index++) {
+    for (const id of subtaskWaits(task, index)) yield [id, subtaskId(task.id, index)];
+  }
+}

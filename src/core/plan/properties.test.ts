@@ -1,0 +1,281 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addTasks } from './add-tasks.js';
+import { diffPlan, isNoChange, splitChange } from './change.js';
+import type { PlanFault } from './faults.js';
+import { dependantsOf, dependenciesOf, waitsOfTask } from './graph.js';
+import { applyPlanChange, emptyPlan, type Plan } from './plan.js';
+import { readPlan } from './read-plan.js';
+import { type Rank, rankFor, rankOf, waitingFor } from './readiness.js';
+import { renderPlan, renderPlanYaml } from './render.js';
+import { NOTHING_STARTED } from './standing.js';
+import type { PlannedTask, TaskInput } from './task.js';
+import { change, inTracks, planOf, planOfTasks } from './testing.js';
+import { weightOf } from './weights.js';
+
+const number = (place: number): string => String(place).padStart(3, '0');
+const taskIdAt = (track: string, place: number): string => `${track}-${number(place)}-t`;
+
+/**
+ * Sound plans of every kind. Tasks are numbered so that a dependency always points to a smaller place,
+ * whatever the track, and so does the one that is left out: no circle can come about.
+ */
+const soundTasks = (tasks_max = 12): fc.Arbitrary<TaskInput[]> =>
+  fc
+    .array(
+      fc.record({
+        track: fc.constantFrom('A', 'B', 'XY'),
+        waits: fc.option(fc.array(fc.nat(1000), { maxLength: 3 }), { nil: undefined }),
+        subtasks: fc.oneof(
+          { weight: 3, arbitrary: fc.constant(undefined) },
+          { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
+          {
+            weight: 1,
+            arbitrary: fc.array(fc.array(fc.nat(1000), { maxLength: 2 }), { minLength: 1, maxLength: 3 }),
+          },
+        ),
+        priority: fc.integer({ min: -2, max: 2 }),
+        gone: fc.boolean(),
+      }),
+      { maxLength: tasks_max },
+    )
+    .map((drawn) => {
+      const tasks: TaskInput[] = [];
+      drawn.forEach(({ track, waits, subtasks, priority, gone }, at) => {
+        if (gone && at % 3 === 0) return;
+        const earlier = tasks.flatMap((task) => [
+          task.id,
+          ...(task.subtasks === undefined ? [] : [`${task.id}::1`]),
+        ]);
+        const pick = (picks: readonly number[]): string[] =>
+          earlier.length === 0
+            ? []
+            : [...new Set(picks.map((one) => earlier[one % earlier.length] as string))];
+        tasks.push({
+          id: taskIdAt(track, at + 1),
+          description: `task ${at}`,
+          ...(waits === undefined ? {} : { depends_on: pick(waits) }),
+          ...(priority === 0 ? {} : { priority }),
+          ...(subtasks === undefined
+            ? {}
+            : {
+                subtasks:
+                  typeof subtasks === 'number'
+                    ? subtasks
+                    : subtasks.map((picks, index) => ({
+                        description: `part ${index}`,
+                        depends_on: pick(picks),
+                      })),
+              }),
+        });
+      });
+      return tasks;
+    });
+
+/** All that can be asked of a plan, in an order of its own. */
+function everything(plan: Plan) {
+  const subjects = [...plan.subjects()];
+  return {
+    written: renderPlan(plan),
+    counts: [plan.task_count, plan.subject_count],
+    waits: subjects.map((id) => [id, dependenciesOf(plan, id)]),
+    waited: subjects.map((id) => [id, dependantsOf(plan, id).sort()]),
+  };
+}
+
+describe('any plan', () => {
+  it('comes to the same by changes, in parts, as from nothing', () => {
+    fc.assert(
+      fc.property(fc.array(soundTasks(), { minLength: 1, maxLength: 4 }), (versions) => {
+        const plan = emptyPlan();
+        const log = [];
+        for (const tasks of versions) {
+          for (const part of splitChange(diffPlan(plan, inTracks(tasks)))) {
+            log.push(part);
+            applyPlanChange(plan, part);
+          }
+        }
+        const rebuilt = log.reduce(applyPlanChange, emptyPlan());
+        const last = planOfTasks(versions.at(-1) ?? []);
+        expect(everything(plan)).toEqual(everything(last));
+        expect(everything(rebuilt)).toEqual(everything(last));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('read back from what is shown is the same', () => {
+    fc.assert(
+      fc.property(soundTasks(), (tasks) => {
+        const plan = planOfTasks(tasks);
+        expect(isNoChange(diffPlan(plan, renderPlan(plan)))).toBe(true);
+        expect(everything(planOf({ yaml: renderPlanYaml(plan, 'shop') }))).toEqual(everything(plan));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('tells dependants as the reverse of dependencies', () => {
+    fc.assert(
+      fc.property(soundTasks(), (tasks) => {
+        const plan = planOfTasks(tasks);
+        const forward = [...plan.subjects()].flatMap((id) =>
+          dependenciesOf(plan, id).map((on) => `${on} ${id}`),
+        );
+        const backward = [...plan.subjects()].flatMap((on) =>
+          dependantsOf(plan, on).map((id) => `${on} ${id}`),
+        );
+        expect(backward.sort()).toEqual(forward.sort());
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+/** The longest way to be sure: follow every dependency until it comes back. */
+function hasCircle(waits: ReadonlyMap<string, readonly string[]>): boolean {
+  const reaches = (from: string, seen: Set<string>): Set<string> => {
+    for (const id of waits.get(from) ?? []) if (!seen.has(id)) reaches(id, seen.add(id));
+    return seen;
+  };
+  return [...waits.keys()].some((id) => reaches(id, new Set()).has(id));
+}
+
+describe('circles', () => {
+  /** Plans whose dependencies point anywhere. */
+  const anyTasks = fc
+    .array(
+      fc.record({
+        waits: fc.option(fc.array(fc.nat(1000), { maxLength: 2 }), { nil: undefined }),
+        parts: fc.array(fc.array(fc.nat(1000), { maxLength: 1 }), { maxLength: 2 }),
+      }),
+      { minLength: 1, maxLength: 7 },
+    )
+    .map((drawn) => {
+      const ids = drawn.flatMap(({ parts }, at) => [
+        taskIdAt('A', at + 1),
+        ...parts.map((_, index) => `${taskIdAt('A', at + 1)}::${index + 1}`),
+      ]);
+      const pick = (picks: readonly number[], owner: string) =>
+        [...new Set(picks.map((one) => ids[one % ids.length] as string))].filter(
+          (id) => id !== owner && !id.startsWith(`${owner}::`),
+        );
+      return drawn.map(({ waits, parts }, at): TaskInput => {
+        const id = taskIdAt('A', at + 1);
+        const subtasks = parts.map((picks, index) => ({
+          description: 'part',
+          depends_on: pick(picks, `${id}::${index + 1}`),
+        }));
+        return {
+          id,
+          description: 'task',
+          ...(waits === undefined ? {} : { depends_on: pick(waits, id) }),
+          ...(subtasks.length === 0 ? {} : { subtasks }),
+        };
+      });
+    });
+
+  it('are found exactly where there are some, and each that is named is one', () => {
+    let circular = 0;
+    fc.assert(
+      fc.property(anyTasks, (tasks) => {
+        const plan = applyPlanChange(emptyPlan(), change({ added: tasks }));
+        const waits = new Map([...plan.subjects()].map((id) => [id, dependenciesOf(plan, id)]));
+        const reading = readPlan({ json: inTracks(tasks) }, null, NOTHING_STARTED);
+        const codes = reading.ok ? [] : reading.faults.map((fault) => fault.code);
+        expect(codes.includes('CYCLE')).toBe(hasCircle(waits));
+        expect(codes.filter((code) => code !== 'CYCLE')).toEqual([]);
+        for (const fault of reading.ok ? [] : reading.faults) {
+          const circle = /: (.*?)\. Take/.exec(fault.message)?.[1]?.split(' → ') ?? [];
+          expect(circle.length).toBeGreaterThan(1);
+          circle.slice(1).forEach((id, at) => {
+            expect(waits.get(circle[at] as string)).toContain(id);
+          });
+          circular += 1;
+        }
+      }),
+      { numRuns: 400 },
+    );
+    expect(circular).toBeGreaterThan(0);
+  });
+
+  it('are found the same when tasks are added one after the other', () => {
+    fc.assert(
+      fc.property(anyTasks, fc.nat(7), (tasks, cut) => {
+        const base = tasks.slice(0, cut).map((task) => ({ ...task, depends_on: [], subtasks: 2 }));
+        const added = tasks.slice(cut);
+        const plan = planOfTasks(base);
+        const before = everything(plan);
+        const inParts = addTasks(plan, added, NOTHING_STARTED);
+        const atOnce = readPlan({ json: inTracks([...base, ...added]) }, plan, NOTHING_STARTED);
+        const codes = (reading: { ok: boolean; faults?: readonly PlanFault[] }) =>
+          new Set(reading.faults?.map((fault) => fault.code));
+        expect(codes(inParts)).toEqual(codes(atOnce));
+        expect(everything(plan)).toEqual(before);
+        if (inParts.ok && atOnce.ok) expect(inParts.change).toEqual(atOnce.change);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** A subtask that names what its task names already counts it twice; that is allowed, and not what is weighed here. */
+function withoutRepeats(tasks: readonly TaskInput[]): TaskInput[] {
+  const plan = planOfTasks(tasks);
+  return tasks.map((task) => {
+    const inherited = waitsOfTask(plan, plan.task(task.id) as PlannedTask);
+    if (!Array.isArray(task.subtasks)) return task;
+    const subtasks = task.subtasks.map((one) => ({
+      ...one,
+      depends_on: one.depends_on?.filter((id) => !inherited.includes(id)),
+    }));
+    return { ...task, subtasks };
+  });
+}
+
+describe('the order of ready work', () => {
+  it('is total: any two differ, and three agree', () => {
+    fc.assert(
+      fc.property(soundTasks(), fc.subarray(['A', 'B', 'XY']), (tasks, own) => {
+        const plan = planOfTasks(tasks);
+        const ranks = [...plan.subjects()].map((id) => rankOf(plan, id) as Rank);
+        const compare = rankFor(own);
+        const sorted = [...ranks].sort(compare);
+        sorted.forEach((a, i) => {
+          sorted.forEach((b, j) => {
+            expect(Math.sign(compare(a, b))).toBe(Math.sign(i - j));
+          });
+        });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('weighs each subject as what waits for it and all behind that', () => {
+    fc.assert(
+      fc.property(soundTasks(8), (tasks) => {
+        const plan = planOfTasks(withoutRepeats(tasks));
+        const weigh = (id: string): number =>
+          dependantsOf(plan, id).reduce((sum, one) => sum + 1 + weigh(one), 0);
+        for (const id of plan.subjects()) expect([id, weightOf(plan, id)]).toEqual([id, weigh(id)]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('lets all work be done, one ready subject after the other', () => {
+    fc.assert(
+      fc.property(soundTasks(), (tasks) => {
+        const plan = planOfTasks(tasks);
+        const done = new Set<string>();
+        const open = new Set(plan.subjects());
+        while (open.size > 0) {
+          const ready = [...open].filter((id) => waitingFor(plan, id, (one) => done.has(one)).length === 0);
+          expect(ready).not.toEqual([]);
+          for (const id of ready) open.delete(id) && done.add(id);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

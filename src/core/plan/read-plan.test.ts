@@ -1,0 +1,348 @@
+import { describe, expect, it } from 'vitest';
+import { dependenciesOf } from './graph.js';
+import type { Plan } from './plan.js';
+import { PLAN_TEXT_LENGTH_MAX } from './plan-yaml.js';
+import { readPlan } from './read-plan.js';
+import { renderPlan } from './render.js';
+import { NOTHING_STARTED } from './standing.js';
+import { change, planOf, standing } from './testing.js';
+
+const SHOP = `# Project plan
+project: ecommerce-rebuild
+tracks:
+  A:
+    - id: A-001-core-framework
+      description: "Initialize core application framework"
+      depends_on: []
+    - id: A-002-di-container
+      description: "Setup dependency injection container"
+      depends_on: [A-001-core-framework]
+    - id: A-003-event-bus
+      description: "Implement event bus for async communication"
+      depends_on: [A-002-di-container]
+  B:
+    - id: B-001-schema-design
+      description: "Design database schema"
+      depends_on: []
+    - id: B-002-entity-models
+      description: "Create entity models from schema"
+      depends_on: [B-001-schema-design, A-001-core-framework] # Cross-track!
+    - id: B-003-repositories
+      description: "Implement repository pattern"
+      depends_on: [B-002-entity-models, A-002-di-container] # Cross-track!
+`;
+
+function faultsOf(yaml: string, current: Plan | null = null, stands = NOTHING_STARTED) {
+  const reading = readPlan({ yaml }, current, stands);
+  return reading.ok ? [] : reading.faults;
+}
+const codesAndLines = (yaml: string) => faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
+
+describe('the shop rebuilt', () => {
+  it('is read as it is written', () => {
+    const reading = readPlan({ yaml: SHOP }, null, NOTHING_STARTED);
+    expect(reading).toMatchObject({ ok: true, input: { project: 'ecommerce-rebuild' } });
+    const plan = planOf({ yaml: SHOP });
+    expect(plan.task_count).toBe(6);
+    expect(dependenciesOf(plan, 'B-003-repositories')).toEqual(['B-002-entity-models', 'A-002-di-container']);
+    expect(dependenciesOf(plan, 'A-001-core-framework')).toEqual([]);
+  });
+
+  it('is the same as JSON, and changes nothing when read again', () => {
+    const plan = planOf({ yaml: SHOP });
+    expect(readPlan({ json: renderPlan(plan, 'ecommerce-rebuild') }, plan, NOTHING_STARTED)).toMatchObject({
+      ok: true,
+      input: { project: 'ecommerce-rebuild' },
+      change: { added: [], changed: [], removed: [] },
+    });
+  });
+
+  it('may be given tasks, take them back and change them while nobody works on them', () => {
+    const plan = planOf({ yaml: SHOP });
+    const yaml = SHOP.replace('A-003-event-bus', 'A-004-queue').replace(
+      '"Design database schema"',
+      'Draw it',
+    );
+    expect(readPlan({ yaml }, plan, NOTHING_STARTED)).toMatchObject({
+      ok: true,
+      change: {
+        added: [{ id: 'A-004-queue' }],
+        changed: [{ id: 'B-001-schema-design', description: 'Draw it' }],
+        removed: ['A-003-event-bus'],
+      },
+    });
+  });
+});
+
+describe('a fault', () => {
+  it.each<[name: string, yaml: string, faults: string[]]>([
+    ['text that is not YAML', 'tracks:\n  A: [\n', ['BAD_YAML 3']],
+    ['an alias', 'tracks:\n  A: &a []\n  B: *a\n', ['BAD_VALUE 3', 'BAD_YAML 3']],
+    ['a tag', 'project: x\ntracks: !js {}\n', ['BAD_YAML 2']],
+    ['a repeated name', 'tracks:\n  A: []\n  B: []\n  A: []\n', ['BAD_YAML 4']],
+    ['a second document', 'tracks: {}\n---\ntracks: {}\n', ['BAD_YAML 2']],
+    ['a name that is a list', 'tracks:\n  ? [A]\n  : []\n', ['BAD_YAML 1']],
+    ['no plan at all', '', ['BAD_VALUE 1']],
+    ['a plan that is a list', '- A\n', ['BAD_VALUE 1']],
+    ['a plan without tracks', 'project: shop\n', ['BAD_VALUE 1']],
+    ['a track that is no list', 'project: x\ntracks:\n  A: []\n  B:\n', ['BAD_VALUE 4']],
+    ['a track in small letters', 'tracks:\n  a: []\n', ['BAD_VALUE 2']],
+    ['an unknown field of the plan', 'tracks: {}\nowner: me\n', ['UNKNOWN_FIELD 2']],
+    [
+      'an unknown field of a task',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      dependson: []\n',
+      ['UNKNOWN_FIELD 5'],
+    ],
+    [
+      'a field nobody may have',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      metadata:\n        deep: [{__proto__: 1}]\n',
+      ['UNKNOWN_FIELD 6'],
+    ],
+    ['a missing description', 'tracks:\n  A:\n    - id: A-001-a\n      depends_on: []\n', ['BAD_VALUE 3']],
+    [
+      'values of the wrong kind, each of them',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: 12\n      priority: 1.5\n      modules: [1]\n      metadata: {a: .inf}\n',
+      ['BAD_VALUE 4', 'BAD_VALUE 5', 'BAD_VALUE 6', 'BAD_VALUE 7'],
+    ],
+    [
+      'values out of bounds, each of them',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: ""\n      priority: 1001\n      subtasks: 0\n      depends_on: [B-001-b, B-001-b]\n',
+      ['BAD_VALUE 4', 'BAD_VALUE 5', 'BAD_VALUE 6', 'BAD_VALUE 7'],
+    ],
+    [
+      'a subtask that is wrong inside',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      subtasks:\n        - description: b\n        - descr: c\n',
+      ['BAD_VALUE 7', 'UNKNOWN_FIELD 7'],
+    ],
+    [
+      'subtasks of no kind',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      subtasks: many\n',
+      ['BAD_VALUE 5'],
+    ],
+    ['a bad id', 'tracks:\n  A:\n    - {id: A-1-a, description: a}\n', ['BAD_ID 3']],
+    ['a subtask as a task', 'tracks:\n  A:\n    - {id: "A-001-a::1", description: a}\n', ['BAD_ID 3']],
+    [
+      'a bad id in depends_on',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      depends_on:\n        - A-001-a::0\n',
+      ['BAD_ID 6'],
+    ],
+    [
+      'an id twice',
+      'tracks:\n  A:\n    - {id: A-001-a, description: a}\n    - {id: A-001-a, description: b}\n',
+      ['DUPLICATE_ID 4'],
+    ],
+    [
+      'a place twice',
+      'tracks:\n  A:\n    - {id: A-001-a, description: a}\n    - {id: A-001-b, description: b}\n',
+      ['DUPLICATE_SEQUENCE 4'],
+    ],
+    ['another track', 'tracks:\n  A:\n    - {id: B-001-a, description: a}\n', ['WRONG_TRACK 3']],
+    [
+      'an unknown dependency',
+      'tracks:\n  A:\n    - {id: A-001-a, description: a, depends_on: [A-002-b]}\n',
+      ['UNKNOWN_DEPENDENCY 3'],
+    ],
+    [
+      'an unknown subtask',
+      'tracks:\n  A:\n    - {id: A-001-a, description: a, subtasks: 2}\n    - {id: A-002-b, description: b, depends_on: ["A-001-a::2", "A-001-a::3"]}\n',
+      ['UNKNOWN_DEPENDENCY 4'],
+    ],
+    [
+      'a task that waits for itself',
+      'tracks:\n  A:\n    - {id: A-001-a, description: a, depends_on: [A-001-a]}\n',
+      ['SELF_DEPENDENCY 3'],
+    ],
+    [
+      'a task that waits for its own subtask',
+      'tracks:\n  A:\n    - {id: A-001-a, description: a, subtasks: 2, depends_on: ["A-001-a::1"]}\n',
+      ['SELF_DEPENDENCY 3'],
+    ],
+    [
+      'a subtask that waits for its own merge',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      subtasks: [{description: b, depends_on: [A-001-a]}]\n',
+      ['CYCLE 3'],
+    ],
+    [
+      'a circle through a dependency left out',
+      'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      depends_on: [A-002-b]\n    - {id: A-002-b, description: b}\n',
+      ['CYCLE 5'],
+    ],
+  ])('%s is told with its line', (_, yaml, faults) => {
+    expect(codesAndLines(yaml)).toEqual(faults);
+  });
+
+  it('has a path and a column too', () => {
+    expect(faultsOf(SHOP.replace('[A-002-di-container]', '[A-001-core-framework, A-009-gone]'))).toEqual([
+      {
+        code: 'UNKNOWN_DEPENDENCY',
+        message: 'A-003-event-bus waits for A-009-gone, which is not in the plan; add it or correct the id.',
+        path: 'tracks.A[2].depends_on[1]',
+        line: 13,
+        column: 42,
+      },
+    ]);
+  });
+
+  it('names the circle, and each of them', () => {
+    const yaml = SHOP.replace('depends_on: []', 'depends_on: [B-003-repositories]');
+    const [A1, A2] = ['A-001-core-framework', 'A-002-di-container'];
+    const [B2, B3] = ['B-002-entity-models', 'B-003-repositories'];
+    const named = faultsOf(yaml).map(({ code, message }) => `${code} ${/: (.*?)\. Take/.exec(message)?.[1]}`);
+    expect(named).toEqual([`CYCLE ${A1} → ${B3} → ${B2} → ${A1}`, `CYCLE ${A1} → ${B3} → ${A2} → ${A1}`]);
+  });
+
+  it('names no more of a long circle than a person reads', () => {
+    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const tasks = ids.map((id, at) => ({ id, description: id, depends_on: [ids[(at + 1) % 30]] }));
+    const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
+    expect(reading.ok ? '' : reading.faults[0]?.message).toContain('A-012-x → … 18 more … → A-001-x.');
+  });
+
+  it('says where the other one is', () => {
+    const yaml = 'tracks:\n  A:\n    - {id: A-001-a, description: a}\n    - {id: A-001-a, description: b}\n';
+    expect(faultsOf(yaml)[0]?.message).toBe('A-001-a is also at line 3; an id names one task.');
+    const tracks = {
+      A: [
+        { id: 'A-001-a', description: 'a' },
+        { id: 'A-001-a', description: 'b' },
+      ],
+    };
+    const reading = readPlan({ json: { tracks } }, null, NOTHING_STARTED);
+    expect(reading.ok ? [] : reading.faults).toEqual([
+      {
+        code: 'DUPLICATE_ID',
+        message: 'A-001-a is also at tracks.A[0]; an id names one task.',
+        path: 'tracks.A[1].id',
+      },
+    ]);
+  });
+
+  it('never hides another: all are told, in the order of the text', () => {
+    const yaml = `tracks:
+  A:
+    - {id: A-000-a, description: a}
+    - {id: A-002-b, description: b, depends_on: [A-003-c]}
+    - {id: A-003-c, colour: red}
+    - {id: C-001-d, description: d, depends_on: [Z-001-z]}
+  B:
+    - {id: B-001-x, description: x, depends_on: [B-002-y]}
+    - {id: B-002-y, description: y}
+owner: me
+`;
+    expect(codesAndLines(yaml)).toEqual([
+      'BAD_ID 3',
+      'BAD_VALUE 5',
+      'UNKNOWN_FIELD 5',
+      'WRONG_TRACK 6',
+      'UNKNOWN_DEPENDENCY 6',
+      'CYCLE 8',
+      'UNKNOWN_FIELD 10',
+    ]);
+  });
+
+  it('is one of a hundred at most', () => {
+    const tasks = Array.from({ length: 300 }, () => ({ id: 'x', description: 'x' }));
+    const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
+    expect(reading.ok ? 0 : reading.faults.length).toBe(100);
+    const depends_on = Array.from({ length: 300 }, (_, at) => `B-001-${at}`);
+    const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', depends_on }] } };
+    const waits = readPlan({ json }, null, NOTHING_STARTED);
+    expect(waits.ok ? 0 : waits.faults.length).toBe(100);
+  });
+});
+
+describe('hostile input', () => {
+  it.each<[string, string]>([
+    ['far too long', `#${'x'.repeat(PLAN_TEXT_LENGTH_MAX)}`],
+    ['nested without end', '['.repeat(5_000)],
+  ])('%s is refused as YAML', (_, yaml) => {
+    expect(faultsOf(yaml)[0]?.code).toBe('BAD_YAML');
+  });
+
+  it('nested deeper than the stack goes is refused as JSON', () => {
+    let metadata: unknown = 1;
+    for (let depth = 0; depth < 20_000; depth++) metadata = { metadata };
+    const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', metadata }] } };
+    expect(readPlan({ json }, null, NOTHING_STARTED)).toMatchObject({
+      ok: false,
+      faults: [{ code: 'BAD_VALUE' }],
+    });
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype'])('cannot bring in %s by JSON, at any depth', (name) => {
+    const json = JSON.parse(
+      `{"tracks":{"A":[{"id":"A-001-a","description":"a","metadata":{"x":[{"${name}":{}}]}}]}}`,
+    );
+    expect(readPlan({ json }, null, NOTHING_STARTED)).toMatchObject({
+      ok: false,
+      faults: [{ code: 'UNKNOWN_FIELD', path: `tracks.A[0].metadata.x[0].${name}` }],
+    });
+  });
+
+  it('with more tasks than a project holds is refused', () => {
+    const tasks = Array.from({ length: 101 }, (_, at) => ({
+      id: `A-${String(at + 1).padStart(3, '0')}-x`,
+      description: 'x',
+      subtasks: 9999,
+    }));
+    const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
+    expect(reading).toMatchObject({ ok: false, faults: [{ code: 'TOO_MANY_TASKS' }] });
+    const list = { tracks: { A: Array.from({ length: 1_000_001 }, () => 0) } };
+    expect(readPlan({ json: list }, null, NOTHING_STARTED)).toMatchObject({
+      ok: false,
+      faults: [{ code: 'TOO_MANY_TASKS' }],
+    });
+  });
+});
+
+describe('work that was begun', () => {
+  const yaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
+  const current = planOf({ yaml: yaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
+  const started = (id: string) => standing({ isStarted: (one) => one === id });
+
+  it.each(['A-002-b', 'A-002-b::3'])('may not vanish with its task (%s)', (id) => {
+    expect(faultsOf(yaml(''), current, started(id))).toMatchObject([
+      { code: 'TASK_VANISHED', line: 2, message: expect.stringContaining(`${id} has a claim`) },
+    ]);
+    expect(faultsOf(yaml(''), current, started('A-001-a'))).toEqual([]);
+  });
+
+  it('may not vanish with its place among the subtasks', () => {
+    const fewer = yaml('    - {id: A-002-b, description: b, subtasks: 2}\n');
+    expect(faultsOf(fewer, current, started('A-002-b::3'))).toMatchObject([
+      { code: 'TASK_VANISHED', line: 4 },
+    ]);
+    expect(faultsOf(fewer, current, started('A-002-b::2'))).toEqual([]);
+  });
+
+  it('has not vanished where its task is only badly written', () => {
+    const broken = yaml('    - {id: A-002-b, subtasks: 3}\n');
+    expect(faultsOf(broken, current, started('A-002-b')).map((fault) => fault.code)).toEqual(['BAD_VALUE']);
+  });
+
+  it('and completed is given no more subtasks', () => {
+    const more = yaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
+    const done = standing({ isCompleted: (id) => id === 'A-002-b' });
+    expect(faultsOf(more, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
+    expect(faultsOf(more, current)).toEqual([]);
+  });
+});
+
+describe('a plan of 100,000 tasks', () => {
+  it('is read, and changed by one task', () => {
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+    const tracks: Record<string, object[]> = {};
+    for (let at = 0; at < 100_000; at++) {
+      const [of, place] = [Math.floor(at / 999), (at % 999) + 1];
+      const track = `${letters[Math.floor(of / 26)]}${letters[of % 26]}`;
+      tracks[track] ??= [];
+      tracks[track].push({ id: `${track}-${String(place).padStart(3, '0')}-work`, description: `Do ${at}` });
+    }
+    const plan = planOf({ json: { tracks } });
+    expect(plan.task_count).toBe(100_000);
+    expect(dependenciesOf(plan, 'AB-002-work')).toEqual(['AB-001-work']);
+    tracks.AA?.pop();
+    const reading = readPlan({ json: { tracks } }, plan, NOTHING_STARTED);
+    expect(reading.ok ? reading.change : reading.faults).toEqual(change({ removed: ['AA-999-work'] }));
+  });
+});

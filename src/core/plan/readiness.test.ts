@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { agentsInTrack, trackRoom } from './allocation.js';
+import { inputsOf } from './inputs.js';
+import { applyPlanChange } from './plan.js';
+import { compareReady, type Rank, rankFor, rankOf, waitingFor } from './readiness.js';
+import type { TaskInput } from './task.js';
+import { change, planOfTasks } from './testing.js';
+import { WEIGHT_MAX, weightOf } from './weights.js';
+
+const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
+
+describe('waiting', () => {
+  const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
+  const waits = (id: string, ...done: string[]) => waitingFor(plan, id, (one) => done.includes(one));
+
+  it('is for dependencies that are not complete', () => {
+    expect(waits('A-001-a')).toEqual([]);
+    expect(waits('A-002-b::1')).toEqual(['A-001-a']);
+    expect(waits('A-002-b::1', 'A-001-a')).toEqual([]);
+  });
+
+  it('is, for a merge, for each open subtask, and for whoever depends on it, for the merge', () => {
+    expect(waits('A-002-b', 'A-001-a', 'A-002-b::1')).toEqual(['A-002-b::2']);
+    expect(waits('A-003-c', 'A-002-b::1', 'A-002-b::2')).toEqual(['A-002-b']);
+  });
+});
+
+describe('the order of ready work', () => {
+  const plan = planOfTasks([
+    task('B-001-low', { priority: -1, depends_on: [] }),
+    task('B-002-hub', { depends_on: [] }),
+    task('B-003-x', { depends_on: ['B-002-hub'] }),
+    task('B-004-y', { depends_on: ['B-003-x'] }),
+    task('A-002-late', { depends_on: [] }),
+    task('A-001-early', { depends_on: [] }),
+    task('C-001-urgent', { priority: 5, depends_on: [] }),
+    task('A-003-parts', { depends_on: [], subtasks: 11 }),
+  ]);
+  const ready = ['A-001-early', 'A-002-late', 'B-001-low', 'B-002-hub', 'C-001-urgent'];
+  const sort = (ids: string[], compare: (a: Rank, b: Rank) => number) =>
+    ids
+      .map((id) => rankOf(plan, id) as Rank)
+      .sort(compare)
+      .map((rank) => rank.id);
+
+  it('is by priority, then by what it unblocks, then by place', () => {
+    expect(sort(ready, compareReady)).toEqual([
+      'C-001-urgent',
+      'B-002-hub',
+      'A-001-early',
+      'A-002-late',
+      'B-001-low',
+    ]);
+    expect(sort(['A-003-parts::10', 'A-003-parts::9', 'A-003-parts::2'], compareReady)).toEqual([
+      'A-003-parts::2',
+      'A-003-parts::9',
+      'A-003-parts::10',
+    ]);
+  });
+
+  it("puts an agent's own tracks before everything", () => {
+    expect(sort(ready, rankFor(['B']))).toEqual([
+      'B-002-hub',
+      'B-001-low',
+      'C-001-urgent',
+      'A-001-early',
+      'A-002-late',
+    ]);
+  });
+
+  it('has no place for what is not in the plan', () => {
+    expect(rankOf(plan, 'A-003-parts::12')).toBeUndefined();
+  });
+});
+
+describe('weights', () => {
+  it('follow the plan when it changes', () => {
+    const plan = planOfTasks([task('A-001-a'), task('A-002-b')]);
+    expect(weightOf(plan, 'A-001-a')).toBe(1);
+    applyPlanChange(plan, change({ added: [task('A-003-c')] }));
+    expect(weightOf(plan, 'A-001-a')).toBe(2);
+  });
+
+  it('count a subtask for what waits behind the merge too', () => {
+    const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
+    expect(weightOf(plan, 'A-002-b::1')).toBe(2);
+    expect(weightOf(plan, 'A-001-a')).toBe(6);
+  });
+
+  it('stay finite where the paths are without number, over 100,000 subjects', () => {
+    const tasks = Array.from({ length: 100 }, (_, at) =>
+      task(`A-${String(at + 1).padStart(3, '0')}-x`, { subtasks: 1000 }),
+    );
+    const plan = planOfTasks(tasks);
+    expect(weightOf(plan, 'A-001-x')).toBe(WEIGHT_MAX);
+    expect(weightOf(plan, 'A-100-x::1000')).toBe(1);
+    expect(weightOf(plan, 'A-099-x')).toBe(2000);
+  });
+});
+
+describe('agents in a track', () => {
+  const agents = agentsInTrack([
+    { subject: 'A-001-a', agent_id: 'ada' },
+    { subject: 'A-002-b::1', agent_id: 'ada' },
+    { subject: 'A-003-c', agent_id: 'bob' },
+    { subject: 'REQ-F-AUTH-001#design_code', agent_id: 'eve' },
+  ]);
+
+  it('are counted once each, whatever they hold there', () => {
+    expect([...agents].map(([track, names]) => [track, [...names]])).toEqual([['A', ['ada', 'bob']]]);
+  });
+
+  it.each([
+    ['B', 'eve', null, 'free'],
+    ['A', 'ada', null, 'free'],
+    ['A', 'eve', null, 'crowded'],
+    ['A', 'eve', 2, 'full'],
+    ['A', 'ada', 2, 'free'],
+    ['A', 'eve', 3, 'free'],
+  ] as const)('track %s for %s with the limit %s is %s', (track, agent_id, max, room) => {
+    expect(trackRoom(agents.get(track), agent_id, max)).toBe(room);
+  });
+});
+
+describe('the inputs of a subject', () => {
+  const plan = planOfTasks([
+    task('A-001-a'),
+    task('B-001-b'),
+    task('C-001-c', { depends_on: ['B-001-b', 'A-001-a'] }),
+    task('D-001-m', { depends_on: ['A-001-a'], subtasks: 2 }),
+  ]);
+  const inputs = (id: string, results: Record<string, [generation: number, epoch: number]>) =>
+    inputsOf(plan, id, (one) => {
+      const [generation, epoch] = results[one] ?? [];
+      return generation === undefined || epoch === undefined ? null : { generation, epoch };
+    });
+
+  it('are the results of its dependencies, whatever their order', () => {
+    expect(inputs('C-001-c', { 'A-001-a': [1, 0], 'B-001-b': [12, 3] })).toBe('A-001-a@1.0,B-001-b@12.3');
+    expect(inputs('C-001-c', { 'A-001-a': [1, 0] })).toBe('A-001-a@1.0,B-001-b@none');
+  });
+
+  it('are for a merge those of its subtasks, and for a subtask those of its task', () => {
+    expect(inputs('D-001-m', { 'D-001-m::1': [1, 0], 'D-001-m::2': [2, 0] })).toBe(
+      'D-001-m::1@1.0,D-001-m::2@2.0',
+    );
+    expect(inputs('D-001-m::2', { 'A-001-a': [4, 1] })).toBe('A-001-a@4.1');
+  });
+
+  it('are none where nothing goes before', () => {
+    expect(inputs('A-001-a', {})).toBeNull();
+  });
+});

@@ -1,0 +1,52 @@
+import { dependenciesOf } from './graph.js';
+import type { Plan } from './plan.js';
+import { weightOf } from './weights.js';
+
+/** What must still be completed before this may be claimed: dependencies, or a merge's open subtasks. */
+export function waitingFor(plan: Plan, subject: string, isComplete: (id: string) => boolean): string[] {
+  return dependenciesOf(plan, subject).filter((id) => !isComplete(id));
+}
+
+/** The place of a subject among all that is ready. */
+export interface Rank {
+  readonly id: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly track: string;
+  readonly sequence: number;
+  /** 0 for a task or a merge. */
+  readonly subtask_index: number;
+}
+
+export function rankOf(plan: Plan, subject: string): Rank | undefined {
+  const planned = plan.get(subject);
+  if (planned === undefined) return undefined;
+  const { id, task, subtask_index } = planned;
+  return {
+    id,
+    priority: task.priority,
+    weight: weightOf(plan, id),
+    track: task.track,
+    sequence: task.sequence,
+    subtask_index: subtask_index ?? 0,
+  };
+}
+
+/** What to do first: by priority, then what unblocks most, then by track, sequence and subtask. */
+export function compareReady(a: Rank, b: Rank): number {
+  return (
+    b.priority - a.priority ||
+    b.weight - a.weight ||
+    compareText(a.track, b.track) ||
+    a.sequence - b.sequence ||
+    a.subtask_index - b.subtask_index
+  );
+}
+
+/** The same order for an agent with tracks of its own: their work comes before that of any other. */
+export function rankFor(tracks: readonly string[]): (a: Rank, b: Rank) => number {
+  const own = new Set(tracks);
+  return (a, b) => Number(own.has(b.track)) - Number(own.has(a.track)) || compareReady(a, b);
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+
+/** Checked before the grammar, so that nobody makes us read a megabyte of id. The longest legal id has 69. */
+export const TASK_ID_LENGTH_MAX = 80;
+export const SUBTASK_INDEX_MAX = 9999;
+export const TRACK_PATTERN = /^[A-Z]{1,8}$/;
+const TASK_ID_PATTERN = /^([A-Z]{1,8})-(?!000)([0-9]{3})-([A-Za-z0-9_-]{1,50})(?:::([1-9][0-9]{0,3}))?$/;
+
+export interface TaskId {
+  readonly task_id: string;
+  readonly track: string;
+  readonly sequence: number;
+  readonly description: string;
+  readonly subtask_index: number | null;
+  /** The task a subtask belongs to. */
+  readonly parent: string | null;
+}
+
+export type TaskIdReading = { ok: true; id: TaskId } | { ok: false; code: 'BAD_ID'; message: string };
+
+export function parseTaskId(text: string): TaskIdReading {
+  if (text.length > TASK_ID_LENGTH_MAX) {
+    return bad(`A task id has at most ${TASK_ID_LENGTH_MAX} characters; this one has ${text.length}.`);
+  }
+  const match = TASK_ID_PATTERN.exec(text);
+  if (match === null) return bad(whatIsWrong(text));
+  const [, track = '', sequence = '', description = '', index] = match;
+  const id: TaskId = {
+    task_id: text,
+    track,
+    sequence: Number(sequence),
+    description,
+    subtask_index: index === undefined ? null : Number(index),
+    parent: index === undefined ? null : text.slice(0, text.length - index.length - 2),
+  };
+  return { ok: true, id };
+}
+
+export const isTaskId = (text: string): boolean => parseTaskId(text).ok;
+
+/** For borders that take an id. */
+export const taskIdSchema = z
+  .string()
+  .max(TASK_ID_LENGTH_MAX, {
+    error: `A task id has at most ${TASK_ID_LENGTH_MAX} characters.`,
+    abort: true,
+  })
+  .regex(TASK_ID_PATTERN, { error: (issue) => whatIsWrong(String(issue.input)) });
+
+const bad = (message: string): TaskIdReading => ({ ok: false, code: 'BAD_ID', message });
+
+/** Looks at the parts from left to right and names the first that breaks the grammar. */
+function whatIsWrong(text: string): string {
+  const shown = JSON.stringify(text);
+  const cut = text.indexOf('::');
+  const index = cut < 0 ? null : text.slice(cut + 2);
+  const [track = '', sequence, ...rest] = (cut < 0 ? text : text.slice(0, cut)).split('-');
+  const description = rest.join('-');
+  if (!TRACK_PATTERN.test(track)) {
+    return `${shown} must start with its track, one to eight capital letters, as in "A-001-core-framework".`;
+  }
+  if (sequence === '000') return `${shown} has the sequence 000; sequences run from 001 to 999.`;
+  if (!/^[0-9]{3}$/.test(sequence ?? '')) {
+    return `${shown} needs a sequence of three digits, 001 to 999, after "${track}-".`;
+  }
+  if (description.length > 50) {
+    return `${shown} has a description of ${description.length} characters; at most 50 are allowed.`;
+  }
+  if (!/^[A-Za-z0-9_-]+$/.test(description)) {
+    return `${shown} needs a description of letters, digits, "-" and "_" after "${track}-${sequence}-".`;
+  }
+  return `${shown} has the subtask index ${JSON.stringify(index)}; it must be 1 to ${SUBTASK_INDEX_MAX}, without leading zeros.`;
+}

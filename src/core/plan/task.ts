@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { parseTaskId, SUBTASK_INDEX_MAX } from './task-id.js';
+
+export const DESCRIPTION_LENGTH_MAX = 2_000;
+export const INSTRUCTIONS_LENGTH_MAX = 32_000;
+export const DEPENDENCIES_MAX = 1_000;
+export const MODULES_MAX = 100;
+export const MODULE_LENGTH_MAX = 200;
+export const PRIORITY_MAX = 1_000;
+export const METADATA_LENGTH_MAX = 8_192;
+
+const description = z.string().min(1).max(DESCRIPTION_LENGTH_MAX);
+// The grammar of ids is checked with the plan, where a fault can say which of all the ids is meant.
+const id = z.string().min(1);
+const depends_on = z
+  .array(id)
+  .max(DEPENDENCIES_MAX)
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'it names a task twice' })
+  .optional();
+export const subtaskInputSchema = z.strictObject({ description, depends_on });
+
+/** A task as people write it in a plan, as `PLAN_CHANGED` carries it, and as the plan is shown. */
+export const taskInputSchema = z.strictObject({
+  id,
+  description,
+  instructions: z.string().max(INSTRUCTIONS_LENGTH_MAX).optional(),
+  /** Left out: the task waits for the one before it in its track. Empty: it waits for nothing. */
+  depends_on,
+  priority: z.number().int().min(-PRIORITY_MAX).max(PRIORITY_MAX).optional(),
+  modules: z.array(z.string().min(1).max(MODULE_LENGTH_MAX)).max(MODULES_MAX).optional(),
+  subtasks: z
+    .union([
+      z.number().int().min(1).max(SUBTASK_INDEX_MAX),
+      z.array(subtaskInputSchema).min(1).max(SUBTASK_INDEX_MAX),
+    ])
+    .optional(),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .refine((value) => JSON.stringify(value).length <= METADATA_LENGTH_MAX, {
+      error: `metadata has at most ${METADATA_LENGTH_MAX} characters of JSON`,
+    })
+    .optional(),
+});
+export type TaskInput = z.infer<typeof taskInputSchema>;
+export type SubtaskInput = z.infer<typeof subtaskInputSchema>;
+
+/** A task of a plan, with one shape for all of them: a plan may hold a million. */
+export interface PlannedTask {
+  readonly id: string;
+  readonly track: string;
+  readonly sequence: number;
+  readonly description: string;
+  readonly instructions: string | null;
+  /** As written; null: the task before it in its track. `dependenciesOf` resolves both. */
+  readonly depends_on: readonly string[] | null;
+  /** Higher goes first. */
+  readonly priority: number;
+  readonly modules: readonly string[];
+  /** How many, or what each is; 0: none. */
+  readonly subtasks: number | readonly SubtaskInput[];
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+}
+
+const NONE: readonly string[] = [];
+
+/** The input must have a legal id of a task: a border has seen to it, and what the log holds came through one. */
+export function plannedTask(input: TaskInput): PlannedTask {
+  const reading = parseTaskId(input.id);
+  if (!reading.ok) throw new Error(`A task without a legal id got past the border. ${reading.message}`);
+  return {
+    id: input.id,
+    track: reading.id.track,
+    sequence: reading.id.sequence,
+    description: input.description,
+    instructions: input.instructions ?? null,
+    depends_on: input.depends_on === undefined ? null : unique(input.depends_on),
+    priority: input.priority ?? 0,
+    modules: unique(input.modules ?? NONE),
+    subtasks: subtasksOf(input.subtasks),
+    metadata: input.metadata ?? null,
+  };
+}
+
+function subtasksOf(input: TaskInput['subtasks']): PlannedTask['subtasks'] {
+  if (input === undefined || typeof input === 'number') return input ?? 0;
+  return input.map((subtask) => {
+    const waits = unique(subtask.depends_on ?? NONE);
+    return waits.length === 0 ? { description: subtask.description } : { ...subtask, depends_on: [...waits] };
+  });
+}
+
+const unique = (items: readonly string[]): readonly string[] =>
+  items.length === 0 ? NONE : [...new Set(items)];
+
+/** The shortest input that plans the same task. */
+export function taskInput(task: PlannedTask): TaskInput {
+  return {
+    id: task.id,
+    description: task.description,
+    ...(task.instructions === null ? {} : { instructions: task.instructions }),
+    ...(task.depends_on === null ? {} : { depends_on: [...task.depends_on] }),
+    ...(task.priority === 0 ? {} : { priority: task.priority }),
+    ...(task.modules.length === 0 ? {} : { modules: [...task.modules] }),
+    ...(task.subtasks === 0 ? {} : { subtasks: copyOf(task.subtasks) }),
+    ...(task.metadata === null ? {} : { metadata: { ...task.metadata } }),
+  };
+}
+
+const copyOf = (subtasks: PlannedTask['subtasks']): number | SubtaskInput[] =>
+  typeof subtasks === 'number' ? subtasks : subtasks.map((subtask) => ({ ...subtask }));
+
+export const subtaskCount = (task: PlannedTask): number =>
+  typeof task.subtasks === 'number' ? task.subtasks : task.subtasks.length;
+
+export const subtaskId = (task_id: string, index: number): string => `${task_id}::${index}`;
+
+export function subtaskIds(task: PlannedTask): string[] {
+  return Array.from({ length: subtaskCount(task) }, (_, at) => subtaskId(task.id, at + 1));
+}
+
+/** What a subtask waits for on top of what its task does. */
+export function subtaskWaits(task: PlannedTask, index: number): readonly string[] {
+  return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? NONE;
+}
+
+export function subtaskDescription(task: PlannedTask, index: number): string {
+  const written = typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.description;
+  return written ?? `${task.description} (part ${index} of ${subtaskCount(task)})`;
+}
+
+/** Splits what is already known to be well formed: `A-001-x::2` into `A-001-x` and 2. */
+export function splitSubject(subject: string): { task_id: string; subtask_index: number | null } {
+  const cut = subject.indexOf('::');
+  if (cut < 0) return { task_id: subject, subtask_index: null };
+  return { task_id: subject.slice(0, cut), subtask_index: Number(subject.slice(cut + 2)) };
+}

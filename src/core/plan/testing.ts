@@ -1,0 +1,31 @@
+import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from './plan.js';
+import { type PlanSource, readPlan } from './read-plan.js';
+import { NOTHING_STARTED, type Standing } from './standing.js';
+import type { TaskInput } from './task.js';
+
+/** The plan a source describes; fails the test where the source is faulty. */
+export function planOf(source: PlanSource): Plan {
+  const reading = readPlan(source, null, NOTHING_STARTED);
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults, null, 1));
+  return applyPlanChange(emptyPlan(), reading.change);
+}
+
+export const planOfTasks = (tasks: readonly TaskInput[]): Plan => planOf({ json: inTracks(tasks) });
+
+export function inTracks(tasks: readonly TaskInput[]): { tracks: Record<string, TaskInput[]> } {
+  const tracks: Record<string, TaskInput[]> = {};
+  for (const task of tasks) {
+    const track = task.id.slice(0, task.id.indexOf('-'));
+    tracks[track] = [...(tracks[track] ?? []), task];
+  }
+  return { tracks };
+}
+
+export const change = (parts: Partial<PlanChange>): PlanChange => ({
+  added: [],
+  changed: [],
+  removed: [],
+  ...parts,
+});
+
+export const standing = (parts: Partial<Standing>): Standing => ({ ...NOTHING_STARTED, ...parts });

@@ -1,0 +1,19 @@
+export interface TrackMeaning {
+  readonly purpose: string;
+  readonly typical_work: string;
+}
+
+/** The tracks that have a customary meaning. A plan may use any other letters as well. */
+export const KNOWN_TRACKS: ReadonlyMap<string, TrackMeaning> = new Map([
+  ['A', { purpose: 'Core Architecture', typical_work: 'Foundation, framework, core modules' }],
+  ['B', { purpose: 'Data Layer', typical_work: 'Database, storage, caching' }],
+  ['C', { purpose: 'API Layer', typical_work: 'Endpoints, contracts, validation' }],
+  ['D', { purpose: 'Frontend', typical_work: 'UI components, client logic' }],
+  ['E', { purpose: 'Infrastructure', typical_work: 'Deployment, CI/CD, monitoring' }],
+  ['F', { purpose: 'Testing', typical_work: 'Test suites, coverage, QA' }],
+  ['G', { purpose: 'Documentation', typical_work: 'Specs, guides, API docs' }],
+  ['X', { purpose: 'Experimental', typical_work: 'Spikes, prototypes, POCs' }],
+  ['Z', { purpose: 'Maintenance', typical_work: 'Bug fixes, tech debt, refactoring' }],
+]);
+
+export const trackPurpose = (track: string): string => KNOWN_TRACKS.get(track)?.purpose ?? `Track ${track}`;

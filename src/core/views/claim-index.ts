@@ -1,0 +1,65 @@
+import type { Head } from '../claims/head.js';
+import { placeOf } from './place.js';
+
+/** Heads by what one looks for in them, so that nobody need walk over a million. */
+export interface ClaimIndex {
+  /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
+  readonly live: Set<string>;
+  /** The same subjects by the session that holds them. */
+  readonly bySession: Map<string, Set<string>>;
+  /** The same subjects by the agent that holds them. */
+  readonly byAgent: Map<string, Set<string>>;
+  /** Subjects that wait after an error, over or not. */
+  readonly paused: Set<string>;
+  /** The tracks an agent has been granted work in. */
+  readonly tracksOf: Map<string, Set<string>>;
+}
+
+export const emptyClaimIndex = (): ClaimIndex => ({
+  live: new Set(),
+  bySession: new Map(),
+  byAgent: new Map(),
+  paused: new Set(),
+  tracksOf: new Map(),
+});
+
+/** Keeps the index true when a head moves. */
+export function moveClaim(index: ClaimIndex, before: Head | null, after: Head): void {
+  const { subject } = after;
+  const was = before === null ? null : openClaim(before);
+  const is = openClaim(after);
+  if (was !== null) {
+    index.live.delete(subject);
+    remove(index.bySession, was.session_id, subject);
+    remove(index.byAgent, was.agent_id, subject);
+  }
+  if (is !== null) {
+    index.live.add(subject);
+    add(index.bySession, is.session_id, subject);
+    add(index.byAgent, is.agent_id, subject);
+  }
+  if (after.retry_at_ms === null) index.paused.delete(subject);
+  else index.paused.add(subject);
+}
+
+/** An agent was granted this subject, now or once: it knows its way about in that track. */
+export function enterTrack(index: ClaimIndex, agent_id: string, subject: string): void {
+  const { track } = placeOf(subject);
+  if (track !== null) add(index.tracksOf, agent_id, track);
+}
+
+const openClaim = ({ claim }: Head) =>
+  claim !== null && (claim.state === 'ACTIVE' || claim.state === 'SUSPENDED') ? claim : null;
+
+function add(sets: Map<string, Set<string>>, key: string, item: string): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([item]));
+  else set.add(item);
+}
+
+/** A key without items goes too, or sessions long over would pile up. */
+function remove(sets: Map<string, Set<string>>, key: string, item: string): void {
+  const set = sets.get(key);
+  set?.delete(item);
+  if (set?.size === 0) sets.delete(key);
+}

@@ -1,0 +1,21 @@
+import { factOf } from '../claims/facts.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import { kindOf } from '../subject.js';
+
+/** Whether the agent an event names did it itself, rather than that time or a human did it to the agent. */
+export function isOwnDeed(event: EventEnvelope): boolean {
+  switch (factOf(event.event_type)) {
+    case 'lost':
+    case 'reviewed':
+    case 'held':
+    case 'unheld':
+    case 'reset':
+      return false;
+    case 'released':
+      return event.payload.reason === 'VOLUNTARY' || event.payload.reason === 'ERROR';
+    case undefined:
+      return kindOf(event.subject ?? '') !== 'record';
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decide } from '../claims/decide.js';
+import { factOf } from '../claims/facts.js';
+import { emptyHead } from '../claims/head.js';
+import { type EventEnvelope, isoTime } from '../events/envelope.js';
+import { CATALOGUE, checkNewEvent } from '../events/index.js';
+import { subjectKeys } from '../subject.js';
+import { agentViews } from './agents.js';
+import { absorb, learnHead } from './learn.js';
+import { lineageOf, lineageTable } from './lineage.js';
+import { planProgress } from './progress.js';
+import { emptyProject, evolveProject, foldProject, type ProjectState } from './project-state.js';
+import { parkedResults, resultsOf } from './results.js';
+import { emptySession, evolveSession, type SessionFold, sessionMemory } from './session-memory.js';
+import { projectStatus } from './status.js';
+import { taskStateIn } from './task-state.js';
+import { History, rulesOf } from './testing/history.js';
+import { claimBy, type Step, SUBJECTS, VERBS, WORKERS } from './testing/steps.js';
+import type { Vantage } from './vantage.js';
+
+const SESSIONS = ['s-1', 's-2', 's-op'];
+
+/** The common verbs come often enough that there is something for the others to act on. */
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    subject: fc.oneof(
+      { weight: 5, arbitrary: fc.constantFrom('A-001-core', 'REQ-F-AUTH-001#design_code') },
+      { weight: 3, arbitrary: fc.constantFrom(...SUBJECTS) },
+    ),
+    verb: fc.oneof(
+      { weight: 8, arbitrary: fc.constant('claim' as const) },
+      { weight: 6, arbitrary: fc.constant('submit' as const) },
+      { weight: 14, arbitrary: fc.constantFrom(...VERBS) },
+    ),
+    worker: fc.constantFrom(...WORKERS),
+    seconds: fc.constantFrom(0, 0, 1, 5, 30, 61, 200),
+    choice: fc.nat(100),
+  }),
+  { minLength: 40, maxLength: 80 },
+);
+
+/** Every view of the project, from a state and the events behind it. */
+function everyView(
+  state: ProjectState,
+  sessions: readonly SessionFold[],
+  events: EventEnvelope[],
+  at: Vantage,
+) {
+  const progress = planProgress(state, at);
+  const ofSubject = (subject: string) => events.filter((event) => event.subject === subject);
+  return {
+    status: projectStatus(state, at),
+    progress,
+    agents: agentViews(state),
+    tasks: SUBJECTS.map((subject) => taskStateIn(state, subject, at)),
+    lineages: SUBJECTS.map((subject) => lineageTable(lineageOf(subject, ofSubject(subject)))),
+    results: SUBJECTS.map((subject) => [resultsOf(ofSubject(subject)), parkedResults(ofSubject(subject))]),
+    sessions: sessions.map((session) => sessionMemory(session, progress.tracks)),
+  };
+}
+
+const foldSession = (session_id: string, events: readonly EventEnvelope[]): SessionFold => {
+  const session = emptySession(session_id);
+  for (const event of events) evolveSession(session, event);
+  return session;
+};
+
+const rebuilt = (events: EventEnvelope[], at: Vantage) =>
+  everyView(
+    foldProject(events),
+    SESSIONS.map((session_id) => foldSession(session_id, events)),
+    events,
+    at,
+  );
+
+describe('the histories tried here', () => {
+  it('hold every fact there is, in both vocabularies', () => {
+    const seen = new Set<string>();
+    for (const taken of fc.sample(steps, { numRuns: 200, seed: 4 })) {
+      for (const event of new History().run(taken).events) seen.add(event.event_type);
+    }
+    const told = [...CATALOGUE.keys()].filter((type) => factOf(type) !== undefined && !/note/i.test(type));
+    expect(told.filter((type) => !seen.has(type))).toEqual([]);
+  });
+});
+
+describe('every view', () => {
+  it('is at every position what a rebuild from zero gives', () => {
+    fc.assert(
+      fc.property(steps, (taken) => {
+        const history = new History().run(taken);
+        const at = history.vantage();
+        const state = emptyProject();
+        const sessions = SESSIONS.map(emptySession);
+        for (const [index, event] of history.events.entries()) {
+          evolveProject(state, event);
+          for (const session of sessions) evolveSession(session, event);
+          const prefix = history.events.slice(0, index + 1);
+          expect(everyView(state, sessions, prefix, at)).toEqual(rebuilt(prefix, at));
+          for (const session of sessions) {
+            const held = [...session.active_claims.values()].map(({ task_id }) => task_id);
+            expect(held.sort()).toEqual([...(state.bySession.get(session.session_id) ?? [])].sort());
+            for (const { task_id, expires_at } of session.active_claims.values()) {
+              expect(expires_at).toBe(taskStateIn(state, task_id, at).claim?.expires_at);
+            }
+          }
+        }
+        expect(state.heads).toEqual(new Map([...history.heads].filter(([, head]) => head.seq > 0)));
+        for (const subject of SUBJECTS) {
+          const { parked } = taskStateIn(state, subject, at);
+          expect(parked).toBe(parkedResults(history.eventsOf(subject)).length);
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('is unmoved by events that come twice', () => {
+    fc.assert(
+      fc.property(steps, fc.array(fc.nat(200), { maxLength: 20 }), (taken, again) => {
+        const history = new History().run(taken);
+        const { events } = history;
+        const repeated = events.flatMap((event, index) => [
+          event,
+          ...(again.includes(index) ? events.slice(0, index + 1) : []),
+        ]);
+        const at = history.vantage();
+        expect(rebuilt(repeated, at)).toEqual(rebuilt(events, at));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('comes out the same where heads were learned ahead of their events', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(100), (taken, cut) => {
+        const history = new History().run(taken);
+        const { events } = history;
+        const known = events.slice(0, 1 + (cut % events.length));
+        const state = foldProject(known);
+        for (const head of history.heads.values()) if (head.seq > 0) learnHead(state, head);
+        for (const event of events) evolveProject(state, event);
+        const whole = foldProject(events);
+        expect(new Set(state.live)).toEqual(new Set(whole.live));
+        expect(state.bySession).toEqual(whole.bySession);
+        expect(state.heads).toEqual(whole.heads);
+        expect(state.parked).toEqual(whole.parked);
+        expect(state.paused).toEqual(whole.paused);
+        expect(state.tracksOf).toEqual(whole.tracksOf);
+        expect(state.byAgent).toEqual(whole.byAgent);
+        expect(agentViews(state)).toEqual(agentViews(whole));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('takes in a commit at once, and asks to be caught up when others came between', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(WORKERS[0]));
+    history.command('B-001-schema', claimBy(WORKERS[2]));
+    const [first, second] = history.events.slice(-2) as [EventEnvelope, EventEnvelope];
+    const before = history.events.slice(0, -2);
+    const unitOf = (event: EventEnvelope, subject: string) => ({
+      swaps: [{ head: history.head(subject), events: [event] }],
+      notes: [],
+    });
+
+    const state = foldProject(before);
+    expect(absorb(state, unitOf(second, 'B-001-schema'), [second.position])).toBe(true);
+    expect(state.position).toBe(before.length);
+    expect([...state.live]).toEqual(['B-001-schema']);
+
+    expect(absorb(state, unitOf(first, 'A-001-core'), [first.position])).toBe(false);
+    expect(absorb(state, unitOf(second, 'B-001-schema'), [second.position])).toBe(false);
+    expect(agentViews(state)).toEqual(agentViews(foldProject(history.events)));
+    expect(state.position).toBe(second.position);
+  });
+
+  it('says ready exactly when a claim would be granted, and otherwise why not', () => {
+    const codes = {
+      completed: 'DENIED_COMPLETED',
+      held: 'DENIED_HELD',
+      suspended: 'DENIED_ACTIVE_CLAIM',
+      stale: 'DENIED_ACTIVE_CLAIM',
+      claimed: 'DENIED_ACTIVE_CLAIM',
+      blocked: 'DENIED_DEPENDENCIES',
+      backoff: 'DENIED_BACKOFF',
+      exhausted: 'DENIED_LIMIT',
+      ready: 'GRANTED',
+    };
+    fc.assert(
+      fc.property(steps, fc.nat(300), (taken, seconds) => {
+        const history = new History().run(taken);
+        const state = foldProject(history.events);
+        const at = { ...history.vantage(), now_ms: history.now_ms + seconds * 1000 };
+        for (const subject of SUBJECTS) {
+          const { readiness, waiting_for } = taskStateIn(state, subject, at);
+          const head = state.heads.get(subject) ?? emptyHead(subject);
+          const ctx = { now_ms: at.now_ms, rules: rulesOf(subject), claimIdOf: () => '' };
+          expect(codes[readiness]).toBe(decide(head, claimBy(WORKERS[0], waiting_for), ctx).code);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('the catalogue', () => {
+  it('lets everything be written that the rules can say', () => {
+    fc.assert(
+      fc.property(steps, (taken) => {
+        for (const { position: _, ...event } of new History().run(taken).events) {
+          expect([event.event_type, checkNewEvent(event)]).toEqual([event.event_type, { ok: true }]);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('sees a change of the rules that a view does not know and only moves the seq', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(WORKERS[0]));
+    const last = history.events.at(-1)!;
+    const unknown = {
+      ...last,
+      ...subjectKeys('A-001-core'),
+      event_type: 'FROM_A_LATER_VERSION',
+      position: last.position + 1,
+      seq: 2,
+      timestamp: isoTime(history.now_ms),
+      payload: { anything: true },
+    };
+    const state = foldProject([...history.events, unknown]);
+    const { seq, claim } = state.heads.get('A-001-core')!;
+    expect({ seq, state: claim?.state }).toEqual({ seq: 2, state: 'ACTIVE' });
+  });
+});

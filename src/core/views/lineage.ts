@@ -1,0 +1,143 @@
+import { factOf } from '../claims/facts.js';
+import type { ReleaseReason } from '../claims/head.js';
+import type { Payloads } from '../claims/payloads.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import { once } from './once.js';
+import { type Place, placeOf } from './place.js';
+import { resultsOf, type TaskResult } from './results.js';
+
+/** One generation of a subject, from grant to end (seed 004 §4.2.1). */
+export interface ClaimHistory extends Place {
+  /** The id of the event that granted it. */
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly project_id: string;
+  readonly generation: number;
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly user_id: string | null;
+  readonly acquired_at: string;
+  /** Null while the claim stands. */
+  readonly released_at: string | null;
+  readonly release_reason: ReleaseReason | null;
+  readonly result_accepted: boolean;
+  readonly work_product_ref: string | null;
+  /** Set where a human made refused work of an older generation the result of this one. */
+  readonly adopted_from: Payloads['adopted']['adopted_from'] | null;
+}
+
+export interface Lineage {
+  readonly task_id: string;
+  readonly generations: readonly ClaimHistory[];
+  readonly rejected: readonly TaskResult[];
+}
+
+type End = Pick<ClaimHistory, 'released_at' | 'release_reason'> & Partial<ClaimHistory>;
+
+/** The whole story of one subject, folded from its events in the order of their positions. */
+export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Lineage {
+  const generations = new Map<number, ClaimHistory>();
+  for (const event of once(events)) {
+    const generation = event.generation ?? 0;
+    const known = generations.get(generation);
+    const next = known === undefined ? acquired(event) : { ...known, ...endOf(event) };
+    if (next !== null) generations.set(generation, next);
+  }
+  const rejected = resultsOf(events).filter(({ accepted }) => !accepted);
+  return { task_id, generations: [...generations.values()], rejected };
+}
+
+function acquired(event: EventEnvelope): ClaimHistory | null {
+  if (factOf(event.event_type) !== 'granted') return null;
+  return {
+    id: event.event_id,
+    tenant_id: event.tenant_id,
+    project_id: event.project_id,
+    ...placeOf(event.subject ?? ''),
+    generation: event.generation ?? 0,
+    session_id: event.session_id ?? '',
+    agent_id: event.agent_id,
+    user_id: (event.payload as unknown as Payloads['granted']).user_id ?? null,
+    acquired_at: event.timestamp,
+    released_at: null,
+    release_reason: null,
+    result_accepted: false,
+    work_product_ref: null,
+    adopted_from: null,
+  };
+}
+
+/** The last word about a generation stands: a late result still completes a claim that had expired. */
+function endOf(event: EventEnvelope): End | null {
+  const released_at = event.timestamp;
+  switch (factOf(event.event_type)) {
+    case 'lost': {
+      const { cause, disposition, expired_at } = event.payload as unknown as Payloads['lost'];
+      if (disposition === 'held') return null;
+      return { released_at: expired_at ?? released_at, release_reason: cause };
+    }
+    case 'released': {
+      const { reason } = event.payload as unknown as Payloads['released'];
+      return { released_at, release_reason: reason };
+    }
+    case 'accepted':
+    case 'adopted': {
+      const { work_product_ref } = event.payload as unknown as Payloads['accepted'];
+      const { adopted_from } = event.payload as unknown as Partial<Payloads['adopted']>;
+      return {
+        released_at,
+        release_reason: 'COMPLETED',
+        result_accepted: true,
+        work_product_ref,
+        adopted_from: adopted_from ?? null,
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+export interface LineageTable {
+  readonly rows: readonly LineageRow[];
+  readonly rejected: readonly RejectedRow[];
+}
+export interface LineageRow {
+  readonly generation: number;
+  readonly session: string;
+  readonly agent: string;
+  readonly user: string | null;
+  readonly acquired: string;
+  readonly released: string | null;
+  readonly result: 'ACCEPTED' | 'IN_PROGRESS' | ReleaseReason;
+}
+export interface RejectedRow {
+  readonly session: string;
+  readonly agent: string;
+  readonly submitted: string;
+  readonly generation: number;
+  readonly current_generation: number | null;
+  readonly reason: string;
+}
+
+/** The table of seed 004 §9.2 as data: one row a generation, and what was refused below it. */
+export function lineageTable({ generations, rejected }: Lineage): LineageTable {
+  return {
+    rows: generations.map((entry) => ({
+      generation: entry.generation,
+      session: entry.session_id,
+      agent: entry.agent_id,
+      user: entry.user_id,
+      acquired: entry.acquired_at,
+      released: entry.released_at,
+      result: entry.result_accepted ? 'ACCEPTED' : (entry.release_reason ?? 'IN_PROGRESS'),
+    })),
+    rejected: rejected.map((result) => ({
+      session: result.session_id,
+      agent: result.agent_id,
+      submitted: result.submitted_at,
+      generation: result.generation,
+      current_generation: result.current_generation,
+      reason: result.rejection_reason ?? '',
+    })),
+  };
+}

@@ -1,0 +1,42 @@
+import { live } from '../claims/lease.js';
+import { subtaskIds } from '../plan/task.js';
+import type { ProjectState } from './project-state.js';
+import type { Vantage } from './vantage.js';
+
+/** Tasks, subtasks and merges, each counted once. */
+export interface Progress {
+  readonly completed: number;
+  readonly in_progress: number;
+  readonly pending: number;
+}
+
+/** How far each track of the plan is, and the plan in all. */
+export interface PlanProgress {
+  readonly tracks: Readonly<Record<string, Progress>>;
+  readonly total: Progress;
+}
+
+type Count = { -readonly [Part in keyof Progress]: number };
+const none = (): Count => ({ completed: 0, in_progress: 0, pending: 0 });
+
+export function planProgress(state: ProjectState, vantage: Vantage): PlanProgress {
+  const tracks = new Map<string, Count>();
+  const total = none();
+  for (const task of state.plan.tasks()) {
+    const count = tracks.get(task.track) ?? none();
+    tracks.set(task.track, count);
+    for (const subject of [...subtaskIds(task), task.id]) {
+      const part = partOf(state, subject, vantage);
+      count[part] += 1;
+      total[part] += 1;
+    }
+  }
+  return { tracks: Object.fromEntries(tracks), total };
+}
+
+function partOf(state: ProjectState, subject: string, vantage: Vantage): keyof Progress {
+  const head = state.heads.get(subject);
+  if (head === undefined) return 'pending';
+  if (head.phase === 'COMPLETED') return 'completed';
+  return live(head, vantage.now_ms, vantage.rulesOf(subject)) ? 'in_progress' : 'pending';
+}

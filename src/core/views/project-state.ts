@@ -1,0 +1,75 @@
+import { evolve } from '../claims/evolve.js';
+import { factOf } from '../claims/facts.js';
+import type { Head } from '../claims/head.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from '../plan/plan.js';
+import { evolveRecord, type RecordHead } from '../record.js';
+import { kindOf, PLAN_SUBJECT } from '../subject.js';
+import { type AgentTally, tallyAgent } from './agents.js';
+import { type ClaimIndex, emptyClaimIndex, enterTrack, moveClaim } from './claim-index.js';
+import { keepParked, type ParkedIds } from './parked.js';
+
+/** A project as its events made it. It keeps heads and counts, never the events themselves. */
+export interface ProjectState extends ClaimIndex {
+  /** The last event folded. */
+  position: number;
+  /** When that event happened; null before the first. */
+  last_updated: string | null;
+  readonly heads: Map<string, Head>;
+  readonly records: Map<string, RecordHead>;
+  readonly plan: Plan;
+  readonly agents: Map<string, AgentTally>;
+  readonly parked: ParkedIds;
+}
+
+export function emptyProject(): ProjectState {
+  return {
+    position: 0,
+    last_updated: null,
+    heads: new Map(),
+    records: new Map(),
+    plan: emptyPlan(),
+    ...emptyClaimIndex(),
+    agents: new Map(),
+    parked: new Map(),
+  };
+}
+
+/** Folds one event into a state that the caller owns. An event folded before changes nothing. */
+export function evolveProject(state: ProjectState, event: EventEnvelope): void {
+  if (event.position <= state.position) return;
+  state.position = event.position;
+  state.last_updated = event.timestamp;
+  tallyAgent(state.agents, event);
+  keepParked(state.parked, event);
+  if (event.subject === undefined) return;
+  if (factOf(event.event_type) === 'granted') enterTrack(state, event.agent_id, event.subject);
+  if (event.seq === undefined) return;
+  if (kindOf(event.subject) === 'record') moveRecord(state, event.subject, event);
+  else moveHead(state, event.subject, event);
+}
+
+export function foldProject(events: Iterable<EventEnvelope>): ProjectState {
+  const state = emptyProject();
+  for (const event of events) evolveProject(state, event);
+  return state;
+}
+
+function moveRecord(state: ProjectState, subject: string, event: EventEnvelope): void {
+  const before = state.records.get(subject) ?? null;
+  if (isFolded(before, event)) return;
+  state.records.set(subject, evolveRecord(before, event));
+  if (subject === PLAN_SUBJECT) applyPlanChange(state.plan, event.payload as unknown as PlanChange);
+}
+
+function moveHead(state: ProjectState, subject: string, event: EventEnvelope): void {
+  const before = state.heads.get(subject) ?? null;
+  if (isFolded(before, event)) return;
+  const after = evolve(before, event);
+  state.heads.set(subject, after);
+  moveClaim(state, before, after);
+}
+
+/** A head that was learned rather than folded may be ahead of the events that are still to come. */
+const isFolded = (head: { seq: number } | null, event: EventEnvelope): boolean =>
+  head !== null && (event.seq ?? 0) <= head.seq;

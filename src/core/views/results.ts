@@ -1,0 +1,92 @@
+import type { PastGrant } from '../claims/commands.js';
+import { factOf } from '../claims/facts.js';
+import type { Payloads } from '../claims/payloads.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import { once } from './once.js';
+import { type Place, placeOf } from './place.js';
+
+/** One result that was handed in, and what became of it (seed 004 §4.2.1). */
+export interface TaskResult extends Place {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly project_id: string;
+  readonly generation: number;
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly work_product_ref: string;
+  /** Null where the result lies in a blob, or was refused and not kept. */
+  readonly result_data: unknown;
+  readonly blob_sha256: string | null;
+  readonly submitted_at: string;
+  readonly accepted: boolean;
+  readonly rejection_reason: string | null;
+  /** The generation that counted when the result was refused; null where it was accepted. */
+  readonly current_generation: number | null;
+  readonly parked: boolean;
+}
+
+type Answered = Payloads['accepted'] | Payloads['adopted'] | Payloads['result_denied'];
+
+/** Every result of a subject, in the order in which they were answered. */
+export function resultsOf(events: readonly EventEnvelope[]): TaskResult[] {
+  return [...once(events)].filter(isAnswer).map(taskResult);
+}
+
+function isAnswer(event: EventEnvelope): boolean {
+  const fact = factOf(event.event_type);
+  return fact === 'accepted' || fact === 'adopted' || fact === 'result_denied';
+}
+
+function taskResult(event: EventEnvelope): TaskResult {
+  const payload = event.payload as unknown as Answered;
+  const denied = 'rejection_reason' in payload ? payload : null;
+  return {
+    id: payload.result_id,
+    tenant_id: event.tenant_id,
+    project_id: event.project_id,
+    ...placeOf(event.subject ?? ''),
+    generation: denied?.submitted_generation ?? event.generation ?? 0,
+    session_id: event.session_id ?? '',
+    agent_id: event.agent_id,
+    work_product_ref: payload.work_product_ref,
+    result_data: payload.result_data ?? null,
+    blob_sha256: payload.blob_sha256 ?? null,
+    submitted_at: event.timestamp,
+    accepted: denied === null,
+    rejection_reason: denied?.rejection_reason ?? null,
+    current_generation: denied?.current_generation ?? null,
+    parked: denied?.parked ?? false,
+  };
+}
+
+/** Who was granted a generation of the subject; null: nobody ever was. */
+export function pastGrant(events: readonly EventEnvelope[], generation: number): PastGrant | null {
+  const grant = events.find(
+    (event) => event.generation === generation && factOf(event.event_type) === 'granted',
+  );
+  if (grant === undefined) return null;
+  return {
+    generation,
+    agent_id: grant.agent_id,
+    session_id: grant.session_id ?? '',
+    agent_role: grant.agent_role ?? null,
+    request_id: grant.request_id ?? null,
+  };
+}
+
+/** Refused work that is kept and that nobody has adopted yet. */
+export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
+  const parked = new Map<string, TaskResult>();
+  for (const event of once(events)) {
+    const fact = factOf(event.event_type);
+    if (fact === 'result_denied' && event.payload.parked === true) {
+      const result = taskResult(event);
+      parked.set(result.id, result);
+    }
+    if (fact === 'adopted') {
+      const { adopted_from } = event.payload as unknown as Payloads['adopted'];
+      parked.delete(adopted_from.result_id);
+    }
+  }
+  return [...parked.values()];
+}

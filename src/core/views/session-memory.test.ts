@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../events/envelope.js';
+import { emptySession, evolveSession, sessionMemory, TASK_LOG_MAX } from './session-memory.js';
+import { History, T0_MS } from './testing/history.js';
+import { claimBy, submitBy, WORKERS } from './testing/steps.js';
+
+const [ada, , bob] = WORKERS;
+const iso = (seconds: number) => new Date(T0_MS + seconds * 1000).toISOString();
+const handle = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
+
+function memoryOf(session_id: string, events: readonly EventEnvelope[]) {
+  const session = emptySession(session_id);
+  for (const event of events) evolveSession(session, event);
+  return sessionMemory(session, { A: { completed: 1, in_progress: 1, pending: 0 } });
+}
+
+describe('the memory of a session', () => {
+  it('tells what it did, holds and finished', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.now_ms += 15_000;
+    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-002-shell::1', claimBy(ada));
+    const memory = memoryOf('s-1', history.events);
+    expect(memory).toMatchObject({
+      session_id: 's-1',
+      tenant_id: 'acme',
+      project_id: 'shop',
+      user_id: 'user-of-s-1',
+      created_at: iso(0),
+      last_activity: iso(15),
+      completed_tasks: ['A-001-core'],
+      track_assignments: { A: 'ada' },
+      track_progress: { A: { completed: 1, in_progress: 1, pending: 0 } },
+    });
+    expect(memory.active_claims).toEqual([
+      { project_id: 'shop', task_id: 'A-002-shell::1', generation: 1, expires_at: iso(75) },
+    ]);
+    expect(memory.task_log.map(({ event, task_id, outcome }) => [event, task_id, outcome])).toEqual([
+      ['CLAIM_ACQUIRED', 'A-001-core', null],
+      ['RESULT_SUBMITTED', 'A-001-core', 'ACCEPTED'],
+      ['CLAIM_ACQUIRED', 'A-002-shell::1', null],
+    ]);
+    expect(memory.task_log[1]).toMatchObject({
+      timestamp: iso(15),
+      track: 'A',
+      sequence: 1,
+      generation: 1,
+      agent_id: 'ada',
+      work_product_ref: expect.stringMatching(/^wp-A-001-core-gen1-/),
+      details: { late: false, result_id: 'result-1-done-A-001-core' },
+    });
+    expect(memory.task_log[1]?.details).not.toHaveProperty('result_data');
+  });
+
+  it('has the loss of its claim and the refusal of its work, which others brought about', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.now_ms += 61_000;
+    history.command('A-001-core', claimBy(bob));
+    history.now_ms += 1_000;
+    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    const mine = memoryOf('s-1', history.events);
+    expect(mine.task_log.map(({ event, outcome }) => [event, outcome])).toEqual([
+      ['CLAIM_ACQUIRED', null],
+      ['CLAIM_LOST', null],
+      ['RESULT_REJECTED', 'REJECTED'],
+    ]);
+    expect(mine.active_claims).toEqual([]);
+    const theirs = memoryOf('s-2', history.events);
+    expect(theirs.task_log.map(({ event }) => event)).toEqual(['CLAIM_ACQUIRED']);
+  });
+
+  it('takes a lost claim for no activity of its own', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.now_ms += 500_000;
+    history.command('A-001-core', { type: 'expire' });
+    expect(memoryOf('s-1', history.events).last_activity).toBe(iso(0));
+  });
+
+  it('forgets a finished task that was opened again', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-001-core', { type: 'reset', expected_generation: 1, reason: 'r', by: 'olga' });
+    expect(memoryOf('s-1', history.events).completed_tasks).toEqual([]);
+  });
+
+  it('shows the deadline of the gate while a human is asked', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.command('A-001-core', { type: 'suspend', handle: handle('s-1'), gate: null });
+    const [claim] = memoryOf('s-1', history.events).active_claims;
+    expect(claim?.expires_at).toBe(iso(14 * 24 * 3600));
+  });
+
+  it('keeps the same task of two projects apart', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    const elsewhere = history.events.map((event) => ({ ...event, project_id: 'other' }));
+    const { active_claims } = memoryOf('s-1', [...history.events, ...elsewhere]);
+    expect(active_claims.map(({ project_id }) => project_id)).toEqual(['shop', 'other']);
+  });
+
+  it('keeps only the latest entries of a log without end', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    const last = history.events.at(-1)!;
+    const beats = Array.from({ length: TASK_LOG_MAX + 5 }, (_, beat) => ({
+      ...last,
+      event_type: 'LEASE_RENEWED',
+      position: last.position + 1 + beat,
+      payload: { lease_duration_seconds: beat, expires_at: iso(60) },
+    }));
+    const { task_log } = memoryOf('s-1', [...history.events, ...beats]);
+    expect(task_log).toHaveLength(TASK_LOG_MAX);
+    expect(task_log[0]?.details.lease_duration_seconds).toBe(5);
+  });
+});

@@ -1,0 +1,189 @@
+import { factOf } from '../claims/facts.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import { kindOf, sessionSubject } from '../subject.js';
+import { isOwnDeed } from './deed.js';
+import { type Place, placeOf } from './place.js';
+import type { Progress } from './progress.js';
+
+/** Older entries are in the log itself; the memory of a session keeps this many of the latest. */
+export const TASK_LOG_MAX = 10_000;
+
+export interface TaskLogEntry extends Place {
+  readonly timestamp: string;
+  readonly event: string;
+  readonly generation: number | null;
+  readonly agent_id: string;
+  readonly outcome: 'ACCEPTED' | 'REJECTED' | null;
+  readonly work_product_ref: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface ClaimRef {
+  readonly project_id: string;
+  readonly task_id: string;
+  readonly generation: number;
+  readonly expires_at: string | null;
+}
+
+/** What one session did and what happened to it (seed 004 §3.5 and §4.2.1). */
+export interface SessionMemory {
+  readonly session_id: string;
+  readonly tenant_id: string | null;
+  readonly project_id: string | null;
+  readonly user_id: string | null;
+  readonly created_at: string | null;
+  readonly last_activity: string | null;
+  readonly task_log: readonly TaskLogEntry[];
+  readonly active_claims: readonly ClaimRef[];
+  readonly completed_tasks: readonly string[];
+  readonly track_assignments: Readonly<Record<string, string>>;
+  readonly track_progress: Readonly<Record<string, Progress>>;
+}
+
+/** A session in the folding. It may work in several projects, whose positions say nothing of each other. */
+export interface SessionFold {
+  readonly session_id: string;
+  readonly positions: Map<string, number>;
+  tenant_id: string | null;
+  project_id: string | null;
+  user_id: string | null;
+  created_at: string | null;
+  last_activity: string | null;
+  readonly task_log: TaskLogEntry[];
+  readonly active_claims: Map<string, ClaimRef>;
+  /** By project and task, so that the same id in two projects is two tasks. */
+  readonly completed_tasks: Map<string, string>;
+  readonly track_assignments: Map<string, string>;
+}
+
+export function emptySession(session_id: string): SessionFold {
+  return {
+    session_id,
+    positions: new Map(),
+    tenant_id: null,
+    project_id: null,
+    user_id: null,
+    created_at: null,
+    last_activity: null,
+    task_log: [],
+    active_claims: new Map(),
+    completed_tasks: new Map(),
+    track_assignments: new Map(),
+  };
+}
+
+/** Folds one event into the session; events of other sessions, and those told before, change nothing. */
+export function evolveSession(session: SessionFold, event: EventEnvelope): void {
+  const isItsRecord = event.subject === sessionSubject(session.session_id);
+  if (!isItsRecord && event.session_id !== session.session_id) return;
+  if (event.position <= (session.positions.get(event.project_id) ?? 0)) return;
+  session.positions.set(event.project_id, event.position);
+  session.tenant_id = event.tenant_id;
+  if (isItsRecord) evolveItsRecord(session, event);
+  if (event.subject === undefined || kindOf(event.subject) === 'record') return;
+  session.created_at ??= event.timestamp;
+  if (isOwnDeed(event)) session.last_activity = event.timestamp;
+  session.project_id = event.project_id;
+  session.task_log.push(logEntry(event, event.subject));
+  if (session.task_log.length > TASK_LOG_MAX) session.task_log.shift();
+  evolveWork(session, event, event.subject);
+}
+
+function evolveItsRecord(session: SessionFold, event: EventEnvelope): void {
+  const record = event.payload.record as { user_id?: string | null; created_at?: string } | undefined;
+  session.user_id = record?.user_id ?? session.user_id;
+  session.created_at = record?.created_at ?? session.created_at ?? event.timestamp;
+  session.last_activity = event.timestamp;
+}
+
+function logEntry(event: EventEnvelope, subject: string): TaskLogEntry {
+  // A result may be large, and the log names where it lies: the reference is enough.
+  const { work_product_ref, outcome: _, result_data: __, ...details } = event.payload;
+  return {
+    timestamp: event.timestamp,
+    event: event.event_type,
+    ...placeOf(subject),
+    generation: event.generation ?? null,
+    agent_id: event.agent_id,
+    outcome: outcomeOf(event),
+    work_product_ref: typeof work_product_ref === 'string' ? work_product_ref : null,
+    details,
+  };
+}
+
+function outcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
+  const fact = factOf(event.event_type);
+  if (fact === 'accepted' || fact === 'adopted') return 'ACCEPTED';
+  return fact === 'result_denied' ? 'REJECTED' : null;
+}
+
+/** What the session holds and has done. A claim that lapsed in silence stays until its end is in the log. */
+function evolveWork(session: SessionFold, event: EventEnvelope, subject: string): void {
+  const key = `${event.project_id}/${subject}`;
+  const { payload } = event;
+  switch (factOf(event.event_type)) {
+    case 'granted':
+      hold(session, key, event, subject, payload.expires_at);
+      assign(session, subject, event.agent_id);
+      session.user_id ??= typeof payload.user_id === 'string' ? payload.user_id : null;
+      break;
+    case 'renewed':
+    case 'resumed':
+      hold(session, key, event, subject, payload.expires_at);
+      break;
+    case 'reviewed':
+      if (payload.expires_at !== undefined) hold(session, key, event, subject, payload.expires_at);
+      break;
+    case 'suspended':
+    case 'escalated':
+      hold(session, key, event, subject, payload.until);
+      break;
+    case 'lost':
+      if (payload.disposition !== 'held') session.active_claims.delete(key);
+      break;
+    case 'released':
+      session.active_claims.delete(key);
+      break;
+    case 'accepted':
+    case 'adopted':
+      session.active_claims.delete(key);
+      session.completed_tasks.set(key, subject);
+      break;
+    case 'reset':
+      session.completed_tasks.delete(key);
+      break;
+  }
+}
+
+function hold(
+  session: SessionFold,
+  key: string,
+  event: EventEnvelope,
+  task_id: string,
+  until: unknown,
+): void {
+  const expires_at = typeof until === 'string' ? until : null;
+  const { project_id, generation = 0 } = event;
+  session.active_claims.set(key, { project_id, task_id, generation, expires_at });
+}
+
+function assign(session: SessionFold, subject: string, agent_id: string): void {
+  const { track } = placeOf(subject);
+  if (track !== null) session.track_assignments.set(track, agent_id);
+}
+
+/** `track_progress` is that of the project the session works in: other sessions make it too. */
+export function sessionMemory(
+  session: SessionFold,
+  track_progress: Readonly<Record<string, Progress>>,
+): SessionMemory {
+  const { positions: _, ...told } = session;
+  return {
+    ...told,
+    task_log: [...session.task_log],
+    active_claims: [...session.active_claims.values()],
+    completed_tasks: [...session.completed_tasks.values()],
+    track_assignments: Object.fromEntries(session.track_assignments),
+    track_progress,
+  };
+}

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { agentViews, SESSIONS_PER_AGENT_MAX, tallyAgent } from './agents.js';
+import { planProgress } from './progress.js';
+import { foldProject } from './project-state.js';
+import { projectStatus } from './status.js';
+import { taskStateIn } from './task-state.js';
+import { History, T0_MS } from './testing/history.js';
+import { claimBy, submitBy, WORKERS } from './testing/steps.js';
+
+const [ada, , bob] = WORKERS;
+const EDGE = 'REQ-F-AUTH-001#design_code';
+const iso = (seconds: number) => new Date(T0_MS + seconds * 1000).toISOString();
+const handle = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
+const word = (expected_generation: number) => ({ expected_generation, reason: 'look first', by: 'olga' });
+const statusOf = (history: History) => projectStatus(foldProject(history.events), history.vantage());
+
+/** One task done, one in hand, one held, an edge gone silent. */
+function busyProject(): History {
+  const history = new History();
+  history.command(EDGE, claimBy(ada));
+  history.now_ms += 130_000;
+  history.command('A-001-core', claimBy(ada));
+  history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+  history.command('A-002-shell::1', claimBy(bob));
+  history.command('B-001-schema', { type: 'hold', ...word(0) });
+  return history;
+}
+
+describe('the progress of a plan', () => {
+  it('counts every subject of a track once', () => {
+    const history = busyProject();
+    expect(planProgress(foldProject(history.events), history.vantage())).toEqual({
+      tracks: {
+        A: { completed: 1, in_progress: 1, pending: 2 },
+        B: { completed: 0, in_progress: 0, pending: 1 },
+      },
+      total: { completed: 1, in_progress: 1, pending: 3 },
+    });
+  });
+
+  it('counts a lapsed claim as pending though nobody wrote the expiry down', () => {
+    const history = busyProject();
+    history.now_ms += 61_000;
+    const { tracks } = planProgress(foldProject(history.events), history.vantage());
+    expect(tracks.A).toEqual({ completed: 1, in_progress: 0, pending: 3 });
+    expect(statusOf(history).claims.map(({ task_id }) => task_id)).toEqual([EDGE]);
+  });
+});
+
+describe('the status of a project', () => {
+  it('says where the log stands, what is in hand, and what waits for whom', () => {
+    const history = busyProject();
+    const status = statusOf(history);
+    expect(status).toMatchObject({
+      tenant_id: 'acme',
+      project_id: 'shop',
+      position: history.events.length,
+      last_updated: iso(130),
+      total: { completed: 1, in_progress: 1, pending: 3 },
+      parked: [],
+    });
+    expect(status.counts).toEqual({
+      completed: 1,
+      held: 1,
+      suspended: 0,
+      stale: 1,
+      claimed: 1,
+      blocked: 1,
+      backoff: 0,
+      exhausted: 0,
+      ready: 1,
+    });
+    expect(status.claims.map(({ task_id, agent_id }) => [task_id, agent_id])).toEqual([
+      ['A-002-shell::1', 'bob'],
+      [EDGE, 'ada'],
+    ]);
+    expect(status.waiting).toEqual([
+      {
+        task_id: 'B-001-schema',
+        readiness: 'held',
+        waits_for: 'a human to unhold it',
+        reason: 'look first',
+      },
+      {
+        task_id: EDGE,
+        readiness: 'stale',
+        waits_for: 'ada, or a human to release it',
+        reason: `ada holds it and has not been heard of since ${iso(0)}`,
+      },
+    ]);
+  });
+
+  it('names the gate that is open and the task that has no generation left', () => {
+    const history = new History();
+    for (let generation = 1; generation <= 6; generation++) {
+      history.command('A-001-core', claimBy(ada));
+      const release = { type: 'release', reason: 'VOLUNTARY', message: null } as const;
+      history.command('A-001-core', { ...release, handle: handle('s-1', generation) });
+    }
+    history.command(EDGE, claimBy(bob));
+    history.command(EDGE, submitBy(history, EDGE, handle('s-2'), { authority: 'escalate' }));
+    const { waiting } = statusOf(history);
+    expect(waiting.map(({ readiness, waits_for }) => [readiness, waits_for])).toEqual([
+      ['exhausted', 'an admin to raise max_generations_per_task'],
+      ['suspended', 'a human to review it'],
+    ]);
+    expect(waiting[0]?.reason).toBe('generation 6 is the last of the 6 allowed');
+  });
+
+  it('answers for the past by folding up to it', () => {
+    const history = busyProject();
+    const grant = history.events.find((event) => event.event_type === 'CLAIM_ACQUIRED')!;
+    const then = projectStatus(foldProject(history.events.slice(0, grant.position)), history.vantage());
+    expect(then.position).toBe(grant.position);
+    expect(then.total).toEqual({ completed: 0, in_progress: 1, pending: 4 });
+  });
+
+  it('counts refused work that is kept, and only that', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.now_ms += 61_000;
+    history.command('A-001-core', claimBy(bob));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    expect(statusOf(history).parked).toEqual([{ task_id: 'A-001-core', parked: 1 }]);
+    const last = history.events.at(-1)!;
+    history.events[last.position - 1] = { ...last, payload: { ...last.payload, parked: false } };
+    expect(statusOf(history).parked).toEqual([]);
+  });
+});
+
+describe('the state of a task', () => {
+  const stateOf = (history: History, subject: string) =>
+    taskStateIn(foldProject(history.events), subject, history.vantage());
+
+  it('is ready and empty before anybody came', () => {
+    expect(stateOf(new History(), 'A-001-core')).toEqual({
+      task_id: 'A-001-core',
+      phase: 'OPEN',
+      readiness: 'ready',
+      generation: 0,
+      claim: null,
+      result: null,
+      waiting_for: [],
+      parked: 0,
+    });
+  });
+
+  it('shows the claim without the id that only its holder knows', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    expect(stateOf(history, 'A-001-core').claim).toEqual({
+      tenant_id: 'acme',
+      project_id: 'shop',
+      task_id: 'A-001-core',
+      track: 'A',
+      sequence: 1,
+      agent_id: 'ada',
+      session_id: 's-1',
+      generation: 1,
+      state: 'ACTIVE',
+      claimed_at: iso(0),
+      lease_duration_seconds: 60,
+      expires_at: iso(60),
+      work_product_ref: null,
+      metadata: {},
+    });
+  });
+
+  it('calls a claim expired from the moment anybody may take it', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.now_ms += 60_000;
+    const { readiness, claim } = stateOf(history, 'A-001-core');
+    expect([readiness, claim?.state]).toEqual(['ready', 'EXPIRED']);
+  });
+
+  it('names the product of the claim that completed it, and forgets it with a reset', () => {
+    const history = busyProject();
+    const done = stateOf(history, 'A-001-core');
+    expect(done.claim).toMatchObject({ state: 'RELEASED', work_product_ref: done.result?.work_product_ref });
+    expect(done.result).toMatchObject({ generation: 1, agent_id: 'ada', submitted_at: iso(130) });
+    history.command('A-001-core', { type: 'reset', ...word(1) });
+    const again = stateOf(history, 'A-001-core');
+    expect([again.phase, again.result, again.claim?.work_product_ref]).toEqual(['OPEN', null, null]);
+  });
+
+  it('says what it waits for', () => {
+    const { readiness, waiting_for } = stateOf(new History(), 'A-002-shell');
+    expect([readiness, waiting_for]).toEqual(['blocked', ['A-002-shell::1', 'A-002-shell::2']]);
+  });
+});
+
+describe('the agents of a project', () => {
+  it('are told by what they did themselves', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    history.command('A-001-core', claimBy(bob));
+    history.now_ms += 61_000;
+    history.command('A-001-core', claimBy(bob));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-2', 2)));
+    history.now_ms += 1000;
+    history.command(EDGE, claimBy(bob));
+    history.now_ms += 1000;
+    history.command(EDGE, { type: 'force_release', ...word(1) });
+    history.command(EDGE, { type: 'hold', ...word(1) });
+    history.command('A-001-core', { type: 'reset', ...word(2) });
+    expect(agentViews(foldProject(history.events))).toEqual([
+      {
+        agent_id: 'ada',
+        role: 'full_stack',
+        sessions: ['s-1'],
+        claims: [],
+        completed: 0,
+        rejected: 1,
+        denied: 0,
+        last_activity: iso(61),
+      },
+      {
+        agent_id: 'bob',
+        role: null,
+        sessions: ['s-2'],
+        claims: [],
+        completed: 1,
+        rejected: 0,
+        denied: 1,
+        last_activity: iso(62),
+      },
+    ]);
+  });
+
+  it('are shown with the claims they hold and the sessions they were last seen in', () => {
+    const history = new History();
+    history.command('A-001-core', claimBy(ada));
+    const state = foldProject(history.events);
+    const last = history.events.at(-1)!;
+    tallyAgent(state.agents, { ...last, session_id: 'first' });
+    tallyAgent(state.agents, last);
+    for (let n = 1; n < SESSIONS_PER_AGENT_MAX; n++) {
+      tallyAgent(state.agents, { ...last, session_id: `later-${n}` });
+    }
+    const [view] = agentViews(state);
+    expect(view?.claims).toEqual(['A-001-core']);
+    expect(view?.sessions).toHaveLength(SESSIONS_PER_AGENT_MAX);
+    expect(view?.sessions[0]).toBe('s-1');
+    expect(view?.sessions.at(-1)).toBe(`later-${SESSIONS_PER_AGENT_MAX - 1}`);
+  });
+});

@@ -1,0 +1,139 @@
+import { type ClaimState, emptyHead, type Head, type HeldClaim } from '../claims/head.js';
+import { holdReason, live, stale, takeable } from '../claims/lease.js';
+import type { Rules } from '../claims/policy.js';
+import { isoTime } from '../events/envelope.js';
+import { waitingFor } from '../plan/readiness.js';
+import { type Place, placeOf } from './place.js';
+import type { ProjectState } from './project-state.js';
+import type { Vantage } from './vantage.js';
+
+/** Why nobody, or somebody, or anybody works on a subject. The order is that in which a claim is refused. */
+export const READINESS = [
+  'completed',
+  'held',
+  'suspended',
+  'stale',
+  'claimed',
+  'blocked',
+  'backoff',
+  'exhausted',
+  'ready',
+] as const;
+export type Readiness = (typeof READINESS)[number];
+
+/** The last claim of a subject, without its id: that is told to the holder alone. */
+export interface TaskClaim extends Place {
+  readonly tenant_id: string;
+  readonly project_id: string;
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly generation: number;
+  readonly state: ClaimState;
+  readonly claimed_at: string;
+  readonly lease_duration_seconds: number | null;
+  readonly expires_at: string | null;
+  readonly work_product_ref: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface TaskState {
+  readonly task_id: string;
+  readonly phase: 'OPEN' | 'COMPLETED';
+  readonly readiness: Readiness;
+  readonly generation: number;
+  readonly claim: TaskClaim | null;
+  readonly result: TaskStateResult | null;
+  readonly waiting_for: readonly string[];
+  /** How many refused results are kept. */
+  readonly parked: number;
+}
+
+export interface TaskStateResult {
+  readonly result_id: string;
+  readonly generation: number;
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly sha256: string;
+  readonly work_product_ref: string;
+  readonly submitted_at: string;
+}
+
+/** What a task's state is made of, wherever it comes from: a view, or a head fresh from the store. */
+export interface TaskFacts {
+  readonly tenant_id: string;
+  readonly project_id: string;
+  readonly head: Head;
+  readonly waiting_for: readonly string[];
+  readonly parked: number;
+}
+
+export function taskState(facts: TaskFacts, rules: Rules, now_ms: number): TaskState {
+  const { head, waiting_for, parked } = facts;
+  return {
+    task_id: head.subject,
+    phase: head.phase,
+    readiness: readinessOf(head, waiting_for, rules, now_ms),
+    generation: head.generation,
+    claim: head.claim === null ? null : taskClaim(facts, head.claim, rules, now_ms),
+    result: resultOfHead(head),
+    waiting_for,
+    parked,
+  };
+}
+
+export function readinessOf(
+  head: Head,
+  waiting_for: readonly string[],
+  rules: Rules,
+  now_ms: number,
+): Readiness {
+  if (head.phase === 'COMPLETED') return 'completed';
+  if (holdReason(head, now_ms, rules) !== null) return 'held';
+  if (live(head, now_ms, rules)) {
+    if (head.claim?.state === 'SUSPENDED') return 'suspended';
+    return stale(head, now_ms, rules) ? 'stale' : 'claimed';
+  }
+  if (waiting_for.length > 0) return 'blocked';
+  if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) return 'backoff';
+  return head.generation >= rules.max_generations_per_task ? 'exhausted' : 'ready';
+}
+
+function taskClaim(facts: TaskFacts, claim: HeldClaim, rules: Rules, now_ms: number): TaskClaim {
+  const { tenant_id, project_id, head } = facts;
+  const isOpen = claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
+  const ends_ms = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
+  const isProductOfClaim = head.result?.generation === head.generation;
+  return {
+    tenant_id,
+    project_id,
+    ...placeOf(head.subject),
+    agent_id: claim.agent_id,
+    session_id: claim.session_id,
+    generation: head.generation,
+    // Nobody need have written an expiry down for it to be one.
+    state: isOpen && takeable(head, now_ms, rules) ? 'EXPIRED' : claim.state,
+    claimed_at: isoTime(claim.claimed_at_ms),
+    lease_duration_seconds: claim.lease_seconds,
+    expires_at: ends_ms === null ? null : isoTime(ends_ms),
+    work_product_ref: isProductOfClaim ? (head.result?.work_product_ref ?? null) : null,
+    metadata: claim.metadata ?? {},
+  };
+}
+
+function resultOfHead({ result }: Head): TaskStateResult | null {
+  if (result === null) return null;
+  const { submitted_at_ms, ...rest } = result;
+  return { ...rest, submitted_at: isoTime(submitted_at_ms) };
+}
+
+/** The state of a subject as the project's state knows it. */
+export function taskStateIn(state: ProjectState, subject: string, vantage: Vantage): TaskState {
+  const isComplete = (id: string): boolean => state.heads.get(id)?.phase === 'COMPLETED';
+  const facts: TaskFacts = {
+    ...vantage.key,
+    head: state.heads.get(subject) ?? emptyHead(subject),
+    waiting_for: waitingFor(state.plan, subject, isComplete),
+    parked: state.parked.get(subject)?.size ?? 0,
+  };
+  return taskState(facts, vantage.rulesOf(subject), vantage.now_ms);
+}

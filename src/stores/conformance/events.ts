@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import { isoTime, type NewEvent } from '../../core/events/envelope.js';
+import type { EventQuery } from '../store.js';
+import { eventOf, range, type Scene, swapWith } from './scene.js';
+
+const START_MS = Date.UTC(2020, 5, 1);
+
+export function describeEvents(scene: () => Scene): void {
+  describe('events', () => {
+    describeFilters(scene);
+    describePaging(scene);
+    describeContent(scene);
+  });
+}
+
+/** Positions 1 to 6. */
+const SAMPLES: Partial<NewEvent>[] = [
+  { event_type: 'A', subject: '~x', task_id: 'T-1', session_id: 's1', agent_id: 'ada' },
+  {
+    event_type: 'B',
+    subject: '~y',
+    feature_id: 'F-1',
+    edge: 'design_code',
+    session_id: 's2',
+    agent_id: 'bob',
+  },
+  {
+    event_type: 'A',
+    subject: '~x',
+    feature_id: 'F-1',
+    edge: 'code_tests',
+    session_id: 's2',
+    agent_id: 'ada',
+  },
+  { event_type: 'C', agent_id: 'bob' },
+  { event_type: 'A', subject: '~y', task_id: 'T-1', session_id: 's1', agent_id: 'bob' },
+  { event_type: 'B', subject: '~x', task_id: 'T-2', session_id: 's1', agent_id: 'ada' },
+];
+
+const FILTERS: [Partial<EventQuery>, number[]][] = [
+  [{}, [1, 2, 3, 4, 5, 6]],
+  [{ types: ['A'] }, [1, 3, 5]],
+  [{ types: ['B', 'C', 'none'] }, [2, 4, 6]],
+  [{ types: [] }, []],
+  [{ subject: '~x' }, [1, 3, 6]],
+  [{ subject: '~none' }, []],
+  [{ session_id: 's1' }, [1, 5, 6]],
+  [{ session_id: 'none' }, []],
+  [{ task_id: 'T-1' }, [1, 5]],
+  [{ feature_id: 'F-1' }, [2, 3]],
+  [{ edge: 'code_tests' }, [3]],
+  [{ agent_id: 'bob' }, [2, 4, 5]],
+  [{ since: isoTime(START_MS + 3000) }, [3, 4, 5, 6]],
+  [{ until: isoTime(START_MS + 3000) }, [1, 2]],
+  [{ since: isoTime(START_MS + 2000), until: isoTime(START_MS + 4000) }, [2, 3]],
+  [{ until_position: 4 }, [1, 2, 3, 4]],
+  [{ after: 4 }, [5, 6]],
+  [{ after: 6 }, []],
+  [{ after: 600 }, []],
+  [{ limit: 2 }, [1, 2]],
+  [{ after: 1, limit: 2, until_position: 5 }, [2, 3]],
+  [{ subject: '~x', session_id: 's1' }, [1, 6]],
+  [{ subject: '~x', after: 1 }, [3, 6]],
+  [{ subject: '~x', after: 2, until_position: 5 }, [3]],
+  [{ subject: '~x', limit: 1, types: ['B'] }, [6]],
+  [{ session_id: 's1', after: 2, limit: 1 }, [5]],
+  [{ session_id: 's2', agent_id: 'ada', types: ['A'] }, [3]],
+  [{ agent_id: 'ada', after: 1, limit: 1 }, [3]],
+];
+
+function describeFilters(scene: () => Scene): void {
+  it('are found by every filter, alone and together', async () => {
+    const notes = SAMPLES.map((fields, index) =>
+      eventOf(scene().project, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
+    );
+    await scene().committed({ notes });
+    for (const [query, expected] of FILTERS) {
+      const found = await scene().store.events(scene().project, { after: 0, limit: 100, ...query });
+      expect({ query, found: found.map((event) => event.position) }).toEqual({ query, found: expected });
+    }
+  });
+}
+
+function describePaging(scene: () => Scene): void {
+  it.each<[string, Partial<EventQuery>]>([
+    ['all', {}],
+    ['those of a subject', { subject: '~even' }],
+    ['those of a session', { session_id: 'even' }],
+    ['those of a type', { types: ['even'] }],
+  ])('are paged through without loss or repetition: %s', async (_, query) => {
+    const notes = range(1, 60).map((n) => {
+      const name = n % 2 === 0 ? 'even' : 'odd';
+      return eventOf(scene().project, { event_type: name, subject: `~${name}`, session_id: name });
+    });
+    await scene().committed({ notes });
+    const expected = range(1, 60).filter((n) => Object.keys(query).length === 0 || n % 2 === 0);
+    const seen: number[] = [];
+    for (let after = 0; ; after = seen.at(-1) as number) {
+      const page = await scene().store.events(scene().project, { ...query, after, limit: 7 });
+      if (page.length === 0) break;
+      expect(page.length).toBeLessThanOrEqual(7);
+      seen.push(...page.map((event) => event.position));
+    }
+    expect(seen).toEqual(expected);
+  });
+}
+
+const PAYLOADS: [string, Record<string, unknown>][] = [
+  ['64 KiB of text', { text: 'x'.repeat(64 * 1024) }],
+  [
+    'text of every script',
+    { text: 'Grüße, 世界, שלום, 👩‍👩‍👧, e\u0301, \u2028 \ufeff', 'ключ ☃': 'значение' },
+  ],
+  ['quotes, backslashes and line ends', { text: '"\\"\n\r\t\u0001 \\u0041 ,"payload":{"a":1}}\n{"hash":"' }],
+  ['names that mean something to somebody', { payload: { log: { prev: 'x' } }, hash: 'y', position: 0 }],
+  [
+    'numbers of every size',
+    { n: [0, -1, 0.1, 1e21, 5e-324, Number.MAX_SAFE_INTEGER, 1.7976931348623157e308] },
+  ],
+  ['nested values', { list: [[], {}, null, true, false, [[['deep']]]], empty: '' }],
+  ['the prototype’s name', JSON.parse('{"__proto__":{"polluted":true},"constructor":"c"}')],
+];
+
+function describeContent(scene: () => Scene): void {
+  it.each(PAYLOADS)('come back as they went in, and so do heads: %s', async (_, record) => {
+    const event = eventOf(scene().project, { subject: '~a', seq: 1, payload: { record } });
+    const swap = swapWith('~a', 0, [event]);
+    await scene().committed({ swaps: [swap] });
+    const [stored] = await scene().store.events(scene().project, { after: 0, limit: 1 });
+    // Text compares what toEqual passes over: an own member called __proto__.
+    expect(JSON.stringify(sorted(stored))).toBe(JSON.stringify(sorted({ ...event, position: 1 })));
+    expect(JSON.stringify(sorted(await scene().head('~a')))).toBe(JSON.stringify(sorted(swap.head)));
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('come back with every field of the envelope, and with none that they did not have', async () => {
+    const full = eventOf(scene().project, {
+      subject: '~a',
+      seq: 1,
+      task_id: 'T-1',
+      feature_id: 'F-1',
+      edge: 'design_code',
+      agent_role: 'architect',
+      session_id: 's1',
+      generation: 3,
+      request_id: 'r1',
+      payload: { record: { a: 1 } },
+    });
+    const bare = eventOf(scene().project, {});
+    await scene().committed({ swaps: [swapWith('~a', 0, [full])], notes: [bare] });
+    const events = await scene().store.events(scene().project, { after: 0, limit: 10 });
+    expect(events[0]).toStrictEqual({ ...full, position: 1 });
+    expect(events[1]).toStrictEqual({ ...bare, position: 2 });
+  });
+}
+
+/** The order of members is nobody's business: a store may keep JSON in its own. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => [name, sorted(member)]);
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { isoTime, type NewEvent } from '../../core/events/envelope.js';
+import { type AnyHead, fold } from '../../core/fold.js';
+import type { Outcome, ProjectKey, Store, StoredHead, Swap, Unit } from '../store.js';
+
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Moves the store's time on. Without one the suite works with the time that passes. */
+  readonly clock?: { advance(by_ms: number): void } | null;
+  /** Closes the store and opens what it wrote. Every durable store has one. */
+  readonly reopen?: () => Promise<Store>;
+}
+
+export type Committed = Extract<Outcome, { kind: 'committed' }>;
+
+/** Long ago, so that no store takes the time of an event for a reason to move its clock. */
+const EVENTS_FROM_MS = Date.UTC(2020, 0, 1);
+const WAIT_ROUNDS_MAX = 1_000_000;
+
+/** One test: a store, and a tenant that no other test knows. */
+export class Scene {
+  store: Store;
+  readonly tenant_id = `t-${randomUUID()}`;
+  readonly project: ProjectKey = this.key('p');
+
+  constructor(private readonly under: StoreUnderTest) {
+    this.store = under.store;
+  }
+
+  get canReopen(): boolean {
+    return this.under.reopen !== undefined;
+  }
+
+  get ownsTime(): boolean {
+    return this.under.clock != null;
+  }
+
+  key(project_id: string, tenant_id = this.tenant_id): ProjectKey {
+    return { tenant_id, project_id };
+  }
+
+  async reopen(): Promise<void> {
+    if (this.under.reopen !== undefined) this.store = await this.under.reopen();
+  }
+
+  async commit(parts: Partial<Unit>, project = this.project): Promise<Outcome> {
+    const [outcome] = await this.store.commit([unitOf(project, parts)]);
+    return outcome as Outcome;
+  }
+
+  async committed(parts: Partial<Unit>, project = this.project): Promise<Committed> {
+    const outcome = await this.commit(parts, project);
+    expect(outcome.kind).toBe('committed');
+    return outcome as Committed;
+  }
+
+  swap(subject: string, expected_seq = 0, events = 1): Swap {
+    return swapOf(this.project, subject, expected_seq, events);
+  }
+
+  async head(subject: string, project = this.project): Promise<StoredHead | null> {
+    const [head] = await this.store.heads(project, [subject]);
+    return head as StoredHead | null;
+  }
+
+  /** Returns when the store's clock has come that much further. */
+  async pass(by_ms: number): Promise<void> {
+    const until_ms = (await this.store.now()) + by_ms;
+    this.under.clock?.advance(by_ms);
+    for (let round = 0; (await this.store.now()) < until_ms; round += 1) {
+      if (round === WAIT_ROUNDS_MAX) throw new Error('The clock of the store stands still.');
+    }
+  }
+}
+
+export function unitOf(project: ProjectKey, parts: Partial<Unit>): Unit {
+  return {
+    tenant_id: project.tenant_id,
+    project_id: project.project_id,
+    swaps: [],
+    checks: [],
+    rules_seq: null,
+    changes_rules: false,
+    requests: [],
+    notes: [],
+    slots: [],
+    rooms: [],
+    not_before_ms: null,
+    not_after_ms: null,
+    ...parts,
+  };
+}
+
+export function eventOf(project: ProjectKey, fields: Partial<NewEvent>): NewEvent {
+  return {
+    event_id: randomUUID(),
+    event_type: 'thing_happened',
+    timestamp: isoTime(EVENTS_FROM_MS),
+    tenant_id: project.tenant_id,
+    project_id: project.project_id,
+    agent_id: 'agent-1',
+    payload: {},
+    ...fields,
+  };
+}
+
+/** Heads come out of the real fold, since a store that keeps only events must come to the same ones. */
+export function swapOf(project: ProjectKey, subject: string, expected_seq: number, count = 1): Swap {
+  const events = Array.from({ length: count }, (_, index) => {
+    const seq = expected_seq + 1 + index;
+    return eventOf(project, { subject, seq, payload: { record: { said: `${subject} ${seq}` } } });
+  });
+  return swapWith(subject, expected_seq, events);
+}
+
+export function swapWith(subject: string, expected_seq: number, events: readonly NewEvent[]): Swap {
+  // The fold of a record looks at nothing of the head before but its seq.
+  let head = (expected_seq === 0 ? null : { subject, seq: expected_seq }) as AnyHead | null;
+  for (const event of events) head = fold(head, event);
+  return { subject, expected_seq, head: head as AnyHead, events };
+}
+
+export const kindsOf = (outcomes: readonly Outcome[]): string[] => outcomes.map((outcome) => outcome.kind);
+
+export const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);

@@ -1,0 +1,78 @@
+import { type ChainPage, type ChainParts, PositionChain } from './position-chain.js';
+import type { EventQuery } from './store.js';
+
+/** What an index is rebuilt from. `owners` arrays are views: write them out, or copy them, before adding more. */
+export interface EventIndexParts {
+  readonly subjects: ChainParts;
+  readonly sessions: ChainParts;
+}
+
+/** How many positions a search takes from a chain at a time. */
+const CANDIDATES_PAGE = 256;
+
+/** Finds the events of a subject or a session without keeping events: sixteen bytes for each, and the names. */
+export class EventIndex {
+  private subjects = new PositionChain();
+  private sessions = new PositionChain();
+  /** The position of the last event added. */
+  position = 0;
+
+  add(position: number, subject: string | undefined, session_id: string | undefined): void {
+    if (position !== this.position + 1) {
+      throw new Error(`The event index stands at ${this.position} and cannot go on with ${position}.`);
+    }
+    this.position = position;
+    this.subjects.add(subject);
+    this.sessions.add(session_id);
+  }
+
+  /** Positions, ascending. */
+  bySubject(subject: string, page: ChainPage): number[] {
+    return this.subjects.page(subject, page);
+  }
+
+  /** Positions, ascending. */
+  bySession(session_id: string, page: ChainPage): number[] {
+    return this.sessions.page(session_id, page);
+  }
+
+  /** Positions, ascending, among which every event is that the query asks for: by the index where it helps. */
+  *candidates(query: EventQuery): Iterable<number> {
+    const until_position = Math.min(query.until_position ?? this.position, this.position);
+    const { subject, session_id } = query;
+    if (subject !== undefined) {
+      yield* inPages(query.after, (after) =>
+        this.bySubject(subject, { after, until_position, limit: CANDIDATES_PAGE }),
+      );
+    } else if (session_id !== undefined) {
+      yield* inPages(query.after, (after) =>
+        this.bySession(session_id, { after, until_position, limit: CANDIDATES_PAGE }),
+      );
+    } else {
+      for (let position = query.after + 1; position <= until_position; position += 1) yield position;
+    }
+  }
+
+  parts(): EventIndexParts {
+    return { subjects: this.subjects.parts(), sessions: this.sessions.parts() };
+  }
+
+  static of({ subjects, sessions }: EventIndexParts): EventIndex {
+    if (subjects.owners.length !== sessions.owners.length) {
+      throw new Error('The event index is damaged: its two halves differ in length.');
+    }
+    const index = new EventIndex();
+    index.subjects = PositionChain.of(subjects);
+    index.sessions = PositionChain.of(sessions);
+    index.position = subjects.owners.length;
+    return index;
+  }
+}
+
+function* inPages(start: number, pageAfter: (after: number) => readonly number[]): Iterable<number> {
+  let page = pageAfter(start);
+  while (page.length > 0) {
+    yield* page;
+    page = pageAfter(page[page.length - 1] as number);
+  }
+}

@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ProcessClock } from '../clock.js';
+import { describeStoreConformance } from '../conformance.js';
+import { openFileStore } from './file-store.js';
+
+/** A clock that stands still until it is moved, for two stores in a row. */
+function handClock(): ProcessClock & { advance(by_ms: number): void } {
+  let now_ms = Date.UTC(2026, 0, 1);
+  return {
+    wallMs: () => now_ms,
+    monotonicMs: () => now_ms,
+    advance: (by_ms) => {
+      now_ms += by_ms;
+    },
+  };
+}
+
+/** The second seals its log after every batch, so that segments and snapshots answer wherever they can. */
+const KINDS: readonly [string, number | undefined][] = [
+  ['file', undefined],
+  ['file (a segment for every batch)', 1],
+];
+
+for (const [name, segment_bytes_max] of KINDS) {
+  describeStoreConformance(name, {
+    open: async () => {
+      const root = await mkdtemp(join(tmpdir(), 'file-store-'));
+      onTestFinished(() => rm(root, { recursive: true, force: true }));
+      const clock = handClock();
+      const options = { root, clock, ...(segment_bytes_max === undefined ? {} : { segment_bytes_max }) };
+      let store = await openFileStore(options);
+      return {
+        store,
+        clock,
+        reopen: async () => {
+          await store.close();
+          store = await openFileStore(options);
+          return store;
+        },
+      };
+    },
+  });
+}

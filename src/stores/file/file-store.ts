@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { type AnyHead, fold as foldAny } from '../../core/fold.js';
+import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
+import {
+  type EventQuery,
+  type FoldHead,
+  type Outcome,
+  type ProjectKey,
+  type ProjectRow,
+  type Store,
+  StoreBroken,
+  type StoreCapabilities,
+  type StoredHead,
+  type StoreMeta,
+  StoreUnavailable,
+  type Unit,
+} from '../store.js';
+import type { Disk, Lock } from './disk.js';
+import { LOCK_FILE } from './layout.js';
+import { nodeDisk } from './node-disk.js';
+import type { ProjectLog } from './project-log.js';
+import { openStoreFile } from './store-file.js';
+import { messageOf, strictDisk } from './strict-disk.js';
+import { Tenant, type TenantOptions } from './tenant.js';
+
+export interface FileStoreOptions {
+  /** The folder that holds everything; made when it is not there. */
+  readonly root: string;
+  readonly disk?: Disk;
+  readonly clock?: ProcessClock;
+  readonly fold?: FoldHead;
+  /** Random bytes for a new store's secret. */
+  readonly random?: (size: number) => Uint8Array;
+  /** A log file that has grown to this size is sealed, and a new one begun. */
+  readonly segment_bytes_max?: number;
+  /** Something was put right by itself, and an operator may want to know. */
+  readonly onWarning?: (sentence: string) => void;
+  /** The store cannot go on: the process should stop. */
+  readonly onBroken?: (error: StoreBroken) => void;
+}
+
+const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open. */
+export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
+  const disk = strictDisk(options.disk ?? nodeDisk);
+  const root = options.root.replace(/(?<=.)\/+$/, '');
+  await disk.makeFolder(root);
+  const lock = await disk.lock(`${root}/${LOCK_FILE}`);
+  if (lock === null) throw await inUse(disk, root);
+  try {
+    const meta = await openStoreFile(disk, root, options.random ?? randomBytes);
+    return new FileStore({ ...options, root }, disk, lock, meta);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function inUse(disk: Disk, root: string): Promise<StoreUnavailable> {
+  const owner = await disk.lockOwner(`${root}/${LOCK_FILE}`);
+  const who = owner === '' ? 'Another process' : `The process ${owner}`;
+  return new StoreUnavailable(
+    `${who} has the store in ${root} open, and a log has one writer. ` +
+      'Talk to that process instead, or stop it first; when it is gone, the store is free at once.',
+  );
+}
+
+/** The embedded store: a folder with one readable log per project, and one process that writes. */
+export class FileStore implements Store {
+  readonly capabilities: StoreCapabilities = {
+    name: 'file',
+    clock: 'process',
+    single_writer: true,
+    durable: true,
+  };
+  private readonly opening = new Map<string, Promise<Tenant>>();
+  /** Those that are open, so that a commit need not wait a turn for each of its units. */
+  private readonly tenants = new Map<string, Tenant>();
+  private readonly clock: SteadyClock;
+  private readonly tenant_options: TenantOptions;
+  private broken: StoreBroken | null = null;
+  private closing: Promise<void> | null = null;
+
+  constructor(
+    options: FileStoreOptions,
+    disk: Disk,
+    private readonly lock: Lock,
+    private readonly store_meta: StoreMeta,
+  ) {
+    this.clock = new SteadyClock(options.clock ?? systemClock);
+    this.tenant_options = {
+      root: options.root,
+      disk,
+      fold: options.fold ?? ((before, event) => foldAny(before as AnyHead | null, event)),
+      now: () => this.clock.now(),
+      segment_bytes_max: options.segment_bytes_max ?? SEGMENT_BYTES_MAX,
+      warn: (sentence) => options.onWarning?.(sentence),
+      onBroken: (error) => {
+        this.broken ??= error;
+        options.onBroken?.(error);
+      },
+    };
+  }
+
+  commit(units: readonly Unit[]): Promise<Outcome[]> {
+    return this.guarded(async () => {
+      const outcomes: Outcome[] = [];
+      const waits = new Set<ProjectLog | Tenant>();
+      for (const unit of units) {
+        const tenant = this.tenants.get(unit.tenant_id) ?? (await this.tenant(unit.tenant_id));
+        const log = tenant.logs.get(unit.project_id) ?? (await tenant.openLog(unit.project_id));
+        this.assertOpen();
+        if (unit.rooms.length > 0) assertCountable(tenant);
+        const outcome = log.apply(unit, this.clock.now());
+        outcomes.push(outcome);
+        // Whoever fills a scope may be in another project: that must be durable too before it is told.
+        waits.add(outcome.kind === 'full' ? tenant : log);
+      }
+      await Promise.all([...waits].map((wait) => wait.durable()));
+      return outcomes;
+    });
+  }
+
+  heads(key: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    return this.guarded(async () => (await this.logOf(key))?.heads(subjects) ?? subjects.map(() => null));
+  }
+
+  scanHeads(key: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
+    return this.guarded(async () => (await this.logOf(key))?.scanHeads(page) ?? []);
+  }
+
+  events(key: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    return this.guarded(async () => (await this.logOf(key))?.events(query) ?? []);
+  }
+
+  project(key: ProjectKey): Promise<ProjectRow | null> {
+    return this.guarded(async () => (await this.logOf(key))?.row() ?? null);
+  }
+
+  projects(tenant_id: string): Promise<string[]> {
+    return this.guarded(async () => {
+      const tenant = await this.tenant(tenant_id);
+      const names = tenant.projects();
+      await tenant.durable();
+      return names;
+    });
+  }
+
+  occupancy(tenant_id: string, scope: string): Promise<number> {
+    return this.guarded(async () => {
+      const tenant = await this.tenant(tenant_id);
+      assertCountable(tenant);
+      const count = tenant.slots.count(scope, this.clock.now());
+      await tenant.durable();
+      return count;
+    });
+  }
+
+  now(): Promise<number> {
+    return this.guarded(async () => this.clock.now());
+  }
+
+  meta(): Promise<StoreMeta> {
+    return this.guarded(async () => this.store_meta);
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.letGo();
+    return this.closing;
+  }
+
+  private async letGo(): Promise<void> {
+    const tenants = await Promise.allSettled(this.opening.values());
+    try {
+      for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
+    } finally {
+      await this.lock.release();
+    }
+  }
+
+  private tenant(tenant_id: string): Promise<Tenant> {
+    const known = this.opening.get(tenant_id);
+    if (known !== undefined) return known;
+    const opening = this.openTenant(tenant_id);
+    this.opening.set(tenant_id, opening);
+    opening.catch(() => this.opening.delete(tenant_id));
+    return opening;
+  }
+
+  private async openTenant(tenant_id: string): Promise<Tenant> {
+    const tenant = await Tenant.open(tenant_id, this.tenant_options);
+    for (const log of tenant.logs.values()) this.clock.advanceTo(log.newest_ms);
+    this.tenants.set(tenant_id, tenant);
+    return tenant;
+  }
+
+  /** Null for a project of which nothing was ever written: asking about it leaves no trace. */
+  private async logOf({ tenant_id, project_id }: ProjectKey): Promise<ProjectLog | null> {
+    return (await this.tenant(tenant_id)).logs.get(project_id) ?? null;
+  }
+
+  private assertOpen(): void {
+    if (this.broken !== null) throw this.broken;
+    if (this.closing !== null) throw new StoreBroken('The store is closed. Open it again to go on.');
+  }
+
+  /** Once the store is broken nothing is told any more, not even what was still written. */
+  private async guarded<T>(action: () => Promise<T>): Promise<T> {
+    this.assertOpen();
+    try {
+      const result = await action();
+      if (this.broken !== null) throw this.broken;
+      return result;
+    } catch (error) {
+      throw isDiskError(error)
+        ? new StoreUnavailable(`The disk does not answer: ${messageOf(error)}. Try again.`)
+        : error;
+    }
+  }
+}
+
+function assertCountable(tenant: Tenant): void {
+  if (tenant.reloads.count === 0) return;
+  throw new StoreUnavailable(
+    'A log of this tenant is being read again after a failed write. Try again in a moment.',
+  );
+}
+
+const isDiskError = (error: unknown): boolean =>
+  error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';

@@ -1,0 +1,43 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openFileStore } from './file-store.js';
+import { folderName, idOfFolder, projectFolder } from './layout.js';
+import { freshFolder } from './testing.js';
+
+it.each([
+  ['demo', 'demo'],
+  ['_tenant', '_tenant'],
+  ['Demo', '%44emo'],
+  ['..', '%2E.'],
+  ['.hidden', '%2Ehidden'],
+  ['a/../../b', 'a%2F..%2F..%2Fb'],
+  ['50%', '50%25'],
+  ['lock', '%6Cock'],
+  ['store.json', '%73tore.json'],
+  ['ü', '%C3%BC'],
+])('gives the id %s the folder %s, and finds the id again', (id, name) => {
+  expect(folderName(id)).toBe(name);
+  expect(idOfFolder(name)).toBe(id);
+});
+
+it('refuses ids that cannot name a folder', () => {
+  expect(() => folderName('')).toThrow(/cannot name a folder/);
+  expect(() => projectFolder('/root', { tenant_id: 't', project_id: 'x'.repeat(500) })).toThrow(/1 to 200/);
+});
+
+it('takes no folder for a project that it did not name', () => {
+  for (const name of ['Demo', '%64emo', 'a b', '.git', '%2', '..']) expect(idOfFolder(name)).toBeNull();
+});
+
+it('keeps its secret for its owner, and the same one when it is opened again', async () => {
+  const root = join(await freshFolder(), 'new', 'store');
+  const store = await openFileStore({ root });
+  const meta = await store.meta();
+  expect(meta.secret).toMatch(/^[0-9a-f]{64}$/);
+  expect((await stat(join(root, 'store.json'))).mode & 0o777).toBe(0o600);
+  await store.close();
+  const again = await openFileStore({ root });
+  expect(await again.meta()).toEqual(meta);
+  await again.close();
+});

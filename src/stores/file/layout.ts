@@ -1,0 +1,67 @@
+import type { ProjectKey } from '../store.js';
+
+/** Names in the root folder that no tenant may take. */
+export const STORE_FILE = 'store.json';
+export const LOCK_FILE = 'lock';
+const RESERVED = new Set([STORE_FILE, `${STORE_FILE}.tmp`, LOCK_FILE]);
+
+/** Most disks take 255 bytes for a name; some room is left for our own suffixes. */
+const FOLDER_NAME_MAX = 200;
+
+const PLAIN = /^[a-z0-9_-][a-z0-9._-]*$/;
+const ESCAPE = /%([0-9A-F]{2})/g;
+
+/**
+ * A folder name for an id. Everything but small letters, digits and `._-` is escaped, so that no id leaves its
+ * folder, and ids that differ only in case stay apart on disks that do not know case.
+ */
+export function folderName(id: string): string {
+  const name = PLAIN.test(id) && !RESERVED.has(id) ? id : escaped(id);
+  if (name === '' || name.length > FOLDER_NAME_MAX) {
+    throw new Error(
+      `The id ${JSON.stringify(id)} cannot name a folder: it must have 1 to ${FOLDER_NAME_MAX} characters.`,
+    );
+  }
+  return name;
+}
+
+function escaped(id: string): string {
+  let name = '';
+  for (const byte of Buffer.from(id)) {
+    const character = String.fromCharCode(byte);
+    const safe = /[a-z0-9_-]/.test(character) || (character === '.' && name !== '');
+    name += safe ? character : escapedByte(byte);
+  }
+  return RESERVED.has(name) ? escapedByte(name.charCodeAt(0)) + name.slice(1) : name;
+}
+
+const escapedByte = (byte: number): string => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+
+/** The id a folder was named for; null for a folder that is none of ours. */
+export function idOfFolder(name: string): string | null {
+  if (!/^[a-z0-9._%A-F-]+$/.test(name)) return null;
+  const bytes = name.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const id = Buffer.from(bytes, 'latin1').toString('utf8');
+  return id !== '' && folderName(id) === name ? id : null;
+}
+
+export const tenantFolder = (root: string, tenant_id: string): string => `${root}/${folderName(tenant_id)}`;
+
+/** Where a project's log lives. The one place that knows. */
+export const projectFolder = (root: string, key: ProjectKey): string =>
+  `${tenantFolder(root, key.tenant_id)}/${folderName(key.project_id)}`;
+
+export const ACTIVE_FILE = 'events.jsonl';
+export const DURABLE_FILE = 'durable';
+export const SEGMENTS_FOLDER = 'segments';
+export const SNAPSHOTS_FOLDER = 'snapshots';
+
+const POSITION_DIGITS = 12;
+export const paddedPosition = (position: number): string => String(position).padStart(POSITION_DIGITS, '0');
+export const segmentName = (first_position: number): string => `${paddedPosition(first_position)}.jsonl`;
+
+/** Null for a file that is none of ours. */
+export function positionOfSegment(name: string): number | null {
+  const match = /^(\d{12,})\.jsonl$/.exec(name);
+  return match === null ? null : Number(match[1]);
+}

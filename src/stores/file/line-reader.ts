@@ -1,0 +1,51 @@
+import type { DiskFile } from './disk.js';
+import { readFully } from './disk.js';
+
+const CHUNK_BYTES = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/**
+ * Hands over every line of a file from `from` on, without its newline, with the offset at which it begins.
+ * Returns where the last whole line ends: less than the file's size when the file ends within a line.
+ */
+export async function visitLines(
+  file: DiskFile,
+  from: number,
+  visit: (line: Buffer, offset: number) => void,
+): Promise<number> {
+  let rest: Buffer = Buffer.alloc(0);
+  let rest_offset = from;
+  const size = await file.size();
+  for (;;) {
+    const from_here = rest_offset + rest.length;
+    const chunk = await readFully(file, from_here, Math.max(0, Math.min(CHUNK_BYTES, size - from_here)));
+    if (chunk.length === 0) return rest_offset;
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const used = visitWholeLines(bytes, rest_offset, visit);
+    rest = bytes.subarray(used);
+    rest_offset += used;
+  }
+}
+
+/** Returns how many bytes the whole lines took. */
+export function visitWholeLines(
+  bytes: Buffer,
+  offset: number,
+  visit: (line: Buffer, offset: number) => void,
+): number {
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    visit(bytes.subarray(start, end), offset + start);
+    start = end + 1;
+  }
+  return start;
+}
+
+/** The number, from 1, of the line that begins at `offset`. */
+export async function lineNumberAt(file: DiskFile, offset: number): Promise<number> {
+  let number = 1;
+  await visitLines(file, 0, (_, at) => {
+    if (at < offset) number += 1;
+  });
+  return number;
+}

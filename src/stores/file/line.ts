@@ -1,0 +1,167 @@
+import { createHash, hash } from 'node:crypto';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { UnitRecord } from '../ledger.js';
+import type { Slot } from '../store.js';
+
+/**
+ * One event, one JSON line:
+ *
+ *   {"hash":"…","event_id":…, … ,"log":{"prev":"…","unit":"1/2","payload_sha256":"…", …},"payload":{…}}
+ *
+ * `hash` covers everything between itself and the payload, and so the hash of the line before and the digest of
+ * the payload: the chain holds even where a payload is dropped one day. The payload comes last and is cut out at the
+ * first `,"payload":`. That text cannot come earlier: the envelope's values are strings and numbers, quotes within
+ * strings are escaped, and whatever a caller may have nested (a request's reply) is kept as a string.
+ *
+ * A unit that left something to remember but no event is one line without an event: `hash`, `log`, an empty payload.
+ */
+export const HASH_LENGTH = 43;
+
+/** What the first line of a log has for the line before. */
+export const NO_HASH = 'A'.repeat(HASH_LENGTH);
+
+const HEADER = Buffer.from('{"hash":"');
+const HASH_END = Buffer.from('",');
+const PAYLOAD = ',"payload":';
+const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
+const CHAIN_START = HEADER.length + HASH_LENGTH + HASH_END.length;
+
+const digestOf: (data: string | Uint8Array) => string =
+  typeof hash === 'function'
+    ? (data) => hash('sha256', data, 'base64url')
+    : (data) => createHash('sha256').update(data).digest('base64url');
+
+/** What the log notes about a line, beside the event. */
+export interface LineLog {
+  readonly prev: string;
+  /** Which line of how many that are one unit. */
+  readonly unit: string;
+  readonly payload_sha256: string;
+  /** On the first line of a batch: the last position known durable when it was written. */
+  readonly durable?: number;
+  readonly rules_seq?: number;
+  readonly slots?: readonly LineSlot[];
+  readonly requests?: readonly LineRequest[];
+}
+
+/** JSON has no Infinity. */
+export type LineSlot = Omit<Slot, 'until_ms'> & { readonly until_ms: number | null | 'forever' };
+type LineRequest = { readonly key: string; readonly digest: string; readonly reply?: string };
+
+export interface EncodedLine {
+  readonly text: string;
+  readonly hash: string;
+}
+
+export interface LinePlace {
+  readonly prev: string;
+  /** From 1. */
+  readonly part: number;
+  readonly parts: number;
+  readonly durable?: number | undefined;
+}
+
+/** `record` belongs on the last line of its unit. */
+export function encodeLine(
+  event: EventEnvelope | null,
+  place: LinePlace,
+  record: UnitRecord | null,
+): EncodedLine {
+  const payload = event === null ? '{}' : JSON.stringify(event.payload);
+  const envelope = event === null ? '' : `${envelopeText(event)},`;
+  const chain = `${envelope}"log":${logText(place, digestOf(payload), record)}`;
+  const own = digestOf(chain);
+  return { text: `{"hash":"${own}",${chain}${PAYLOAD}${payload}}\n`, hash: own };
+}
+
+// This runs for every event: joining by hand takes half the time of a stringify of the whole.
+function envelopeText(event: EventEnvelope): string {
+  let text = `"event_id":${quoted(event.event_id)},"event_type":${quoted(event.event_type)}`;
+  text += `,"timestamp":${quoted(event.timestamp)},"tenant_id":${quoted(event.tenant_id)}`;
+  text += `,"project_id":${quoted(event.project_id)},"position":${event.position}`;
+  if (event.subject !== undefined) text += `,"subject":${quoted(event.subject)}`;
+  if (event.seq !== undefined) text += `,"seq":${event.seq}`;
+  if (event.task_id !== undefined) text += `,"task_id":${quoted(event.task_id)}`;
+  if (event.feature_id !== undefined) text += `,"feature_id":${quoted(event.feature_id)}`;
+  if (event.edge !== undefined) text += `,"edge":${quoted(event.edge)}`;
+  text += `,"agent_id":${quoted(event.agent_id)}`;
+  if (event.agent_role !== undefined) text += `,"agent_role":${quoted(event.agent_role)}`;
+  if (event.session_id !== undefined) text += `,"session_id":${quoted(event.session_id)}`;
+  if (event.generation !== undefined) text += `,"generation":${event.generation}`;
+  if (event.request_id !== undefined) text += `,"request_id":${quoted(event.request_id)}`;
+  return text;
+}
+
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+const quoted = (text: string): string => (PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text));
+
+function logText(place: LinePlace, payload_sha256: string, record: UnitRecord | null): string {
+  let text = `{"prev":"${place.prev}","unit":"${place.part}/${place.parts}","payload_sha256":"${payload_sha256}"`;
+  if (place.durable !== undefined) text += `,"durable":${place.durable}`;
+  if (record?.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
+  if (record?.slots !== undefined) text += `,"slots":${JSON.stringify(record.slots.map(slotToLine))}`;
+  if (record?.requests !== undefined)
+    text += `,"requests":${JSON.stringify(record.requests.map(requestToLine))}`;
+  return `${text}}`;
+}
+
+type RecordedRequest = NonNullable<UnitRecord['requests']>[number];
+
+export const slotToLine = ({ scope, member, until_ms }: Slot): LineSlot => ({
+  scope,
+  member,
+  until_ms: until_ms === Number.POSITIVE_INFINITY ? 'forever' : until_ms,
+});
+
+export const slotOfLine = ({ scope, member, until_ms }: LineSlot): Slot => ({
+  scope,
+  member,
+  until_ms: until_ms === 'forever' ? Number.POSITIVE_INFINITY : until_ms,
+});
+
+const requestToLine = ({ key, digest, reply }: RecordedRequest): LineRequest =>
+  reply === undefined ? { key, digest } : { key, digest, reply: JSON.stringify(reply) };
+
+const requestOfLine = ({ key, digest, reply }: LineRequest): RecordedRequest =>
+  reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };
+
+/** What the lines of a unit tell beside its events; it stands on the last of them. */
+export function recordOfLog(log: LineLog): UnitRecord {
+  return {
+    ...(log.rules_seq === undefined ? {} : { rules_seq: log.rules_seq }),
+    ...(log.slots === undefined ? {} : { slots: log.slots.map(slotOfLine) }),
+    ...(log.requests === undefined ? {} : { requests: log.requests.map(requestOfLine) }),
+  };
+}
+
+export interface DecodedLine {
+  readonly hash: string;
+  /** Null on the line of a unit without events. */
+  readonly event: EventEnvelope | null;
+  readonly log: LineLog;
+}
+
+/** Reads one line, without its newline, and checks it by itself. A string says in words what is wrong with it. */
+export function decodeLine(bytes: Buffer): DecodedLine | string {
+  const cut = bytes.indexOf(PAYLOAD_BYTES);
+  if (!startsAsLine(bytes) || cut < CHAIN_START || bytes[bytes.length - 1] !== CLOSING_BRACE) {
+    return 'it is not a line of this log';
+  }
+  const own = bytes.toString('latin1', HEADER.length, HEADER.length + HASH_LENGTH);
+  if (digestOf(bytes.subarray(CHAIN_START, cut)) !== own) return 'its hash does not match its text';
+  const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
+  const { log, ...event } = JSON.parse(`{${bytes.toString('utf8', CHAIN_START, cut)}}`) as ParsedLine;
+  if (log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
+  if (event.event_id === undefined) return { hash: own, event: null, log };
+  event.payload = JSON.parse(payload.toString('utf8')) as EventEnvelope['payload'];
+  return { hash: own, event, log };
+}
+
+type ParsedLine = EventEnvelope & { log: LineLog };
+
+const CLOSING_BRACE = 0x7d;
+
+const startsAsLine = (bytes: Buffer): boolean =>
+  bytes.length > CHAIN_START &&
+  bytes.compare(HEADER, 0, HEADER.length, 0, HEADER.length) === 0 &&
+  bytes.compare(HASH_END, 0, HASH_END.length, CHAIN_START - HASH_END.length, CHAIN_START) === 0;

@@ -1,0 +1,115 @@
+import { type Disk, type DiskFile, readFully } from './disk.js';
+import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentName } from './layout.js';
+import { SharedFile } from './shared-file.js';
+
+/** A stretch of the log in a file of its own. `start` is where it begins in the log as a whole, in bytes. */
+export interface Segment {
+  readonly first_position: number;
+  readonly start: number;
+  bytes: number;
+}
+
+/** The files that one project's log is made of: sealed segments, and the active one that grows. */
+export class LogFiles {
+  private active: SharedFile | null = null;
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly folder: string,
+    /** The last one is the active one. */
+    readonly segments: Segment[] = [{ first_position: 1, start: 0, bytes: 0 }],
+  ) {}
+
+  get last(): Segment {
+    return this.segments[this.segments.length - 1] as Segment;
+  }
+
+  /** The length of the log as a whole. */
+  get end(): number {
+    return this.last.start + this.last.bytes;
+  }
+
+  /** The active file, made when it is not there yet. */
+  async openActive(): Promise<DiskFile> {
+    if (this.active === null) {
+      await this.disk.makeFolder(this.folder);
+      const file = await this.disk.openAppend(`${this.folder}/${ACTIVE_FILE}`);
+      this.active = new SharedFile(file);
+      await this.syncNames();
+    }
+    return this.active.file;
+  }
+
+  /** Takes back what a failed write may have left behind the durable end. */
+  async cutBack(): Promise<void> {
+    if (this.active === null) return;
+    await this.active.file.truncate(this.last.bytes);
+    await this.active.file.sync();
+  }
+
+  /** The active file is full: it moves to the sealed ones, and the next line begins a new one. */
+  async seal(next_position: number): Promise<void> {
+    const sealed = this.last;
+    const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
+    await this.disk.makeFolder(segments);
+    await this.disk.rename(
+      `${this.folder}/${ACTIVE_FILE}`,
+      `${segments}/${segmentName(sealed.first_position)}`,
+    );
+    this.segments.push({ first_position: next_position, start: this.end, bytes: 0 });
+    const active = this.active;
+    this.active = null;
+    await this.disk.syncFolder(segments);
+    await this.disk.syncFolder(this.folder);
+    await active?.retire();
+  }
+
+  /** Bytes of the log from `offset` on, all within one segment; fewer where the segment ends. */
+  async read(offset: number, length_max: number): Promise<Buffer> {
+    const segment = this.segmentAt(offset);
+    const from = offset - segment.start;
+    const length = Math.min(length_max, segment.bytes - from);
+    if (segment === this.last) {
+      if (this.active === null) throw new Error(`${this.pathOf(segment)} is closed.`);
+      return this.active.use((file) => readFully(file, from, length));
+    }
+    const path = this.pathOf(segment);
+    const file = await this.disk.openRead(path);
+    if (file === null) throw new Error(`The sealed segment ${path} is gone; put it back from a copy.`);
+    try {
+      return await readFully(file, from, length);
+    } finally {
+      await file.close();
+    }
+  }
+
+  segmentAt(offset: number): Segment {
+    let low = 0;
+    let high = this.segments.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.segments[middle] as Segment).start <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return this.segments[low] as Segment;
+  }
+
+  pathOf(segment: Segment): string {
+    return segment === this.last
+      ? `${this.folder}/${ACTIVE_FILE}`
+      : `${this.folder}/${SEGMENTS_FOLDER}/${segmentName(segment.first_position)}`;
+  }
+
+  async close(): Promise<void> {
+    await this.active?.retire();
+    this.active = null;
+  }
+
+  /** A file is only as durable as the names that lead to it: the project's, the tenant's and the root's. */
+  private async syncNames(): Promise<void> {
+    const parts = this.folder.split('/');
+    for (let up = 0; up < 3 && parts.length - up > 0; up += 1) {
+      await this.disk.syncFolder(parts.slice(0, parts.length - up).join('/') || '/');
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { Disk, DiskFile } from './disk.js';
+
+/** A disk in memory, for tests that read thousands of damaged logs. It knows files only; folders are in their names. */
+export function memoryDisk(files: Map<string, Buffer>): Disk {
+  const opened = (path: string): DiskFile => {
+    const bytes = () => files.get(path) ?? Buffer.alloc(0);
+    return {
+      write: async (more) => {
+        files.set(path, Buffer.concat([bytes(), more]));
+        return more.length;
+      },
+      read: async (into, position) => bytes().copy(into, 0, position),
+      sync: async () => {},
+      truncate: async (size) => {
+        files.set(path, bytes().subarray(0, size));
+      },
+      size: async () => bytes().length,
+      close: async () => {},
+    };
+  };
+  const within = (folder: string) => [...files.keys()].filter((path) => path.startsWith(`${folder}/`));
+  return {
+    openAppend: async (path) => {
+      if (!files.has(path)) files.set(path, Buffer.alloc(0));
+      return opened(path);
+    },
+    openRead: async (path) => (files.has(path) ? opened(path) : null),
+    rename: async (from, to) => {
+      files.set(to, files.get(from) as Buffer);
+      files.delete(from);
+    },
+    unlink: async (path) => {
+      files.delete(path);
+    },
+    removeFolder: async (folder) => {
+      for (const path of within(folder)) files.delete(path);
+    },
+    makeFolder: async () => {},
+    list: async (folder) =>
+      within(folder).map((path) => path.slice(folder.length + 1).split('/')[0] as string),
+    syncFolder: async () => {},
+    lock: async () => ({ release: async () => {} }),
+    lockOwner: async () => '',
+  };
+}

@@ -1,0 +1,34 @@
+/** Where each event's line begins in the log, by position: eight bytes an event. */
+export class Offsets {
+  private values: Float64Array = new Float64Array(1024);
+  private count = 0;
+
+  static of(values: Float64Array): Offsets {
+    const offsets = new Offsets();
+    offsets.values = values;
+    offsets.count = values.length;
+    return offsets;
+  }
+
+  /** Positions come one after another, from 1. */
+  add(offset: number): void {
+    if (this.count === this.values.length) {
+      const grown = new Float64Array(Math.max(1024, this.count * 2));
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.values[this.count] = offset;
+    this.count += 1;
+  }
+
+  at(position: number): number {
+    const offset = position <= this.count ? this.values[position - 1] : undefined;
+    if (offset === undefined) throw new Error(`The log has no offset for position ${position}.`);
+    return offset;
+  }
+
+  /** A copy: more may be added while it is written out. */
+  copy(): Float64Array {
+    return this.values.slice(0, this.count);
+  }
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { openFileStore } from './file-store.js';
+import { allEvents, freshFolder, numbersFrom } from './testing.js';
+
+const ROUNDS = Number(process.env.ROUNDS ?? 50);
+
+interface Child {
+  readonly process: ChildProcess;
+  /** The next line it prints; null when it has ended. */
+  line(): Promise<string | null>;
+  kill(): Promise<void>;
+}
+
+/** Bundled once: to start TypeScript anew in every round would take longer than all the rest. */
+let bundles: string;
+beforeAll(async () => {
+  bundles = await mkdtemp(join(tmpdir(), 'file-store-children-'));
+  await build({
+    entryPoints: ['crash-writer.child.ts', 'opener.child.ts'].map((name) => join(import.meta.dirname, name)),
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outExtension: { '.js': '.mjs' },
+    outdir: bundles,
+  });
+});
+afterAll(() => rm(bundles, { recursive: true }));
+
+const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
+
+function start(script: string, args: readonly string[]): Child {
+  const child = spawn(process.execPath, [join(bundles, script), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // The lock's native part cannot be bundled.
+    env: { ...process.env, NODE_PATH },
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(kill);
+  return {
+    process: child,
+    line: async () => ((await lines.next()) as IteratorResult<string, undefined>).value ?? null,
+    kill,
+  };
+}
+
+interface Confirmed {
+  readonly subject: string;
+  readonly positions: readonly number[];
+}
+
+/** Lets a writer run until it has confirmed so many commits, kills it, and returns all it ever confirmed. */
+async function writeAndKill(root: string, name: string, commits: number): Promise<Confirmed[]> {
+  const child = start('crash-writer.child.mjs', [root, name]);
+  const confirmed: Confirmed[] = [];
+  for (let line = await child.line(); line !== null; line = await child.line()) {
+    confirmed.push(JSON.parse(line) as Confirmed);
+    if (confirmed.length === commits) child.process.kill('SIGKILL');
+  }
+  await child.kill();
+  expect(confirmed.length).toBeGreaterThanOrEqual(commits);
+  return confirmed;
+}
+
+/** Opens what the killed writer left: every confirmed unit is there whole, and no unit is there in part. */
+async function inspect(root: string, confirmed: readonly Confirmed[]): Promise<void> {
+  const store = await openFileStore({ root });
+  const events = await allEvents(store);
+  expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
+  for (const { subject, positions } of confirmed) {
+    const found = positions.map((position) => events[position - 1]);
+    expect(found.every((event) => event?.subject === subject || event?.event_id === `note${subject}`)).toBe(
+      true,
+    );
+  }
+  const counts = new Map<string, number>();
+  for (const { subject } of events)
+    if (subject !== undefined) counts.set(subject, (counts.get(subject) ?? 0) + 1);
+  for (const [subject, count] of counts) {
+    const round = Number(subject.slice(subject.lastIndexOf('-') + 1));
+    expect(`${subject} ${count}`).toBe(`${subject} ${(round % 3) + 1}`);
+    const noted = events.some((event) => event.event_id === `note${subject}`);
+    expect(`${subject} ${noted}`).toBe(`${subject} ${round % 4 === 0}`);
+  }
+  await store.close();
+}
+
+it(
+  `keeps every confirmed unit whole through ${ROUNDS} kills under load`,
+  async () => {
+    const random = numbersFrom(7);
+    const inTurn = async (lane: number, rounds: number) => {
+      let root = await freshFolder();
+      for (let round = 0; round < rounds; round += 1) {
+        // A log that outlives some kills, but does not grow until reading it is all that the test does.
+        if (round % 5 === 0) root = await freshFolder();
+        await inspect(root, await writeAndKill(root, `w${lane}-${round}`, 1 + Math.floor(random() * 200)));
+      }
+    };
+    await Promise.all([inTurn(0, Math.ceil(ROUNDS / 2)), inTurn(1, Math.floor(ROUNDS / 2))]);
+  },
+  60_000 + ROUNDS * 2000,
+);
+
+it('lets exactly one of ten processes in, also while that one is frozen, and the next when it is dead', async () => {
+  const root = await freshFolder();
+  const children = Array.from({ length: 10 }, () => start('opener.child.mjs', [root]));
+  for (const child of children) expect(await child.line()).toBe('ready');
+  for (const child of children) child.process.stdin?.write('open\n');
+  const answers = await Promise.all(children.map((child) => child.line()));
+  const holders = children.filter((_, index) => answers[index] === 'serving');
+  expect(holders).toHaveLength(1);
+  const [holder] = holders as [Child];
+  const others = children.filter((child) => child !== holder);
+  const sentence = new RegExp(
+    `^refused: The process ${holder.process.pid} has the store .* open.*stop it first`,
+  );
+
+  holder.process.kill('SIGSTOP');
+  for (const child of others) {
+    child.process.stdin?.write('open\n');
+    expect(await child.line()).toMatch(sentence);
+  }
+  await holder.kill();
+  const [next] = others as [Child];
+  next.process.stdin?.write('open\n');
+  expect(await next.line()).toBe('serving');
+}, 60_000);

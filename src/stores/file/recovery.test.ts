@@ -1,0 +1,295 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { type AnyHead, fold } from '../../core/fold.js';
+import { TenantSlots } from '../slots.js';
+import { StoreBroken } from '../store.js';
+import type { Disk } from './disk.js';
+import { openFileStore } from './file-store.js';
+import { decodeLine } from './line.js';
+import { readEvents } from './log-reader.js';
+import { memoryDisk } from './memory-disk.testing.js';
+import { nodeDisk } from './node-disk.js';
+import { recoverLog } from './recovery.js';
+import {
+  activeFile,
+  allEvents,
+  beginning,
+  commitOne,
+  freshFolder,
+  KEY,
+  logFolder,
+  numbersFrom,
+  remark,
+} from './testing.js';
+
+interface Reopened {
+  readonly events: EventEnvelope[];
+  readonly warnings: string[];
+}
+
+/** Recovers a log as opening the store does, and reads all of it. */
+async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened> {
+  const warnings: string[] = [];
+  const slots = new TenantSlots();
+  const { files, state } = await recoverLog({
+    disk,
+    folder,
+    key: KEY,
+    slots,
+    fold: (before, event) => fold(before as AnyHead | null, event),
+    now_ms: Date.UTC(2026, 0, 1),
+    warn: (sentence) => warnings.push(sentence),
+  });
+  const query = { after: 0, limit: 1_000_000 };
+  const events = await readEvents(files, state, query, state.ledger.position);
+  await files.close();
+  return { events, warnings };
+}
+
+/** A log of units of one and of several events, each its own batch, as a crash leaves it; and the mark of a clean end. */
+async function writtenLog(units: number): Promise<{ log: Buffer; mark: Buffer; events: EventEnvelope[] }> {
+  const root = await freshFolder();
+  const store = await openFileStore({ root });
+  for (let round = 0; round < units; round += 1) {
+    await commitOne(store, round % 3 === 0 ? beginning(`s${round}`, 2) : remark(`note-${round}`));
+  }
+  const events = await allEvents(store);
+  await store.close();
+  return {
+    log: await readFile(activeFile(root)),
+    mark: await readFile(join(logFolder(root), 'durable')),
+    events,
+  };
+}
+
+const tornFiles = (files: Map<string, Buffer>) =>
+  [...files.keys()].filter((path) => path.startsWith('p/torn-'));
+
+const linesOf = (log: Buffer): Buffer[] => {
+  const lines: Buffer[] = [];
+  for (let start = 0; start < log.length; ) {
+    const end = log.indexOf('\n', start) + 1;
+    lines.push(log.subarray(start, end));
+    start = end;
+  }
+  return lines;
+};
+
+/** How many events the first `bytes` of a log hold in whole units. */
+function wholeEvents(lines: readonly Buffer[], bytes: number): number {
+  let end = 0;
+  let whole = 0;
+  for (const [index, line] of lines.entries()) {
+    end += line.length;
+    if (end > bytes) break;
+    const decoded = decodeLine(line.subarray(0, -1));
+    if (typeof decoded === 'string') throw new Error(decoded);
+    const [part, parts] = decoded.log.unit.split('/');
+    if (part === parts) whole = index + 1;
+  }
+  return whole;
+}
+
+const lastRecordsOf = (log: Buffer): number =>
+  linesOf(log)
+    .slice(-4)
+    .reduce((sum, line) => sum + line.length, 0);
+
+describe('a log cut at every byte of its last records', () => {
+  it('loses only the unit that was cut, and keeps its rest aside, when nobody knows that it was durable', async () => {
+    const { log, events } = await writtenLog(7);
+    const lines = linesOf(log);
+    for (let size = log.length - lastRecordsOf(log); size < log.length; size += 1) {
+      const files = new Map([['p/events.jsonl', log.subarray(0, size)]]);
+      const { events: left, warnings } = await recover('p', memoryDisk(files));
+      expect(left).toEqual(events.slice(0, wholeEvents(lines, size)));
+      const kept = tornFiles(files).map((path) => files.get(path) as Buffer);
+      expect(kept).toHaveLength(warnings.length);
+      const together = Buffer.concat([files.get('p/events.jsonl') as Buffer, ...kept]);
+      expect(together.equals(log.subarray(0, size))).toBe(true);
+    }
+  });
+
+  it('is refused when the mark says that it was durable, and nothing is changed', async () => {
+    const { log, mark } = await writtenLog(7);
+    for (let size = log.length - lastRecordsOf(log); size < log.length; size += 1) {
+      const files = new Map([
+        ['p/events.jsonl', log.subarray(0, size)],
+        ['p/durable', mark],
+      ]);
+      await expect(recover('p', memoryDisk(files))).rejects.toThrow(
+        /events\.jsonl, line \d+: .*Put the file back from a copy/,
+      );
+      expect(tornFiles(files)).toEqual([]);
+      expect(files.get('p/events.jsonl')).toHaveLength(size);
+    }
+  });
+});
+
+it('notices every flipped bit: the log is refused with its line, or its unconfirmed end is cut', async () => {
+  const { log, events } = await writtenLog(24);
+  const random = numbersFrom(20_260_101);
+  const seen = { refused: 0, cut: 0 };
+  for (let round = 0; round < 5000; round += 1) {
+    const damaged = Buffer.from(log);
+    const at = Math.floor(random() * log.length);
+    damaged[at] = (damaged[at] as number) ^ (1 << Math.floor(random() * 8));
+    const files = new Map([['p/events.jsonl', damaged]]);
+    try {
+      const { events: left, warnings } = await recover('p', memoryDisk(files));
+      seen.cut += 1;
+      expect(left.length).toBeLessThan(events.length);
+      expect(JSON.stringify(left)).toBe(JSON.stringify(events.slice(0, left.length)));
+      expect(warnings).toHaveLength(1);
+    } catch (error) {
+      if (!(error instanceof StoreBroken)) throw error;
+      seen.refused += 1;
+      const line = log.subarray(0, at).filter((byte) => byte === 0x0a).length + 1;
+      expect(error.message).toContain(`events.jsonl, line ${line}: `);
+    }
+  }
+  expect(seen.refused).toBeGreaterThan(4000);
+  expect(seen.cut).toBeGreaterThan(10);
+}, 60_000);
+
+describe('a log in segments', () => {
+  async function segmented(): Promise<{ root: string; events: EventEnvelope[] }> {
+    const root = await freshFolder();
+    const store = await openFileStore({ root, segment_bytes_max: 2000 });
+    for (let round = 0; round < 40; round += 1) await commitOne(store, beginning(`s${round}`, 2));
+    const events = await allEvents(store);
+    await store.close();
+    return { root, events };
+  }
+  const segmentsOf = async (root: string) => (await readdir(join(logFolder(root), 'segments'))).sort();
+
+  it('tells the same as one in a single file, from snapshots and without', async () => {
+    const { root, events } = await segmented();
+    expect((await segmentsOf(root)).length).toBeGreaterThan(5);
+    expect(events.map((event) => event.position)).toEqual(
+      Array.from({ length: 80 }, (_, index) => index + 1),
+    );
+    expect(await readdir(join(logFolder(root), 'snapshots'))).toHaveLength(2);
+    expect((await recover(logFolder(root))).events).toEqual(events);
+    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+    expect((await recover(logFolder(root))).events).toEqual(events);
+  });
+
+  it('goes on from a snapshot with the same heads, requests, notes and places', async () => {
+    const states = [];
+    for (const segment_bytes_max of [1, 1_000_000_000]) {
+      const root = await freshFolder();
+      let store = await openFileStore({ root, segment_bytes_max });
+      for (let round = 0; round < 12; round += 1) {
+        const until_ms = round % 4 === 0 ? null : Number.POSITIVE_INFINITY;
+        const slots = [{ scope: 's', member: `m${round % 6}`, until_ms }];
+        const requests = [{ key: `r${round}`, digest: 'd', keep: true, reply: { payload: { round } } }];
+        await commitOne(
+          store,
+          beginning(`s${round}`, 1, { slots, requests, changes_rules: round % 5 === 0 }),
+        );
+        await commitOne(store, remark(`note-${round % 7}`));
+      }
+      await store.close();
+      store = await openFileStore({ root, segment_bytes_max });
+      const replay = await commitOne(
+        store,
+        beginning('x', 1, { requests: [{ key: 'r3', digest: 'd', keep: false }] }),
+      );
+      states.push({
+        heads: await store.scanHeads(KEY, { after: null, limit: 99 }),
+        row: await store.project(KEY),
+        replay: replay.kind === 'replay' ? replay.request : replay,
+        note: (await commitOne(store, remark('note-3'))).kind,
+        occupancy: await store.occupancy(KEY.tenant_id, 's'),
+        events: (await allEvents(store)).map((event) => [event.position, event.subject]),
+        of_subject: await store
+          .events(KEY, { after: 0, limit: 9, subject: '~s7' })
+          .then((found) => found.length),
+      });
+      await store.close();
+    }
+    const [tiny, whole] = states as unknown as [Record<string, unknown>, Record<string, unknown>];
+    const comparable = ({ heads: _, ...rest }: Record<string, unknown>) => ({
+      ...rest,
+      replay: { ...(rest.replay as object), at_ms: 0 },
+    });
+    expect(comparable(tiny)).toEqual(comparable(whole));
+    expect(JSON.stringify(tiny.heads)).toBe(JSON.stringify(whole.heads));
+  });
+
+  it('is refused when a sealed segment is missing, with a snapshot and without', async () => {
+    const { root } = await segmented();
+    const names = await segmentsOf(root);
+    await rm(join(logFolder(root), 'segments', names[2] as string));
+    await expect(recover(logFolder(root))).rejects.toThrow(/sealed segment .* is missing/);
+    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+    await expect(recover(logFolder(root))).rejects.toThrow(/sealed segment is missing/);
+  });
+
+  it('is refused when the last sealed segment is missing', async () => {
+    const { root } = await segmented();
+    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+    await rm(join(logFolder(root), 'segments', (await segmentsOf(root)).pop() as string));
+    await expect(recover(logFolder(root))).rejects.toBeInstanceOf(StoreBroken);
+  });
+
+  it('is refused with its line when a sealed segment is damaged', async () => {
+    const { root } = await segmented();
+    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+    const path = join(logFolder(root), 'segments', (await segmentsOf(root))[1] as string);
+    const bytes = await readFile(path);
+    const second = bytes.indexOf('\n') + 100;
+    bytes[second] = (bytes[second] as number) ^ 1;
+    await writeFile(path, bytes);
+    await expect(recover(logFolder(root))).rejects.toThrow(/jsonl, line 2: /);
+  });
+
+  it('leaves a damaged snapshot aside and takes the older one, or the log', async () => {
+    const { root, events } = await segmented();
+    const snapshots = join(logFolder(root), 'snapshots');
+    for (const [count, name] of (await readdir(snapshots)).sort().reverse().entries()) {
+      for (const file of ['heads.jsonl', 'offsets.bin', 'manifest.json']) {
+        const bytes = await readFile(join(snapshots, name, file));
+        const damaged = Buffer.from(bytes);
+        damaged[5] = (damaged[5] as number) ^ 4;
+        await writeFile(join(snapshots, name, file), damaged);
+        const { events: left, warnings } = await recover(logFolder(root));
+        expect(left).toEqual(events);
+        expect(warnings).toHaveLength(count + 1);
+        if (file !== 'manifest.json') await writeFile(join(snapshots, name, file), bytes);
+      }
+    }
+  });
+
+  it('goes on where a crash came between sealing and the next file', async () => {
+    const { root, events } = await segmented();
+    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+    await rm(join(logFolder(root), 'durable'));
+    const active = await readFile(activeFile(root)).catch(() => Buffer.alloc(0));
+    await rm(activeFile(root), { force: true });
+    const store = await openFileStore({ root });
+    const left = await allEvents(store);
+    expect(left).toEqual(events.slice(0, events.length - linesOf(active).length));
+    expect(await commitOne(store, remark('next'))).toMatchObject({ positions: [left.length + 1] });
+    await store.close();
+    expect((await recover(logFolder(root))).events).toHaveLength(left.length + 1);
+  });
+});
+
+it('refuses a log whose file is gone though the mark tells of it', async () => {
+  const { mark } = await writtenLog(3);
+  await expect(recover('p', memoryDisk(new Map([['p/durable', mark]])))).rejects.toThrow(/events\.jsonl is missing/);
+});
+
+it('refuses a log that belongs to another project', async () => {
+  const { log } = await writtenLog(3);
+  const root = await freshFolder();
+  await mkdir(join(root, 't', 'q'), { recursive: true });
+  await writeFile(join(root, 't', 'q', 'events.jsonl'), log);
+  const store = await openFileStore({ root });
+  await expect(store.projects('t')).rejects.toThrow(/line 1: it belongs to t\/p, not to t\/q/);
+  await store.close();
+});

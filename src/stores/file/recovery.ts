@@ -1,0 +1,265 @@
+import type { TenantSlots } from '../slots.js';
+import { type FoldHead, type ProjectKey, StoreBroken } from '../store.js';
+import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
+import { readDurableMark } from './durable-mark.js';
+import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, segmentName } from './layout.js';
+import { decodeLine } from './line.js';
+import { lineNumberAt, visitLines } from './line-reader.js';
+import { LogFiles, type Segment } from './log-files.js';
+import { emptyState, type LogState, Replay } from './replay.js';
+import { loadSnapshot, type SnapshotPlace, snapshotNames } from './snapshot.js';
+import { messageOf } from './strict-disk.js';
+
+export interface RecoveryContext {
+  readonly disk: Disk;
+  readonly folder: string;
+  readonly key: ProjectKey;
+  readonly slots: TenantSlots;
+  readonly fold: FoldHead;
+  readonly now_ms: number;
+  readonly warn: (sentence: string) => void;
+}
+
+export interface RecoveredLog {
+  readonly state: LogState;
+  readonly files: LogFiles;
+  /** The newest whole snapshot; 0: there is none. */
+  readonly snapshot_position: number;
+}
+
+/** Reads a project's log back: the newest whole snapshot, and every line after it. A project without a log is empty. */
+export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
+  ctx.slots.drop(ctx.key.project_id);
+  const { state, place } = await startingPoint(ctx);
+  const sealed = await sealedPositions(ctx);
+  const segments = await knownSegments(ctx, place, sealed);
+  const from = segments[segments.length - 1];
+  const replay = new Replay(state, ctx.fold, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
+  for (const first_position of sealed) {
+    if (from !== undefined && first_position < from.first_position) continue;
+    await readSealed(ctx, replay, segments, first_position);
+  }
+  await readActive(ctx, replay, segments, place);
+  const files = new LogFiles(ctx.disk, ctx.folder, segments);
+  if (files.last.bytes > 0) await (await files.openActive()).sync();
+  return { state, files, snapshot_position: place?.position ?? 0 };
+}
+
+async function startingPoint(
+  ctx: RecoveryContext,
+): Promise<{ state: LogState; place: SnapshotPlace | null }> {
+  for (const name of await snapshotNames(ctx.disk, ctx.folder)) {
+    const folder = `${ctx.folder}/${SNAPSHOTS_FOLDER}/${name}`;
+    try {
+      return await loadSnapshot(ctx.disk, folder, ctx.key, ctx.slots);
+    } catch (error) {
+      ctx.warn(`The snapshot ${folder} is left aside (${messageOf(error)}); the log is read instead.`);
+    }
+  }
+  return { state: emptyState(ctx.key, ctx.slots), place: null };
+}
+
+async function sealedPositions({ disk, folder }: RecoveryContext): Promise<number[]> {
+  const names = await disk.list(`${folder}/${SEGMENTS_FOLDER}`);
+  const positions = names.map(positionOfSegment).filter((position) => position !== null);
+  return positions.sort((a, b) => a - b);
+}
+
+/** The files up to where the snapshot stands; those before its last one must be there, and as long as they were. */
+async function knownSegments(
+  ctx: RecoveryContext,
+  place: SnapshotPlace | null,
+  sealed: readonly number[],
+): Promise<Segment[]> {
+  const segments: Segment[] = [];
+  let start = 0;
+  for (const { first_position, bytes } of place?.segments ?? []) {
+    segments.push({ first_position, start, bytes });
+    start += bytes;
+  }
+  for (const { first_position, bytes } of segments.slice(0, -1)) {
+    const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(first_position)}`;
+    if (!sealed.includes(first_position)) throw refusal(`The sealed segment ${path} is missing.`);
+    const size = await withFile(ctx, path, (file) => file.size());
+    if (size !== bytes) throw refusal(`The sealed segment ${path} has ${size} bytes instead of ${bytes}.`);
+  }
+  return segments;
+}
+
+/** A sealed segment was durable as a whole before it was sealed: nothing in it may be damaged. */
+async function readSealed(
+  ctx: RecoveryContext,
+  replay: Replay,
+  segments: Segment[],
+  first_position: number,
+): Promise<void> {
+  const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(first_position)}`;
+  const segment = continueWith(replay, segments, first_position);
+  if (segment === null) {
+    const expected = replay.state.ledger.position + 1;
+    throw refusal(
+      `A sealed segment is missing: ${path} follows, but the log has not reached position ${expected}.`,
+    );
+  }
+  await withFile(ctx, path, async (file) => {
+    let damage: Damage | null = null;
+    const end = await visitLines(file, segment.bytes, (line, offset) => {
+      if (damage !== null) return;
+      const why = replay.take(line, segment.start + offset);
+      if (why !== null) damage = { offset, why };
+    });
+    const size = await file.size();
+    if (damage === null && (end !== size || replay.isWithinUnit)) {
+      damage = { offset: replay.whole_end - segment.start, why: 'the segment ends here, within a unit' };
+    }
+    if (damage !== null) throw await refusalAt(file, path, damage);
+    segment.bytes = size;
+  });
+}
+
+/** The segment that begins at a position: the one the snapshot stands in, or the next; null when there is a gap. */
+function continueWith(replay: Replay, segments: Segment[], first_position: number): Segment | null {
+  const last = segments[segments.length - 1];
+  if (last?.first_position === first_position) return last;
+  if (first_position !== replay.state.ledger.position + 1) return null;
+  const segment = { first_position, start: replay.whole_end, bytes: 0 };
+  segments.push(segment);
+  return segment;
+}
+
+async function readActive(
+  ctx: RecoveryContext,
+  replay: Replay,
+  segments: Segment[],
+  place: SnapshotPlace | null,
+): Promise<void> {
+  const sealed_last = await isLastSealed(ctx, segments);
+  const segment = sealed_last
+    ? continueWith(replay, segments, replay.state.ledger.position + 1)
+    : segments[segments.length - 1];
+  if (segment === undefined || segment === null) throw new Error('A log always has an active segment.');
+  const path = `${ctx.folder}/${ACTIVE_FILE}`;
+  const mark = await readDurableMark(ctx.disk, ctx.folder);
+  const known: Known = {
+    position: Math.max(mark?.position ?? 0, place?.position ?? 0),
+    bytes: Math.max(segment.bytes, mark?.first_position === segment.first_position ? mark.bytes : 0),
+  };
+  const file = await ctx.disk.openRead(path);
+  if (file === null) {
+    if (known.position > replay.state.ledger.position || known.bytes > 0)
+      throw refusal(`${path} is missing.`);
+    return;
+  }
+  try {
+    await readActiveFile(ctx, replay, segment, { file, path }, known);
+  } finally {
+    await file.close();
+  }
+}
+
+async function isLastSealed(ctx: RecoveryContext, segments: readonly Segment[]): Promise<boolean> {
+  const last = segments[segments.length - 1];
+  return last === undefined || (await sealedPositions(ctx)).includes(last.first_position);
+}
+
+/** How far the log is known to have been durable: a position, and bytes of the active file. */
+interface Known {
+  position: number;
+  bytes: number;
+}
+
+interface Damage {
+  readonly offset: number;
+  readonly why: string;
+}
+
+async function readActiveFile(
+  ctx: RecoveryContext,
+  replay: Replay,
+  segment: Segment,
+  { file, path }: { file: DiskFile; path: string },
+  known: Known,
+): Promise<void> {
+  let damage: Damage | null = null as Damage | null;
+  const end = await visitLines(file, segment.bytes, (line, offset) => {
+    const why = damage === null ? replay.take(line, segment.start + offset) : null;
+    if (why !== null) damage = { offset, why };
+    if (damage !== null) learn(known, line, offset);
+  });
+  const size = await file.size();
+  const whole = Math.min(replay.whole_end - segment.start, size);
+  if (whole < known.bytes || replay.state.ledger.position < known.position) {
+    throw await refusalAt(file, path, damage ?? { offset: whole, why: endsEarly(end, size) });
+  }
+  segment.bytes = whole;
+  if (whole < size) await cutTornTail(ctx, path, file, whole, replay.state.ledger.position);
+}
+
+const endsEarly = (end: number, size: number): string =>
+  end < size ? 'the line is cut off' : 'the log ends here, and what followed is missing';
+
+/** A batch is begun only when everything before it is durable. So a whole line that begins one tells how far that was. */
+function learn(known: Known, line: Buffer, offset: number): void {
+  const decoded = decodeLine(line);
+  if (typeof decoded === 'string' || decoded.log.durable === undefined) return;
+  known.bytes = Math.max(known.bytes, offset);
+  known.position = Math.max(known.position, decoded.log.durable);
+}
+
+/** What a crash left half written was never confirmed to anybody. It is kept aside all the same. */
+async function cutTornTail(
+  ctx: RecoveryContext,
+  path: string,
+  file: DiskFile,
+  whole: number,
+  position: number,
+): Promise<void> {
+  const tail = await readFully(file, whole, (await file.size()) - whole);
+  const names = new Set(await ctx.disk.list(ctx.folder));
+  let number = 1;
+  while (names.has(`torn-${position}-${number}.bin`)) number += 1;
+  const aside = `${ctx.folder}/torn-${position}-${number}.bin`;
+  const copy = await ctx.disk.openAppend(aside);
+  try {
+    await writeFully(copy, tail);
+    await copy.sync();
+  } finally {
+    await copy.close();
+  }
+  await ctx.disk.syncFolder(ctx.folder);
+  const log = await ctx.disk.openAppend(path);
+  try {
+    await log.truncate(whole);
+    await log.sync();
+  } finally {
+    await log.close();
+  }
+  ctx.warn(
+    `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
+      `Nobody had been told of them. They are kept in ${aside}, and the log goes on from there.`,
+  );
+}
+
+async function refusalAt(file: DiskFile, path: string, { offset, why }: Damage): Promise<StoreBroken> {
+  return refusal(`${path}, line ${await lineNumberAt(file, offset)}: ${why}.`);
+}
+
+const refusal = (what: string): StoreBroken =>
+  new StoreBroken(
+    `${what} This was durable before, so it is damage and not the trace of a crash. ` +
+      'Nothing was changed. Put the file back from a copy, then start again.',
+  );
+
+async function withFile<T>(
+  ctx: RecoveryContext,
+  path: string,
+  action: (file: DiskFile) => Promise<T>,
+): Promise<T> {
+  const file = await ctx.disk.openRead(path);
+  if (file === null) throw refusal(`${path} is missing.`);
+  try {
+    return await action(file);
+  } finally {
+    await file.close();
+  }
+}

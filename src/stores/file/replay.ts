@@ -1,0 +1,97 @@
+import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { EventIndex } from '../event-index.js';
+import { ProjectLedger } from '../ledger.js';
+import type { TenantSlots } from '../slots.js';
+import type { FoldHead, ProjectKey } from '../store.js';
+import { type DecodedLine, decodeLine, NO_HASH, recordOfLog } from './line.js';
+import { Offsets } from './offsets.js';
+
+/** A project's log as memory holds it. Grows line by line, a whole unit at a time. */
+export interface LogState {
+  readonly ledger: ProjectLedger;
+  readonly index: EventIndex;
+  readonly offsets: Offsets;
+  /** Of the last line. */
+  hash: string;
+  /** The newest time any event carries. */
+  newest_ms: number;
+}
+
+export const emptyState = (key: ProjectKey, slots: TenantSlots): LogState => ({
+  ledger: new ProjectLedger(key, slots),
+  index: new EventIndex(),
+  offsets: new Offsets(),
+  hash: NO_HASH,
+  newest_ms: 0,
+});
+
+interface PlacedLine extends DecodedLine {
+  readonly offset: number;
+}
+
+/** Takes lines of a log in turn into a state, and checks that each continues the one before. */
+export class Replay {
+  private unit: PlacedLine[] = [];
+  /** Where the last whole unit ends, in the log as a whole. */
+  whole_end: number;
+
+  constructor(
+    readonly state: LogState,
+    private readonly fold: FoldHead,
+    private readonly now_ms: number,
+    end: number,
+  ) {
+    this.whole_end = end;
+  }
+
+  /** The lines of the last unit so far do not make it whole. */
+  get isWithinUnit(): boolean {
+    return this.unit.length > 0;
+  }
+
+  /** A string says in words why the line cannot stand there; nothing has changed then. */
+  take(bytes: Buffer, offset: number): string | null {
+    const line = decodeLine(bytes);
+    if (typeof line === 'string') return line;
+    const [part = 0, parts = 0] = line.log.unit.split('/').map(Number);
+    const misfit = this.misfit(line, part);
+    if (misfit !== null) return misfit;
+    this.unit.push({ ...line, offset });
+    if (part === parts) this.takeUnit(offset + bytes.length + 1);
+    return null;
+  }
+
+  private misfit({ event, log }: DecodedLine, part: number): string | null {
+    const before = this.unit[this.unit.length - 1];
+    if (log.prev !== (before?.hash ?? this.state.hash)) return 'it does not continue the line before it';
+    if (part !== this.unit.length + 1)
+      return `it is part ${log.unit} of a unit whose other parts are missing`;
+    if (event === null) return null;
+    const { key, position } = this.state.ledger;
+    if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
+      return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
+    }
+    const expected = position + this.unit.length + 1;
+    return event.position === expected ? null : `it has position ${event.position} instead of ${expected}`;
+  }
+
+  private takeUnit(end: number): void {
+    const { state, unit } = this;
+    const last = unit[unit.length - 1] as PlacedLine;
+    const events: EventEnvelope[] = [];
+    for (const { event, offset } of unit) {
+      if (event === null) continue;
+      events.push(event);
+      state.newest_ms = Math.max(state.newest_ms, msOf(event.timestamp) || 0);
+      state.index.add(event.position, event.subject, event.session_id);
+      state.offsets.add(offset);
+    }
+    // A request counts from its own time, where there is an event to tell it. An event dated ahead must not free
+    // what is still occupied.
+    const at_ms = events.length === 0 ? this.now_ms : Math.min(state.newest_ms, this.now_ms);
+    state.ledger.restore(events, recordOfLog(last.log), this.fold, at_ms);
+    state.hash = last.hash;
+    this.whole_end = end;
+    this.unit = [];
+  }
+}

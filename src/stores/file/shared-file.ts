@@ -1,0 +1,25 @@
+import type { DiskFile } from './disk.js';
+
+/** An open file that is closed once nobody uses it any more: a segment may be sealed under its readers. */
+export class SharedFile {
+  private users = 0;
+  private retired = false;
+
+  constructor(readonly file: DiskFile) {}
+
+  async use<T>(action: (file: DiskFile) => Promise<T>): Promise<T> {
+    this.users += 1;
+    try {
+      return await action(this.file);
+    } finally {
+      this.users -= 1;
+      if (this.retired && this.users === 0) await this.file.close();
+    }
+  }
+
+  async retire(): Promise<void> {
+    if (this.retired) return;
+    this.retired = true;
+    if (this.users === 0) await this.file.close();
+  }
+}

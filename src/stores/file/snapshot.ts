@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { EventIndex, type EventIndexParts } from '../event-index.js';
+import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
+import type { TenantSlots } from '../slots.js';
+import type { ProjectKey } from '../store.js';
+import { type Disk, type DiskFile, readFully, readSmallFile, writeFully } from './disk.js';
+import { paddedPosition, SNAPSHOTS_FOLDER } from './layout.js';
+import { type LineSlot, slotOfLine, slotToLine } from './line.js';
+import { visitLines } from './line-reader.js';
+import { Offsets } from './offsets.js';
+import type { LogState } from './replay.js';
+
+/** How a log stood when the snapshot was taken. */
+export interface SnapshotPlace {
+  readonly position: number;
+  readonly hash: string;
+  readonly newest_ms: number;
+  /** The files of the log; the last one went on growing beyond `bytes`. */
+  readonly segments: readonly { readonly first_position: number; readonly bytes: number }[];
+}
+
+interface Manifest extends SnapshotPlace {
+  readonly format: 1;
+  readonly rules_seq: number;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface SnapshotSource {
+  readonly place: SnapshotPlace;
+  readonly ledger: LedgerSnapshot;
+  readonly index: EventIndexParts;
+  readonly offsets: Float64Array;
+}
+
+export const SNAPSHOTS_KEPT = 2;
+const MANIFEST = 'manifest.json';
+const TEMPORARY = 'unfinished';
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Writes a snapshot beside the log while commits go on. `whenDurable` is awaited before it gets its name: the parts
+ * are live, and may show what was committed while they were read.
+ */
+export async function writeSnapshot(
+  disk: Disk,
+  project_folder: string,
+  source: SnapshotSource,
+  whenDurable: () => Promise<void>,
+): Promise<void> {
+  const folder = `${project_folder}/${SNAPSHOTS_FOLDER}`;
+  const temporary = `${folder}/${TEMPORARY}`;
+  await disk.removeFolder(temporary);
+  await disk.makeFolder(temporary);
+  const files = await writeParts(disk, temporary, source);
+  const manifest: Manifest = { format: 1, ...source.place, rules_seq: source.ledger.rules_seq, files };
+  const text = JSON.stringify(manifest);
+  await writeFile(disk, `${temporary}/${MANIFEST}`, [Buffer.from(`${text}\n${sha256(text)}\n`)]);
+  await disk.syncFolder(temporary);
+  await whenDurable();
+  const name = paddedPosition(source.place.position);
+  await disk.removeFolder(`${folder}/${name}`);
+  await disk.rename(temporary, `${folder}/${name}`);
+  await disk.syncFolder(folder);
+  await disk.syncFolder(project_folder);
+  for (const old of (await snapshotNames(disk, project_folder)).slice(SNAPSHOTS_KEPT)) {
+    await disk.removeFolder(`${folder}/${old}`);
+  }
+}
+
+async function writeParts(
+  disk: Disk,
+  folder: string,
+  source: SnapshotSource,
+): Promise<Record<string, string>> {
+  const { ledger, index, offsets } = source;
+  const parts: Record<string, Iterable<Uint8Array>> = {
+    'subjects.bin': [bytesOf(index.subjects.owners)],
+    'sessions.bin': [bytesOf(index.sessions.owners)],
+    'offsets.bin': [bytesOf(offsets)],
+    'subjects.jsonl': jsonLines(index.subjects.names),
+    'sessions.jsonl': jsonLines(index.sessions.names),
+    'heads.jsonl': jsonLines(ledger.heads),
+    'requests.jsonl': jsonLines(ledger.requests),
+    'notes.jsonl': jsonLines(ledger.note_ids),
+    'slots.jsonl': jsonLines(ledger.slots, slotToLine),
+  };
+  const files: Record<string, string> = {};
+  for (const [name, chunks] of Object.entries(parts)) {
+    files[name] = await writeFile(disk, `${folder}/${name}`, chunks);
+  }
+  return files;
+}
+
+function* jsonLines<T>(values: Iterable<T>, shape: (value: T) => unknown = (value) => value) {
+  let text = '';
+  for (const value of values) {
+    text += `${JSON.stringify(shape(value))}\n`;
+    if (text.length < CHUNK_BYTES) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(text);
+}
+
+/** Returns the digest of what was written. */
+async function writeFile(disk: Disk, path: string, chunks: Iterable<Uint8Array>): Promise<string> {
+  const digest = createHash('sha256');
+  const file = await disk.openAppend(path);
+  try {
+    for (const chunk of chunks) {
+      digest.update(chunk);
+      await writeFully(file, chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return digest.digest('base64url');
+}
+
+/** Newest first. */
+export async function snapshotNames(disk: Disk, project_folder: string): Promise<string[]> {
+  const names = await disk.list(`${project_folder}/${SNAPSHOTS_FOLDER}`);
+  return names.filter((name) => /^\d{12,}$/.test(name)).sort((a, b) => Number(b) - Number(a));
+}
+
+export interface LoadedSnapshot {
+  readonly place: SnapshotPlace;
+  readonly state: LogState;
+}
+
+/** Throws when anything about the snapshot is not as it was written. Slots are set only once all is read. */
+export async function loadSnapshot(
+  disk: Disk,
+  folder: string,
+  key: ProjectKey,
+  slots: TenantSlots,
+): Promise<LoadedSnapshot> {
+  const manifest = await readManifest(disk, folder);
+  const lines = <T>(name: string) => readJsonLines<T>(disk, folder, name, manifest);
+  const binary = (name: string) => readBinary(disk, folder, name, manifest);
+  const index = EventIndex.of({
+    subjects: { names: await lines('subjects.jsonl'), owners: int32s(await binary('subjects.bin')) },
+    sessions: { names: await lines('sessions.jsonl'), owners: int32s(await binary('sessions.bin')) },
+  });
+  const offsets = Offsets.of(float64s(await binary('offsets.bin')));
+  const ledger = ProjectLedger.load(key, slots, {
+    position: manifest.position,
+    rules_seq: manifest.rules_seq,
+    heads: await lines('heads.jsonl'),
+    requests: await lines('requests.jsonl'),
+    note_ids: await lines('notes.jsonl'),
+    slots: (await lines<LineSlot>('slots.jsonl')).map(slotOfLine),
+  });
+  const { hash, newest_ms } = manifest;
+  return { place: manifest, state: { ledger, index, offsets, hash, newest_ms } };
+}
+
+async function readManifest(disk: Disk, folder: string): Promise<Manifest> {
+  const [text = '', digest = ''] = ((await readSmallFile(disk, `${folder}/${MANIFEST}`)) ?? '').split('\n');
+  if (text === '' || sha256(text) !== digest) throw new Error(`${MANIFEST} is not whole`);
+  const manifest = JSON.parse(text) as Manifest;
+  if (manifest.format !== 1) throw new Error(`${MANIFEST} has a format that this version does not know`);
+  return manifest;
+}
+
+async function readJsonLines<T>(disk: Disk, folder: string, name: string, manifest: Manifest): Promise<T[]> {
+  const values: T[] = [];
+  const digest = createHash('sha256');
+  await withFile(disk, `${folder}/${name}`, (file) =>
+    visitLines(file, 0, (line) => {
+      digest.update(line).update('\n');
+      values.push(JSON.parse(line.toString('utf8')) as T);
+    }),
+  );
+  if (digest.digest('base64url') !== manifest.files[name])
+    throw new Error(`${name} is not as it was written`);
+  return values;
+}
+
+async function readBinary(disk: Disk, folder: string, name: string, manifest: Manifest): Promise<Buffer> {
+  const bytes = await withFile(disk, `${folder}/${name}`, async (file) =>
+    readFully(file, 0, await file.size()),
+  );
+  if (sha256(bytes) !== manifest.files[name]) throw new Error(`${name} is not as it was written`);
+  return bytes;
+}
+
+async function withFile<T>(disk: Disk, path: string, action: (file: DiskFile) => Promise<T>): Promise<T> {
+  const file = await disk.openRead(path);
+  if (file === null) throw new Error(`${path} is missing`);
+  try {
+    return await action(file);
+  } finally {
+    await file.close();
+  }
+}
+
+const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('base64url');
+
+const bytesOf = (values: Int32Array | Float64Array): Uint8Array =>
+  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+
+// Copies, since a buffer's place in memory need not be aligned for numbers.
+const int32s = (bytes: Buffer): Int32Array => new Int32Array(new Uint8Array(bytes).buffer);
+const float64s = (bytes: Buffer): Float64Array => new Float64Array(new Uint8Array(bytes).buffer);

@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { eventOf, swapOf, unitOf } from '../conformance/scene.js';
+import type { Outcome, ProjectKey, Store, Unit } from '../store.js';
+import type { Disk } from './disk.js';
+import { nodeDisk } from './node-disk.js';
+
+/** What the tests of this folder share. */
+export const KEY: ProjectKey = { tenant_id: 't', project_id: 'p' };
+
+/** A folder of its own, gone when the test is. */
+export async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'file-store-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const logFolder = (root: string): string => join(root, 't', 'p');
+export const activeFile = (root: string): string => join(logFolder(root), 'events.jsonl');
+
+/** A unit of `count` events that begins a subject. */
+export const beginning = (subject: string, count = 1, parts: Partial<Unit> = {}): Unit =>
+  unitOf(KEY, { swaps: [swapOf(KEY, `~${subject}`, 0, count)], ...parts });
+
+/** A unit that only leaves a remark. */
+export const remark = (event_id: string, payload: Record<string, unknown> = {}): Unit =>
+  unitOf(KEY, { notes: [eventOf(KEY, { event_id, payload })] });
+
+export async function commitOne(store: Store, unit: Unit): Promise<Outcome> {
+  const [outcome] = await store.commit([unit]);
+  return outcome as Outcome;
+}
+
+export const allEvents = (store: Store, key = KEY): Promise<EventEnvelope[]> =>
+  store.events(key, { after: 0, limit: 1_000_000 });
+
+/** What a test may put between the store and the real disk; what it leaves out goes straight through. */
+export interface Faults {
+  write?: (path: string, bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<number>) => Promise<number>;
+  sync?: (path: string, sync: () => Promise<void>) => Promise<void>;
+  truncate?: (path: string) => void;
+}
+
+/** The real disk with faults. `faults` may be changed while it is in use. */
+export function faultyDisk(faults: Faults): Disk {
+  return {
+    ...nodeDisk,
+    openAppend: async (path, mode) => {
+      const file = await nodeDisk.openAppend(path, mode);
+      const write = (bytes: Uint8Array) => file.write(bytes);
+      return {
+        write: (bytes) => (faults.write === undefined ? write(bytes) : faults.write(path, bytes, write)),
+        sync: () => (faults.sync === undefined ? file.sync() : faults.sync(path, () => file.sync())),
+        truncate: async (size) => {
+          faults.truncate?.(path);
+          await file.truncate(size);
+        },
+        read: (into, position) => file.read(into, position),
+        size: () => file.size(),
+        close: () => file.close(),
+      };
+    },
+  };
+}
+
+export function diskError(code: string): Error {
+  return Object.assign(new Error(`${code}: the disk says no`), { code, syscall: 'test' });
+}
+
+/** Numbers in [0, 1) that are the same in every run. */
+export function numbersFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

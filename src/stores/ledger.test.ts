@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../core/events/envelope.js';
+import { fold } from '../core/fold.js';
+import { eventOf, swapOf, unitOf } from './conformance/scene.js';
+import { type LedgerSnapshot, ProjectLedger, type UnitRecord } from './ledger.js';
+import { TenantSlots } from './slots.js';
+import type { FoldHead, Unit } from './store.js';
+
+const KEY = { tenant_id: 't', project_id: 'p' };
+const foldHead = fold as FoldHead;
+const newLedger = () => new ProjectLedger(KEY, new TenantSlots());
+
+interface Logged {
+  events: readonly EventEnvelope[];
+  record: UnitRecord;
+  now_ms: number;
+}
+
+/** Random work on a few subjects: what was committed, as a log would hold it. */
+const work = fc.array(
+  fc.record({
+    subject: fc.constantFrom('~a', '~b', '~c'),
+    events: fc.integer({ min: 1, max: 3 }),
+    note: fc.option(fc.constantFrom('n1', 'n2', 'n3')),
+    until_ms: fc.constantFrom(null, 20, 60, Number.POSITIVE_INFINITY),
+    request: fc.option(fc.constantFrom('k1', 'k2', 'k3')),
+    changes_rules: fc.boolean(),
+  }),
+  { maxLength: 40, size: 'max' },
+);
+type Work = (typeof work extends fc.Arbitrary<infer T> ? T : never)[number];
+
+function unitFor(
+  ledger: ProjectLedger,
+  { subject, events, note, until_ms, request, changes_rules }: Work,
+): Unit {
+  return unitOf(KEY, {
+    swaps: [swapOf(KEY, subject, ledger.head(subject)?.seq ?? 0, events)],
+    notes: note === null ? [] : [eventOf(KEY, { event_id: note })],
+    slots: [{ scope: 's', member: subject, until_ms }],
+    requests: request === null ? [] : [{ key: request, digest: 'd', keep: true, reply: { request } }],
+    changes_rules,
+  });
+}
+
+function run(ledger: ProjectLedger, works: readonly Work[], from_ms: number): Logged[] {
+  return works.flatMap((one, i) => {
+    const now_ms = from_ms + i;
+    const { events, record } = ledger.apply(unitFor(ledger, one), now_ms);
+    return record === null ? [] : [{ events, record, now_ms }];
+  });
+}
+
+/** A snapshot that no longer follows the ledger. */
+function frozen({ heads, requests, note_ids, slots, ...rest }: LedgerSnapshot): LedgerSnapshot {
+  return {
+    ...rest,
+    heads: [...heads],
+    requests: [...requests],
+    note_ids: [...note_ids],
+    slots: [...slots],
+  };
+}
+
+/** Everything a ledger knows, in an order that does not depend on how it came to know it. */
+function stateOf(ledger: ProjectLedger): unknown {
+  const { heads: _, slots, note_ids, ...rest } = frozen(ledger.snapshot());
+  const byMember = (a: { member: string }, b: { member: string }) => (a.member < b.member ? -1 : 1);
+  return {
+    ...rest,
+    heads: ledger.headsPage(null, 100),
+    slots: [...slots].sort(byMember),
+    note_ids: [...note_ids].sort(),
+  };
+}
+
+describe('a ledger', () => {
+  it('rebuilt from its log is the ledger that wrote it', () => {
+    fc.assert(
+      fc.property(work, (works) => {
+        const ledger = newLedger();
+        const log = run(ledger, works, 0);
+        const rebuilt = newLedger();
+        for (const { events, record, now_ms } of log) rebuilt.restore(events, record, foldHead, now_ms);
+        expect(stateOf(rebuilt)).toEqual(stateOf(ledger));
+        expect(rebuilt.written).toBe(ledger.written);
+      }),
+    );
+  });
+
+  it('loaded from a snapshot, even one read while commits went on, and the log after it, is the same', () => {
+    fc.assert(
+      fc.property(work, work, work, (before, meanwhile, after) => {
+        const ledger = newLedger();
+        run(ledger, before, 0);
+        const snapshot = ledger.snapshot();
+        const log = run(ledger, meanwhile, 40);
+        const read = frozen(snapshot);
+        log.push(...run(ledger, after, 80));
+        const loaded = ProjectLedger.load(KEY, new TenantSlots(), read);
+        for (const { events, record, now_ms } of log) loaded.restore(events, record, foldHead, now_ms);
+        expect(expired(stateOf(loaded))).toEqual(expired(stateOf(ledger)));
+      }),
+    );
+  });
+
+  it('gives a log nothing to keep for a unit that wrote nothing', () => {
+    const ledger = newLedger();
+    expect(ledger.apply(unitOf(KEY, {}), 0)).toMatchObject({ outcome: { kind: 'committed' }, record: null });
+    expect(ledger.apply(unitOf(KEY, { not_after_ms: 0 }), 0)).toMatchObject({ events: [], record: null });
+    expect(ledger.written).toBe(false);
+  });
+
+  it('gives a log what changed, and no more', () => {
+    const ledger = newLedger();
+    const swaps = [swapOf(KEY, '~a', 0)];
+    expect(ledger.apply(unitOf(KEY, { swaps }), 0).record).toStrictEqual({});
+    const slots = [{ scope: 's', member: 'm', until_ms: 9 }];
+    const requests = [
+      { key: 'k', digest: 'd', keep: true },
+      { key: 'asked', digest: 'd', keep: false },
+    ];
+    expect(ledger.apply(unitOf(KEY, { slots, requests, changes_rules: true }), 0).record).toStrictEqual({
+      rules_seq: 1,
+      slots,
+      requests: [{ key: 'k', digest: 'd' }],
+    });
+  });
+
+  it('lets the last word on a member stand where a unit has several', () => {
+    const slots = new TenantSlots();
+    const ledger = new ProjectLedger(KEY, slots);
+    const word = (until_ms: number | null) => ({ scope: 's', member: 'm', until_ms });
+    const rooms = [{ scope: 's', max: 0 }];
+    expect(ledger.apply(unitOf(KEY, { slots: [word(null), word(9)], rooms }), 0).outcome.kind).toBe('full');
+    expect(ledger.apply(unitOf(KEY, { slots: [word(9), word(null)], rooms }), 0).outcome.kind).toBe(
+      'committed',
+    );
+    expect(slots.count('s', 0)).toBe(0);
+  });
+
+  it('lets go of places that have run out even where nobody counts them', () => {
+    const ledger = newLedger();
+    const taken = (member: string, until_ms: number) => ({ slots: [{ scope: 's', member, until_ms }] });
+    ledger.apply(unitOf(KEY, taken('old', 10)), 0);
+    ledger.apply(unitOf(KEY, taken('new', 30)), 20);
+    expect([...ledger.snapshot().slots].map(({ member }) => member)).toEqual(['new']);
+  });
+
+  it('refuses to be rebuilt from a log with a gap', () => {
+    const [first, second] = run(newLedger(), [workOn('~a'), workOn('~a')], 0) as [Logged, Logged];
+    expect(() => newLedger().restore(second.events, {}, foldHead, 0)).toThrow('position 2 after position 0');
+    const ledger = newLedger();
+    ledger.restore(first.events, {}, foldHead, 0);
+    const skipping = second.events.map((event) => ({ ...event, seq: 3 }));
+    expect(() => ledger.restore(skipping, {}, foldHead, 0)).toThrow('events are missing');
+  });
+});
+
+const workOn = (subject: '~a'): Work => ({
+  subject,
+  events: 1,
+  note: null,
+  until_ms: null,
+  request: null,
+  changes_rules: false,
+});
+
+/** Two ledgers may have let go of what has run out at different times. */
+const expired = (state: unknown) => {
+  const { slots, ...rest } = state as { slots: { until_ms: number }[] };
+  return { ...rest, slots: slots.filter(({ until_ms }) => until_ms > 120) };
+};
+
+describe('a malformed unit', () => {
+  const good = swapOf(KEY, '~a', 0, 2);
+  const [first, second] = good.events as [EventEnvelope, EventEnvelope];
+  const swapped = (parts: object): Partial<Unit> => ({ swaps: [{ ...good, ...parts }] });
+  const cases: [string, Partial<Unit>, string][] = [
+    ['a swap without events', swapped({ events: [], head: { subject: '~a', seq: 0 } }), 'has no events'],
+    ['a head that is ahead', swapped({ head: { subject: '~a', seq: 3 } }), 'has seq 3, not 2'],
+    ['a head of another subject', swapped({ head: { subject: '~b', seq: 2 } }), 'has the head of ~b'],
+    ['events in the wrong order', swapped({ events: [second, first] }), 'is event 2 of ~a'],
+    ['an event of another subject', swapped({ events: [first, { ...second, subject: '~b' }] }), 'of ~b'],
+    [
+      'an event of another tenant',
+      swapped({ events: [first, { ...second, tenant_id: 'u' }] }),
+      'belongs to u/p',
+    ],
+    ['a negative seq', swapped({ expected_seq: -1 }), 'expects the seq -1'],
+    [
+      'a position before its time',
+      { notes: [{ ...eventOf(KEY, {}), position: 9 } as never] },
+      'has a position',
+    ],
+    ['a note with a seq', { notes: [eventOf(KEY, { seq: 1 })] }, 'notes move no head'],
+    ['a subject swapped twice', { swaps: [good, good] }, '~a is swapped twice'],
+    [
+      'a request twice',
+      {
+        requests: [
+          { key: 'k', digest: 'd', keep: true },
+          { key: 'k', digest: 'e', keep: true },
+        ],
+      },
+      'k is asked for twice',
+    ],
+  ];
+
+  it.each(cases)('is a bug, and nothing happens: %s', (_, parts, sentence) => {
+    const ledger = newLedger();
+    expect(() => ledger.apply(unitOf(KEY, parts), 0)).toThrow(sentence);
+    expect(ledger.position).toBe(0);
+  });
+});

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
+import { TenantSlots } from '../slots.js';
+import type {
+  EventQuery,
+  Outcome,
+  ProjectKey,
+  ProjectRow,
+  Store,
+  StoreCapabilities,
+  StoredHead,
+  StoreMeta,
+  Unit,
+} from '../store.js';
+import { MemoryProject } from './memory-project.js';
+
+export interface MemoryStoreOptions {
+  readonly clock?: ProcessClock;
+  /** For whoever wants every run to come out the same; otherwise the secret is random. */
+  readonly meta?: StoreMeta;
+}
+
+interface Tenant {
+  readonly slots: TenantSlots;
+  readonly projects: Map<string, MemoryProject>;
+}
+
+export function openMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const meta = options.meta ?? { incarnation: 1, secret: randomBytes(32).toString('hex') };
+  return new MemoryStore(options.clock ?? systemClock, meta);
+}
+
+/**
+ * The reference: what every other store must look like from outside. Each commit runs from start to end without
+ * giving way, so any number of coordinators may share the one object.
+ */
+export class MemoryStore implements Store {
+  readonly capabilities: StoreCapabilities = {
+    name: 'memory',
+    clock: 'process',
+    single_writer: false,
+    durable: false,
+    note: 'Everything is gone when the process ends.',
+  };
+  private readonly tenants = new Map<string, Tenant>();
+  private readonly clock: SteadyClock;
+
+  constructor(
+    clock: ProcessClock,
+    private readonly store_meta: StoreMeta,
+  ) {
+    this.clock = new SteadyClock(clock);
+  }
+
+  async commit(units: readonly Unit[]): Promise<Outcome[]> {
+    return units.map((unit) => this.commitOne(unit));
+  }
+
+  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    const ledger = this.find(project)?.ledger;
+    return subjects.map((subject) => ledger?.head(subject) ?? null);
+  }
+
+  async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
+    return this.find(project)?.ledger.headsPage(page.after, page.limit) ?? [];
+  }
+
+  async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    return this.find(project)?.events(query) ?? [];
+  }
+
+  async project(project: ProjectKey): Promise<ProjectRow | null> {
+    const ledger = this.find(project)?.ledger;
+    return ledger === undefined ? null : { position: ledger.position, rules_seq: ledger.rules_seq };
+  }
+
+  async projects(tenant_id: string): Promise<string[]> {
+    return [...(this.tenants.get(tenant_id)?.projects.keys() ?? [])].sort();
+  }
+
+  async occupancy(tenant_id: string, scope: string): Promise<number> {
+    return this.tenants.get(tenant_id)?.slots.count(scope, this.clock.now()) ?? 0;
+  }
+
+  async now(): Promise<number> {
+    return this.clock.now();
+  }
+
+  async meta(): Promise<StoreMeta> {
+    return this.store_meta;
+  }
+
+  /** There is nothing to write and nothing to let go of, and others may share this object. */
+  async close(): Promise<void> {}
+
+  private find({ tenant_id, project_id }: ProjectKey): MemoryProject | undefined {
+    return this.tenants.get(tenant_id)?.projects.get(project_id);
+  }
+
+  /** A tenant or project comes to be with the first unit that writes something, not with one that is refused. */
+  private commitOne(unit: Unit): Outcome {
+    const { tenant_id, project_id } = unit;
+    const tenant = this.tenants.get(tenant_id) ?? { slots: new TenantSlots(), projects: new Map() };
+    const project =
+      tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.slots);
+    const outcome = project.commit(unit, this.clock.now());
+    if (project.ledger.written) {
+      tenant.projects.set(project_id, project);
+      this.tenants.set(tenant_id, tenant);
+    }
+    return outcome;
+  }
+}

@@ -1,0 +1,60 @@
+/** How many subjects may wait beside the sorted ones before they are merged in. */
+const RECENT_MAX = 2048;
+
+/** Subjects in the order of their code units, a page at a time. Sorting is put off until somebody looks. */
+export class SubjectOrder {
+  private sorted: string[] = [];
+  private recent: string[] = [];
+  private recent_sorted = true;
+
+  /** Each subject once. */
+  add(subject: string): void {
+    this.recent.push(subject);
+    this.recent_sorted = false;
+  }
+
+  page(after: string | null, limit: number): string[] {
+    this.settle();
+    const page: string[] = [];
+    let left = firstAfter(this.sorted, after);
+    let right = firstAfter(this.recent, after);
+    while (page.length < limit) {
+      const a = this.sorted[left];
+      const b = this.recent[right];
+      if (a === undefined && b === undefined) break;
+      if (b === undefined || (a !== undefined && a < b)) {
+        page.push(a as string);
+        left += 1;
+      } else {
+        page.push(b);
+        right += 1;
+      }
+    }
+    return page;
+  }
+
+  /** Few new subjects are kept apart: paging through a million while work goes on must not sort a million each time. */
+  private settle(): void {
+    if (!this.recent_sorted) this.recent.sort(byCodeUnits);
+    this.recent_sorted = true;
+    if (this.recent.length <= RECENT_MAX) return;
+    // Sorting what is already sorted in two runs is a merge.
+    this.sorted = this.sorted.concat(this.recent).sort(byCodeUnits);
+    this.recent = [];
+  }
+}
+
+const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The index of the first name greater than `after`. */
+function firstAfter(names: readonly string[], after: string | null): number {
+  if (after === null) return 0;
+  let low = 0;
+  let high = names.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((names[middle] as string) <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,289 @@
+import { expect, test } from 'vitest';
+import { lineageTable } from '../../src/core/views/lineage.js';
+import { answered, forEachStore, P, planOf } from '../support/house.js';
+import { minutes, Timeline } from './timeline.js';
+
+const TASK = 'A-101-build-login';
+
+forEachStore('the generation clock of seed 004', (open) => {
+  async function begin(plan: unknown = planOf(TASK)) {
+    const house = await open();
+    await house.plan(plan);
+    return { house, story: new Timeline(house), queries: house.coordinator.queries };
+  }
+
+  test('4.1: a single agent claims, renews and completes a task', async () => {
+    const { house, story, queries } = await begin();
+    const agentA = story.agent('Agent-A', 'Session-1');
+
+    story.T(0);
+    expect(await agentA.claims(TASK, minutes(6))).toEqual({
+      success: true,
+      reason: 'GRANTED',
+      current_holder: null,
+      claim: {
+        id: expect.stringMatching(/^clm_[A-Za-z0-9_-]{22}$/),
+        tenant_id: 'acme',
+        project_id: 'shop',
+        task_id: 'A-101-build-login',
+        track: 'A',
+        sequence: 101,
+        agent_id: 'Agent-A',
+        session_id: 'Session-1',
+        generation: 1,
+        state: 'ACTIVE',
+        claimed_at: '2026-01-04T06:00:00.000Z',
+        lease_duration_seconds: 360,
+        expires_at: '2026-01-04T06:06:00.000Z',
+        work_product_ref: null,
+        metadata: {},
+      },
+    });
+
+    story.T(5);
+    expect(await agentA.renews(TASK)).toEqual({
+      success: true,
+      reason: 'RENEWED',
+      new_expiry: '2026-01-04T06:11:00.000Z',
+    });
+
+    story.T(10);
+    const submitted = await agentA.submits(TASK, { login: 'works' });
+    expect(submitted).toEqual({
+      accepted: true,
+      reason: 'ACCEPTED',
+      current_generation: 1,
+      work_lost: false,
+      late: false,
+      work_product_ref: expect.stringMatching(/^wp-A-101-build-login-gen1-[0-9a-f]{12}$/),
+      parked: null,
+    });
+
+    const state = answered(await queries.getTaskState(P, TASK));
+    expect(state).toMatchObject({ phase: 'COMPLETED', readiness: 'completed', generation: 1, parked: 0 });
+    expect(state.claim).toMatchObject({ state: 'RELEASED', work_product_ref: submitted.work_product_ref });
+    expect(state.claim).not.toHaveProperty('id');
+    expect(state.result).toMatchObject({ generation: 1, agent_id: 'Agent-A', session_id: 'Session-1' });
+    const { generations, rejected } = answered(await queries.getClaimHistory(P, TASK));
+    expect(rejected).toEqual([]);
+    expect(generations).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        tenant_id: 'acme',
+        project_id: 'shop',
+        task_id: 'A-101-build-login',
+        track: 'A',
+        sequence: 101,
+        generation: 1,
+        session_id: 'Session-1',
+        agent_id: 'Agent-A',
+        user_id: null,
+        acquired_at: '2026-01-04T06:00:00.000Z',
+        released_at: '2026-01-04T06:10:00.000Z',
+        release_reason: 'COMPLETED',
+        result_accepted: true,
+        work_product_ref: submitted.work_product_ref,
+        adopted_from: null,
+      },
+    ]);
+    expect(await house.story(TASK)).toEqual(['CLAIM_ACQUIRED', 'LEASE_RENEWED', 'RESULT_SUBMITTED']);
+  });
+
+  test('4.2: the lease of a cut-off agent runs out, and its late result is refused', async () => {
+    const { house, story, queries } = await begin();
+    const agentA = story.agent('Agent-A', 'Session-1', 'Alice');
+    const agentB = story.agent('Agent-B', 'Session-2', 'Bob');
+
+    story.T(0);
+    expect(await agentA.claims(TASK, minutes(15))).toMatchObject({ success: true, claim: { generation: 1 } });
+    story.T(10);
+    expect(await agentB.claims(TASK)).toMatchObject({
+      success: false,
+      reason: 'DENIED_ACTIVE_CLAIM',
+      claim: null,
+      current_holder: 'Agent-A',
+      expires_at: '2026-01-04T06:15:00.000Z',
+    });
+    story.T(15);
+    const expired = answered(await queries.getTaskState(P, TASK));
+    expect(expired).toMatchObject({ phase: 'OPEN', readiness: 'ready', claim: { state: 'EXPIRED' } });
+    story.T(16);
+    expect(await agentB.claims(TASK, minutes(15))).toMatchObject({
+      success: true,
+      reason: 'GRANTED',
+      claim: { generation: 2, agent_id: 'Agent-B' },
+    });
+    story.T(20);
+    expect(await agentB.submits(TASK)).toMatchObject({ accepted: true, current_generation: 2 });
+    story.T(25);
+    expect(await agentA.submits(TASK)).toEqual({
+      accepted: false,
+      reason: 'STALE_GENERATION',
+      current_generation: 2,
+      work_lost: true,
+      late: false,
+      work_product_ref: null,
+      parked: expect.stringMatching(/^res_[0-9a-f]{24}$/),
+      next: expect.any(String),
+    });
+
+    const state = answered(await queries.getTaskState(P, TASK));
+    expect(state).toMatchObject({ phase: 'COMPLETED', result: { agent_id: 'Agent-B', generation: 2 } });
+    const { generations, rejected } = answered(await queries.getClaimHistory(P, TASK));
+    expect(generations).toMatchObject([
+      { generation: 1, release_reason: 'EXPIRED', result_accepted: false, work_product_ref: null },
+      { generation: 2, release_reason: 'COMPLETED', result_accepted: true },
+    ]);
+    expect(rejected).toMatchObject([{ generation: 1, rejection_reason: 'STALE_GENERATION', parked: true }]);
+    expect(await house.story(TASK)).toEqual([
+      'CLAIM_ACQUIRED',
+      'CLAIM_REJECTED',
+      'CLAIM_LOST',
+      'CLAIM_ACQUIRED',
+      'RESULT_SUBMITTED',
+      'RESULT_REJECTED',
+    ]);
+  });
+
+  test('4.3: after two crashes in a row the third agent completes, and both late ones are refused', async () => {
+    const { story, queries } = await begin();
+    const agentA = story.agent('Agent-A', 'Session-1');
+    const agentB = story.agent('Agent-B', 'Session-2');
+    const agentC = story.agent('Agent-C', 'Session-3');
+
+    story.T(0);
+    expect((await agentA.claims(TASK, minutes(5))).claim?.generation).toBe(1);
+    story.T(6);
+    expect((await agentB.claims(TASK, minutes(6))).claim?.generation).toBe(2);
+    story.T(13);
+    expect((await agentC.claims(TASK, minutes(6))).claim?.generation).toBe(3);
+    story.T(18);
+    expect(await agentC.submits(TASK)).toMatchObject({ accepted: true, current_generation: 3 });
+    story.T(20);
+    const stale = { accepted: false, reason: 'STALE_GENERATION', current_generation: 3, work_lost: true };
+    expect(await agentA.submits(TASK)).toMatchObject(stale);
+    story.T(22);
+    expect(await agentB.submits(TASK)).toMatchObject(stale);
+
+    expect(answered(await queries.getTaskState(P, TASK)).result?.agent_id).toBe('Agent-C');
+    const { generations } = answered(await queries.getClaimHistory(P, TASK));
+    expect(generations.map((past) => [past.generation, past.release_reason, past.released_at])).toEqual([
+      [1, 'EXPIRED', '2026-01-04T06:05:00.000Z'],
+      [2, 'EXPIRED', '2026-01-04T06:12:00.000Z'],
+      [3, 'COMPLETED', '2026-01-04T06:18:00.000Z'],
+    ]);
+  });
+
+  test('4.4: subtasks pass from one agent to another one by one, and the parent is merged last', async () => {
+    const { story, queries } = await begin(planOf({ id: TASK, subtasks: 5 }));
+    const part = (index: number) => `${TASK}::${index}`;
+    const agentA = story.agent('Agent-A', 'Session-1');
+    const agentB = story.agent('Agent-B', 'Session-2');
+    const reasons = (replies: readonly { reason: string }[]) => replies.map((reply) => reply.reason);
+
+    story.T(0);
+    const first = await agentA.claimsBatch([part(1), part(2), part(3)], minutes(6));
+    expect(first.map((reply) => reply.claim?.generation)).toEqual([1, 1, 1]);
+    story.T(1);
+    const second = await agentB.claimsBatch([part(3), part(4), part(5)], minutes(10));
+    expect(reasons(second)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED', 'GRANTED']);
+    expect(second[0]?.current_holder).toBe('Agent-A');
+    story.T(5);
+    expect((await agentA.submits(part(1))).accepted).toBe(true);
+    expect((await agentA.submits(part(2))).accepted).toBe(true);
+    story.T(6);
+    expect(answered(await queries.getTaskState(P, part(3))).claim?.state).toBe('EXPIRED');
+    story.T(7);
+    expect((await agentB.claims(part(3))).claim?.generation).toBe(2);
+    expect(await agentB.claims(TASK)).toMatchObject({
+      reason: 'DENIED_DEPENDENCIES',
+      waiting_for: [part(3), part(4), part(5)],
+    });
+    story.T(10);
+    for (const index of [3, 4, 5]) expect((await agentB.submits(part(index))).accepted).toBe(true);
+    story.T(12);
+    expect(await agentA.submits(part(3))).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
+
+    const { tasks } = answered(await queries.batchGetStates(P, [1, 2, 3, 4, 5].map(part)));
+    expect(tasks.map((task) => [answered(task).result?.agent_id, answered(task).result?.generation])).toEqual([
+      ['Agent-A', 1],
+      ['Agent-A', 1],
+      ['Agent-B', 2],
+      ['Agent-B', 1],
+      ['Agent-B', 1],
+    ]);
+    expect(answered(await queries.getTaskState(P, TASK)).phase).toBe('OPEN');
+    expect((await agentB.claims(TASK)).claim?.generation).toBe(1);
+    expect((await agentB.submits(TASK, { merged: 5 })).accepted).toBe(true);
+    expect(answered(await queries.getTaskState(P, TASK)).phase).toBe('COMPLETED');
+  });
+
+  test('9.2: the lineage names every generation, its user and times, and what was refused', async () => {
+    const { story, queries } = await begin();
+    const agentA = story.agent('agent-A', 'sess-001', 'Alice');
+    const agentB = story.agent('agent-B', 'sess-002', 'Bob');
+    const agentC = story.agent('agent-C', 'sess-003', 'Alice');
+
+    await agentA.claims(TASK);
+    story.T(6);
+    await agentB.claims(TASK, minutes(2));
+    story.T(9);
+    await agentC.claims(TASK, minutes(10));
+    story.T(15);
+    await agentC.submits(TASK);
+    story.T(18);
+    await agentB.submits(TASK);
+    story.T(20);
+    await agentA.submits(TASK);
+
+    expect(lineageTable(answered(await queries.getClaimHistory(P, TASK)))).toEqual({
+      rows: [
+        {
+          generation: 1,
+          session: 'sess-001',
+          agent: 'agent-A',
+          user: 'Alice',
+          acquired: '2026-01-04T06:00:00.000Z',
+          released: '2026-01-04T06:05:00.000Z',
+          result: 'EXPIRED',
+        },
+        {
+          generation: 2,
+          session: 'sess-002',
+          agent: 'agent-B',
+          user: 'Bob',
+          acquired: '2026-01-04T06:06:00.000Z',
+          released: '2026-01-04T06:08:00.000Z',
+          result: 'EXPIRED',
+        },
+        {
+          generation: 3,
+          session: 'sess-003',
+          agent: 'agent-C',
+          user: 'Alice',
+          acquired: '2026-01-04T06:09:00.000Z',
+          released: '2026-01-04T06:15:00.000Z',
+          result: 'ACCEPTED',
+        },
+      ],
+      rejected: [
+        {
+          session: 'sess-002',
+          agent: 'agent-B',
+          submitted: '2026-01-04T06:18:00.000Z',
+          generation: 2,
+          current_generation: 3,
+          reason: 'STALE_GENERATION',
+        },
+        {
+          session: 'sess-001',
+          agent: 'agent-A',
+          submitted: '2026-01-04T06:20:00.000Z',
+          generation: 1,
+          current_generation: 3,
+          reason: 'STALE_GENERATION',
+        },
+      ],
+    });
+  });
+});

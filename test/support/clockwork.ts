@@ -1,0 +1,49 @@
+import type { Environment } from '../../src/coordinator/index.js';
+import { ManualClock } from '../../src/stores/memory/manual-clock.js';
+
+interface Timer {
+  readonly due_ms: number;
+  readonly task: () => void;
+}
+
+/** The world around a coordinator, standing still: time and timers move when a test says so, and never by themselves. */
+export class Clockwork implements Environment {
+  readonly clock: ManualClock;
+  private readonly timers = new Set<Timer>();
+  private drawn = 0;
+
+  constructor(start: string) {
+    this.clock = new ManualClock(Date.parse(start));
+  }
+
+  /** Different with every draw and the same in every run. */
+  randomBytes(count: number): Uint8Array {
+    this.drawn += 1;
+    const bytes = new Uint8Array(count);
+    new DataView(bytes.buffer).setUint32(0, this.drawn);
+    return bytes;
+  }
+
+  setTimer(after_ms: number, task: () => void): () => void {
+    const timer = { due_ms: this.clock.monotonicMs() + after_ms, task };
+    this.timers.add(timer);
+    return () => this.timers.delete(timer);
+  }
+
+  breathe(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  advance(seconds: number): void {
+    this.clock.advance(seconds * 1000);
+  }
+
+  /** Runs every timer that is due; those that they set wait for the next time. */
+  ring(): void {
+    for (const timer of [...this.timers]) {
+      if (timer.due_ms > this.clock.monotonicMs()) continue;
+      this.timers.delete(timer);
+      timer.task();
+    }
+  }
+}
