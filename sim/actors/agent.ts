@@ -45,10 +45,7 @@ export class Agent extends Actor {
   }
 
   protected override async actDiligently(): Promise<void> {
-    const wait_seconds = this.rng.int(20);
-    const answer = await this.call(this.commands.next({ ...this.wishFor(), wait_seconds }));
-    this.keepGrants(answer, [this.lastRequest(answer)]);
-    if (answer.kind === 'reply' && reasonOf(answer.reply) === 'SESSION_CLOSED') this.openSession();
+    await this.claim(this.commands.next({ ...this.wishFor(), wait_seconds: this.rng.int(20) }));
     for (const handle of [...this.held]) {
       await this.call(this.commands.holder('submit', handle, this.extraFor('submit')));
       this.drop(handle);
@@ -117,10 +114,6 @@ export class Agent extends Actor {
       this.remembered.push(handle);
       if (this.remembered.length > HANDLES_REMEMBERED_MAX) this.remembered.shift();
     }
-  }
-
-  private lastRequest(_answer: Answer): string {
-    return this.stage.history.records.findLast(({ command }) => command.op === 'next')?.command.request_id ?? '';
   }
 
   private drop(handle: SimHandle): void {

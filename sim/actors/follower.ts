@@ -1,3 +1,4 @@
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { Actor, type Stage } from './stage.js';
 
@@ -45,7 +46,7 @@ export class Follower extends Actor {
     for (let read = 0; read < READS_MAX; read += 1) await this.process.sleep(100, 'reads');
   }
 
-  private async read(page: ReturnType<import('../../src/stores/store.js').Store['events']>, asked: number) {
+  private async read(page: Promise<EventEnvelope[]>, asked: number): Promise<void> {
     const from = this.seen.length;
     const events = await page.catch(() => []);
     if (asked !== this.incarnation || from !== this.seen.length) return;

@@ -17,11 +17,13 @@ const WILD = {
   put_policy: 1,
   sweep: 4,
 };
+const STUCK_LEASES = 2;
 type Deed = keyof typeof WILD;
 
 /** Somebody with authority and an idea of the project that may be a little old. */
 export class Human extends Actor {
   private added = 0;
+  private readonly unmoved = new Map<string, { seq: number; since_ms: number }>();
 
   protected override thinkMs(): number {
     return this.stage.scenario.think_ms / (this.stage.act === 'wild' ? 1.5 : 1);
@@ -37,31 +39,28 @@ export class Human extends Actor {
     if (command !== null) await this.call(command);
   }
 
-  /** Lifts every hold and frees whatever waits for a human. */
+  /** Lifts every hold, and frees what has not moved for so long that only a human can. */
   protected override async actDiligently(): Promise<void> {
-    const watch = this.watch();
-    for (const head of watch.state.heads.values()) {
-      const rules = watch.rulesOf(head.subject);
-      const { claim } = head;
+    for (const head of [...this.watch().state.heads.values()]) {
+      if (head.phase === 'COMPLETED') continue;
       const body = { expected_generation: head.generation, reason: 'so that work goes on' };
-      // Whoever lifts a hold looks at the present: the newest event is the newest time known from outside.
-      if (head.phase === 'OPEN' && holdReason(head, this.roughNowMs(), rules) !== null) {
-        await this.call(this.commands.operate('unhold', head.subject, body));
-      } else if (claim !== null && this.waitsForHuman(head)) {
-        await this.call(this.commands.operate('force_release', head.subject, body));
-      }
+      const stuck = this.isStuck(head);
+      if (head.hold !== null || stuck) await this.call(this.commands.operate('unhold', head.subject, body));
+      const isOpen = head.claim?.state === 'ACTIVE' || head.claim?.state === 'SUSPENDED';
+      if (stuck && isOpen) await this.call(this.commands.operate('force_release', head.subject, body));
     }
   }
 
-  private waitsForHuman({ subject, claim }: Head): boolean {
-    if (claim?.state === 'SUSPENDED') return true;
-    const isHeld = this.watch().rulesOf(subject).stale_policy === 'hold';
-    return claim?.state === 'ACTIVE' && isHeld && this.roughNowMs() > (claim.expires_at_ms ?? 0);
+  private isStuck({ subject, seq }: Head): boolean {
+    const { world, scenario } = this.stage;
+    const known = this.unmoved.get(subject);
+    if (known?.seq !== seq) this.unmoved.set(subject, { seq, since_ms: world.now_ms });
+    return known?.seq === seq && world.now_ms - known.since_ms > STUCK_LEASES * scenario.lease_seconds * 1000;
   }
 
   private roughNowMs(): number {
     const newest = this.watch().state.last_updated;
-    return newest === null ? WORLD_EPOCH_MS : Math.max(Date.parse(newest));
+    return newest === null ? WORLD_EPOCH_MS : Date.parse(newest);
   }
 
   private commandFor(deed: Deed): Command | null {

@@ -12,6 +12,8 @@ export interface Delivery {
   ended_step: number | null;
   /** `lost`: the coordinator died over it, or could not tell. */
   outcome: 'open' | 'ok' | 'refused' | 'nothing' | 'unknown';
+  /** Its effect was in the log when it was answered: from then on every answer must be the same. */
+  took_effect: boolean;
   reply: unknown;
 }
 
@@ -46,7 +48,7 @@ export class History {
   }
 
   begin(record: CommandRecord): Delivery {
-    const delivery: Delivery = { began_step: this.world.steps, ended_step: null, outcome: 'open', reply: null };
+    const delivery: Delivery = { began_step: this.world.steps, ended_step: null, outcome: 'open', took_effect: false, reply: null };
     record.deliveries.push(delivery);
     return delivery;
   }
@@ -59,6 +61,8 @@ export class History {
     this.world.trace(`${command.request_id} ${command.op} ${command.subject ?? ''}: ${brief(reply)}`);
     this.count(command, reply);
     for (const part of partsOf(command, reply)) this.checkPart(record, part);
+    const watch = this.observer.watch(command.scope);
+    delivery.took_effect = command.request_ids.some((id) => watch.effectsOf(id).length > 0);
     this.checkReplies(record, delivery);
   }
 
@@ -99,7 +103,7 @@ export class History {
       if (grants.length > 1) this.world.violate('INV-11', `${id} was granted ${grants.length} times`);
     }
     for (const other of deliveries) {
-      if (other === last || other.outcome !== 'ok') continue;
+      if (other === last || other.outcome !== 'ok' || !other.took_effect) continue;
       if (last.outcome === 'ok' && comparable(other.reply) !== comparable(last.reply)) {
         this.world.violate(
           'INV-11',
@@ -134,7 +138,7 @@ export class History {
         }
       }
     }
-    if (said.claim == null) return;
+    if (said.claim == null || !CLAIMS.has(command.op)) return;
     if (said.claim.tenant_id !== command.scope.tenant_id) {
       this.world.violate('INV-14', `${command.scope.tenant_id} was told of a claim of ${said.claim.tenant_id}`);
     }
@@ -157,6 +161,7 @@ export class History {
   }
 }
 
+const CLAIMS: ReadonlySet<string> = new Set(['claim', 'next', 'batch', 'atomic']);
 const GRANTS: ReadonlySet<string> = new Set(['CLAIM_ACQUIRED', 'edge_started']);
 
 interface Told {

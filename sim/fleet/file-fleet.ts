@@ -28,6 +28,8 @@ export class FileFleet implements Fleet {
   constructor(private readonly setting: Setting) {
     const { world, scenario, reached } = setting;
     this.rng = world.rng.fork('file fleet');
+    this.platter.makeFolder(ROOT);
+    this.platter.syncFolder(this.platter.root);
     this.faults = {
       isFull: false,
       sync_failure_chance: scenario.rates.sync_failure_chance,

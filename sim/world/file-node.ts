@@ -68,10 +68,9 @@ export class FileNode {
     this.unsynced = [];
   }
 
-  /** The sync failed: some of it got there, and the system has forgotten which pages were still to be written. */
+  /** The sync failed: some of it got there, and the system has dropped the pages that it could not write. */
   failSync(rng: Rng): void {
-    this.scatter(rng);
-    this.unsynced = [];
+    this.losePower(rng, 'pages');
   }
 
   losePower(rng: Rng, survival: Survival): void {

@@ -3,6 +3,8 @@ import type { ProcessClock } from '../../src/stores/clock.js';
 import type { Rng } from './rng.js';
 import { WORLD_EPOCH_MS, type World } from './world.js';
 
+/** A busy process comes to its timers late, some more than others. */
+const TIMER_LATENESS_MAX = 12;
 /** How far a good quartz is off. */
 const DRIFT_MAX = 0.0001;
 
@@ -15,6 +17,7 @@ export class Process {
   private frozen_until_ms = 0;
   private wall_offset_ms: number;
   private readonly drift: number;
+  private readonly timer_lateness: number;
   private readonly onDeath: (() => void)[] = [];
   readonly clock: ProcessClock;
 
@@ -25,6 +28,7 @@ export class Process {
   ) {
     this.drift = 1 + rng.between(-DRIFT_MAX, DRIFT_MAX);
     this.wall_offset_ms = rng.between(-500, 500);
+    this.timer_lateness = rng.between(1, TIMER_LATENESS_MAX);
     this.clock = {
       monotonicMs: () => 1000 + world.now_ms * this.drift,
       wallMs: () => WORLD_EPOCH_MS + world.now_ms * this.drift + this.wall_offset_ms,
@@ -82,7 +86,7 @@ export class Process {
     return {
       clock: this.clock,
       randomBytes: (count) => random.bytes(count),
-      setTimer: (after_ms, task) => this.after(after_ms, 'timer', task),
+      setTimer: (after_ms, task) => this.after(after_ms * this.timer_lateness, 'timer', task),
       breathe: () => this.sleep(0, 'breathes'),
     };
   }

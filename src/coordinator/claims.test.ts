@@ -49,7 +49,12 @@ forEachStore('claims', (open) => {
   test('renew answers NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
     const { alpha, house, coordinator } = await begin();
     const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
-    const refusal = (reason: string) => ({ success: false, reason, new_expiry: null, next: expect.any(String) });
+    const refusal = (reason: string) => ({
+      success: false,
+      reason,
+      new_expiry: null,
+      next: expect.any(String),
+    });
     expect(await coordinator.renewLease(P, bare)).toEqual(refusal('NO_CLAIM'));
     await alpha.claims(A);
     expect(await alpha.renews(A, { expected_generation: 2 })).toEqual(refusal('GENERATION_MISMATCH'));
@@ -66,14 +71,20 @@ forEachStore('claims', (open) => {
   test('a renewal may ask for another lease and never shortens what was granted', async () => {
     const { alpha } = await begin();
     await alpha.claims(A);
-    expect((await alpha.renews(A, { lease_duration_seconds: 30 })).new_expiry).toBe('2026-01-04T06:05:00.000Z');
-    expect((await alpha.renews(A, { lease_duration_seconds: 600 })).new_expiry).toBe('2026-01-04T06:10:00.000Z');
+    expect((await alpha.renews(A, { lease_duration_seconds: 30 })).new_expiry).toBe(
+      '2026-01-04T06:05:00.000Z',
+    );
+    expect((await alpha.renews(A, { lease_duration_seconds: 600 })).new_expiry).toBe(
+      '2026-01-04T06:10:00.000Z',
+    );
   });
 
   test('release frees the task at once, and a second release is the same release', async () => {
     const { alpha, beta, house } = await begin();
     await alpha.claims(A);
-    expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+    expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({
+      reason: 'GENERATION_MISMATCH',
+    });
     expect(await alpha.releases(A, { session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await alpha.releases(A)).toEqual({ success: true, reason: 'RELEASED' });
     const position = await house.position();
@@ -86,7 +97,10 @@ forEachStore('claims', (open) => {
   test('submit answers every refusal of the contract, in the order of its rules', async () => {
     const { alpha, beta, coordinator } = await begin();
     const never = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
-    expect(await coordinator.submitResult(P, never)).toMatchObject({ reason: 'NO_CLAIM', current_generation: 0 });
+    expect(await coordinator.submitResult(P, never)).toMatchObject({
+      reason: 'NO_CLAIM',
+      current_generation: 0,
+    });
     await alpha.claims(A);
     expect(await alpha.submits(A, 1, { generation: 2 })).toMatchObject({
       accepted: false,
@@ -95,9 +109,15 @@ forEachStore('claims', (open) => {
       work_lost: false,
       parked: null,
     });
-    expect(await alpha.submits(A, 1, { session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH', parked: null });
+    expect(await alpha.submits(A, 1, { session_id: 's2' })).toMatchObject({
+      reason: 'SESSION_MISMATCH',
+      parked: null,
+    });
     await alpha.releases(A);
-    expect(await alpha.submits(A)).toMatchObject({ reason: 'NO_CLAIM', parked: expect.stringMatching(/^res_/) });
+    expect(await alpha.submits(A)).toMatchObject({
+      reason: 'NO_CLAIM',
+      parked: expect.stringMatching(/^res_/),
+    });
     await beta.claims(A);
     expect(await alpha.submits(A)).toMatchObject({ reason: 'STALE_GENERATION', current_generation: 2 });
     expect(await beta.submits(A, 'one')).toMatchObject({ accepted: true, reason: 'ACCEPTED' });
@@ -136,7 +156,9 @@ forEachStore('claims', (open) => {
     const { claim_id, ...bare } = alpha.expecting(A);
     expect(await coordinator.renewLease(P, bare, strict)).toMatchObject({ problem: 'CLAIM_ID_REQUIRED' });
     expect(await house.position()).toBe(position);
-    expect(await coordinator.renewLease(P, { ...bare, claim_id }, strict)).toMatchObject({ reason: 'RENEWED' });
+    expect(await coordinator.renewLease(P, { ...bare, claim_id }, strict)).toMatchObject({
+      reason: 'RENEWED',
+    });
   });
 
   test('a partial batch gives each claim its own fate, in the order asked', async () => {
@@ -180,7 +202,9 @@ forEachStore('claims', (open) => {
     expect(results.every((reply) => !reply.success)).toBe(true);
     expect(results[0]).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' });
     expect(await house.store.occupancy('acme', 'claims')).toBe(0);
-    expect((await alpha.claimsBatch([A, B], {}, 'all_or_nothing')).every((reply) => reply.success)).toBe(true);
+    expect((await alpha.claimsBatch([A, B], {}, 'all_or_nothing')).every((reply) => reply.success)).toBe(
+      true,
+    );
   });
 
   test('renew, release and submit take lists, each item with its own fate', async () => {

@@ -9,6 +9,7 @@ import { briefingFor } from './briefing.js';
 import { type Caller, OPEN_CALLER } from './caller.js';
 import { policyOf } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
+import { Follower } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { AtomicClaimOperation, ClaimOperation, type ClaimRequest } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
@@ -51,6 +52,7 @@ export class Coordinator {
   private readonly blobs: Blobs;
   private readonly environment: Environment;
   private readonly sweeper: Sweeper;
+  private readonly follower: Follower | null;
 
   private constructor(projects: Projects, options: CoordinatorOptions) {
     this.projects = projects;
@@ -58,6 +60,8 @@ export class Coordinator {
     this.environment = options.environment ?? systemEnvironment;
     this.queries = new Queries(projects, options.store, this.blobs);
     this.sweeper = new Sweeper(projects, this.environment);
+    const shared = !options.store.capabilities.single_writer;
+    this.follower = shared ? new Follower(projects, this.environment) : null;
   }
 
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
@@ -70,9 +74,10 @@ export class Coordinator {
     return new Coordinator(projects, options);
   }
 
-  /** Stops the sweeper. The store belongs to whoever opened it. */
+  /** Stops what runs by itself. The store belongs to whoever opened it. */
   close(): void {
     this.sweeper.stop();
+    this.follower?.stop();
   }
 
   async claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
@@ -213,12 +218,18 @@ export class Coordinator {
     return this.in(scope, async (project) => {
       const deadline_ms = this.environment.clock.monotonicMs() + wait_seconds * 1000;
       for (;;) {
+        let moved = false;
+        // Listening from before it asks: what becomes ready in the very batch that found nothing is not missed.
+        const stop = project.moved.once(() => {
+          moved = true;
+        });
         const reply = await project.run(new NextOperation(asked, caller, () => project.follow()));
+        stop();
         if (isProblem(reply)) return reply;
         if (reply.success) return this.briefed(scope, project, reply);
         const left_ms = deadline_ms - this.environment.clock.monotonicMs();
         if (reply.reason !== 'NOTHING_READY' || left_ms <= 0) return reply;
-        await this.somethingMoves(project, left_ms);
+        if (!moved) await this.somethingMoves(project, left_ms);
       }
     });
   }

@@ -1,17 +1,18 @@
 import type { Context } from '../core/claims/commands.js';
 import { emptyHead, type Head } from '../core/claims/head.js';
+import { occupiedUntilMs } from '../core/claims/lease.js';
 import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../core/claims/policy.js';
 import type { AnyHead } from '../core/fold.js';
 import type { RecordHead } from '../core/record.js';
 import { kindOf, POLICY_SUBJECT, sessionSubject } from '../core/subject.js';
-import type { ProjectState } from '../core/views/index.js';
+import type { WorkState } from '../core/views/index.js';
 import type { ProjectKey, StoreMeta } from '../stores/store.js';
 import type { Environment } from './environment.js';
 import { claimIds } from './identity.js';
 
 export interface DeskSource {
   readonly key: ProjectKey;
-  readonly state: ProjectState;
+  readonly state: WorkState;
   readonly rules_seq: number;
   readonly limits: Limits;
   readonly meta: StoreMeta;
@@ -26,6 +27,8 @@ export interface DeskSource {
  */
 export class Desk {
   private readonly tried = new Map<string, AnyHead>();
+  /** Until when sessions count once the operations before this one have happened. */
+  private readonly triedUntil = new Map<string, number>();
   private policyRead: Policy | null = null;
   private readonly rulesByKind = new Map<string, Rules>();
   /** The limit that the store found full, for the operation now at the desk. */
@@ -48,7 +51,7 @@ export class Desk {
   get limits(): Limits {
     return this.source.limits;
   }
-  get state(): ProjectState {
+  get state(): WorkState {
     return this.source.state;
   }
 
@@ -99,11 +102,13 @@ export class Desk {
     const trial = new Desk(this.source, this.now_ms);
     trial.full = this.full;
     for (const [subject, head] of this.tried) trial.tried.set(subject, head);
+    for (const [session_id, until_ms] of this.triedUntil) trial.triedUntil.set(session_id, until_ms);
     return trial;
   }
 
   accept(trial: Desk): void {
     for (const [subject, head] of trial.tried) this.tried.set(subject, head);
+    for (const [session_id, until_ms] of trial.triedUntil) this.triedUntil.set(session_id, until_ms);
   }
 
   /** An operation earlier in this batch is about to change this record. */
@@ -119,8 +124,18 @@ export class Desk {
     const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
     const held = this.source.state.bySession.get(session_id)?.size ?? 0;
     const remaining = lease_until_ms === null ? held - 1 : held;
-    const told_ms = remaining > 0 ? (this.source.session_until.get(session_id) ?? 0) : 0;
-    return Math.max(idle_ms, told_ms, lease_until_ms ?? 0);
+    const tried_ms = this.triedUntil.get(session_id) ?? 0;
+    const told_ms =
+      remaining > 0 ? (this.source.session_until.get(session_id) ?? this.heldUntilMs(session_id)) : 0;
+    const until_ms = Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0);
+    this.triedUntil.set(session_id, until_ms);
+    return until_ms;
+  }
+
+  /** From the heads, for a session that acted before this coordinator began. */
+  private heldUntilMs(session_id: string): number {
+    const subjects = [...(this.source.state.bySession.get(session_id) ?? [])];
+    return Math.max(0, ...subjects.map((id) => occupiedUntilMs(this.head(id), this.rulesOf(id)) ?? 0));
   }
 }
 

@@ -42,7 +42,10 @@ forEachStore('limits', (open) => {
     const told = await house.coordinator.putLimits('acme', { max_concurrent_claims: 3 }, human('admin'));
     expect(told).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
     await house.restart();
-    expect(await house.coordinator.getLimits('acme')).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
+    expect(await house.coordinator.getLimits('acme')).toEqual({
+      ...DEFAULT_LIMITS,
+      max_concurrent_claims: 3,
+    });
     expect(await house.coordinator.getLimits('other')).toEqual(DEFAULT_LIMITS);
     expect(await house.coordinator.queries.projectsOf('acme')).toEqual([]);
   });
@@ -143,7 +146,9 @@ forEachStore('limits', (open) => {
   test('of sessions are never passed by many sessions at once', async () => {
     const house = await open({ limits: { max_active_sessions: 7 } });
     await house.plan(planOf(...numbered(60)));
-    const replies = await Promise.all(numbered(60).map((id, at) => new Agent(house, 'a', `s-${at}`).claims(id)));
+    const replies = await Promise.all(
+      numbered(60).map((id, at) => new Agent(house, 'a', `s-${at}`).claims(id)),
+    );
     expect(replies.filter((reply) => reply.success)).toHaveLength(7);
     expect(await house.store.occupancy('acme', 'sessions')).toBe(7);
   });
@@ -156,7 +161,10 @@ forEachStore('limits', (open) => {
       expect((await alpha.claims(A)).claim?.generation).toBe(generation);
       await alpha.releases(A);
     }
-    expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_generations_per_task' });
+    expect(await alpha.claims(A)).toMatchObject({
+      reason: 'DENIED_LIMIT',
+      limit: 'max_generations_per_task',
+    });
     expect(answered(await house.coordinator.queries.getTaskState(P, A)).readiness).toBe('exhausted');
     expect((await alpha.next()).reason).toBe('NOTHING_READY');
     await house.coordinator.putLimits('acme', { max_generations_per_task: 4 });
@@ -181,7 +189,9 @@ forEachStore('limits', (open) => {
 
 describe('limits over two coordinators of one store', () => {
   test('are never passed by 500 claims at once', async () => {
-    const house = await House.open('memory', { limits: { max_concurrent_claims: 77, max_active_sessions: 1000 } });
+    const house = await House.open('memory', {
+      limits: { max_concurrent_claims: 77, max_active_sessions: 1000 },
+    });
     const other = await house.another();
     await house.plan(planOf(...numbered(500)));
     const claims = numbered(500).flatMap((task_id, at) => {

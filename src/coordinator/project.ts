@@ -1,7 +1,7 @@
 import type { Limits } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { PLAN_SUBJECT } from '../core/subject.js';
-import { absorb, emptyProject, evolveProject, learnHead, type ProjectState } from '../core/views/index.js';
+import { absorb, emptyWork, evolveWork, learnHead, type WorkState } from '../core/views/index.js';
 import {
   type Outcome,
   type ProjectKey,
@@ -48,7 +48,7 @@ interface Job {
  * command waits for nobody, and a thousand share one fsync.
  */
 export class Project implements DeskSource {
-  readonly state: ProjectState = emptyProject();
+  readonly state: WorkState = emptyWork();
   rules_seq = 0;
   /** Until when each session counts as active, as far as this coordinator has told the store. */
   readonly session_until = new Map<string, number>();
@@ -143,7 +143,9 @@ export class Project implements DeskSource {
     const jobs: Job[] = [];
     const attempts: Attempt<unknown>[] = [];
     for (const job of batch) {
+      // Said of one attempt only: whoever is decided again asks the store again.
       desk.full = job.full;
+      job.full = null;
       try {
         const attempt = job.operation.attempt(desk);
         if ('needs' in attempt) this.fetchFor(job, attempt.needs);
@@ -273,7 +275,7 @@ export class Project implements DeskSource {
         limit: PAGE,
       });
       if (events.length === 0) return;
-      for (const event of events) evolveProject(this.state, event);
+      for (const event of events) evolveWork(this.state, event);
     }
     this.moved.fire();
   }
@@ -295,7 +297,7 @@ export class Project implements DeskSource {
     for (let after = 0; ; ) {
       const query = { subject: PLAN_SUBJECT, after, until_position, limit: PAGE };
       const events = await this.services.store.events(this.key, query);
-      for (const event of events) evolveProject(this.state, event);
+      for (const event of events) evolveWork(this.state, event);
       const last = events.at(-1);
       if (last === undefined) return;
       after = last.position;

@@ -56,7 +56,9 @@ export class Projects {
     return remembered(this.tenants, tenant_id, async () => {
       const key = { tenant_id, project_id: TENANT_PROJECT };
       const limits = () => this.setup.default_limits;
-      return new Tenant(await this.load(key, limits), this.setup.default_limits);
+      const project = await this.load(key, limits);
+      this.ready.add(project);
+      return new Tenant(project, this.setup.default_limits);
     });
   }
 

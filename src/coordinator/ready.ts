@@ -25,9 +25,10 @@ export function* readyWork(desk: Desk, agent_id: string, track: string | undefin
   const rooms = trackRooms(desk, agent_id);
   const own = ownTracks(desk, agent_id);
   const preference = (rank: Rank): number => {
-    if (own.has(rank.track)) return 0;
     const room = rooms(rank.track);
-    return room === 'free' ? 1 : room === 'crowded' ? 2 : 3;
+    if (room === 'full') return 3;
+    if (own.has(rank.track)) return 0;
+    return room === 'free' ? 1 : 2;
   };
   for (const wanted of [0, 1, 2]) {
     for (const rank of orderOf(desk.state.plan)) {

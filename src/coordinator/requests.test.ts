@@ -40,9 +40,9 @@ forEachStore('a request id', (open) => {
     expect(await alpha.tries(A, { request_id: 'r1', lease_duration_seconds: 60 })).toMatchObject(conflict);
     const next = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
     expect(await coordinator.next(P, next)).toMatchObject(conflict);
-    expect(await coordinator.addTasks(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' })).toMatchObject(
-      conflict,
-    );
+    expect(
+      await coordinator.addTasks(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
+    ).toMatchObject(conflict);
     expect(await house.position()).toBe(position);
   });
 
@@ -50,8 +50,12 @@ forEachStore('a request id', (open) => {
     const { coordinator } = await begin();
     const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
     const key = (principal: string) => ({ ...human('x'), principal });
-    expect(await coordinator.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({ success: true });
-    expect(await coordinator.claimTask(P, { task_id: B, ...body }, key('key-2'))).toMatchObject({ success: true });
+    expect(await coordinator.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({
+      success: true,
+    });
+    expect(await coordinator.claimTask(P, { task_id: B, ...body }, key('key-2'))).toMatchObject({
+      success: true,
+    });
   });
 
   test('of a refusal is decided anew', async () => {
@@ -72,16 +76,19 @@ forEachStore('a request id', (open) => {
     expect((await house.events()).filter((event) => event.event_type === 'CLAIM_ACQUIRED')).toHaveLength(2);
   });
 
-  test.each(['partial', 'all_or_nothing'] as const)('makes a repeated %s batch the same batch', async (mode) => {
-    const { coordinator, house } = await begin();
-    const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
-    const batch = { claims, mode, request_id: 'b1' };
-    const first = answered(await coordinator.batchClaim(P, batch));
-    expect(first.results).toMatchObject([{ success: true }, { success: true }]);
-    const position = await house.position();
-    expect(await coordinator.batchClaim(P, batch)).toEqual(first);
-    expect(await house.position()).toBe(position);
-  });
+  test.each(['partial', 'all_or_nothing'] as const)(
+    'makes a repeated %s batch the same batch',
+    async (mode) => {
+      const { coordinator, house } = await begin();
+      const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
+      const batch = { claims, mode, request_id: 'b1' };
+      const first = answered(await coordinator.batchClaim(P, batch));
+      expect(first.results).toMatchObject([{ success: true }, { success: true }]);
+      const position = await house.position();
+      expect(await coordinator.batchClaim(P, batch)).toEqual(first);
+      expect(await house.position()).toBe(position);
+    },
+  );
 
   test('with another all_or_nothing batch is a conflict', async () => {
     const { coordinator } = await begin();
@@ -95,14 +102,22 @@ forEachStore('a request id', (open) => {
   test('makes a repeated operator command the same command', async () => {
     const { coordinator, house, alpha } = await begin();
     await alpha.claims(A);
-    const reassign = { expected_generation: 1, reason: 'slow', agent_id: 'beta', session_id: 's2', request_id: 'o1' };
+    const reassign = {
+      expected_generation: 1,
+      reason: 'slow',
+      agent_id: 'beta',
+      session_id: 's2',
+      request_id: 'o1',
+    };
     const first = await coordinator.operate(P, A, 'reassign', reassign);
     expect(first).toMatchObject({ success: true, reason: 'REASSIGNED', generation: 2 });
     const position = await house.position();
     expect(await coordinator.operate(P, A, 'reassign', reassign)).toEqual(first);
     expect(await house.position()).toBe(position);
     const other = { ...reassign, session_id: 's3' };
-    expect(await coordinator.operate(P, A, 'reassign', other)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    expect(await coordinator.operate(P, A, 'reassign', other)).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
   });
 
   test('makes a repeated change of plan, policy or limits the same change', async () => {

@@ -39,7 +39,11 @@ forEachStore('sessions', (open) => {
     const { house, coordinator, queries } = await begin();
     const body = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
     const first = await coordinator.openSession('acme', body);
-    expect(first).toMatchObject({ success: true, reason: 'OPENED', session: { session_id: 's1', state: 'open' } });
+    expect(first).toMatchObject({
+      success: true,
+      reason: 'OPENED',
+      session: { session_id: 's1', state: 'open' },
+    });
     const position = await house.position();
     expect(await coordinator.openSession('acme', body)).toEqual(first);
     expect(await house.position()).toBe(position);
@@ -112,12 +116,18 @@ forEachStore('sessions', (open) => {
     await coordinator.closeSession('acme', 's1');
     expect(await alpha.claims(B)).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
     expect(await alpha.next()).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
-    const again = await coordinator.openSession('acme', { session_id: 's1', user_id: 'a', project_id: 'shop' });
+    const again = await coordinator.openSession('acme', {
+      session_id: 's1',
+      user_id: 'a',
+      project_id: 'shop',
+    });
     expect(again).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
     expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
     const reassign = { expected_generation: 1, reason: 'x', agent_id: 'alpha', session_id: 's1' };
     expect(await coordinator.operate(P, A, 'reassign', reassign)).toMatchObject({ reason: 'SESSION_CLOSED' });
-    expect((await house.events()).slice(position).map((event) => event.event_type)).toEqual(['RESULT_REJECTED']);
+    expect((await house.events()).slice(position).map((event) => event.event_type)).toEqual([
+      'RESULT_REJECTED',
+    ]);
   });
 
   test('a session counts as active for session_idle_seconds after its last act', async () => {
@@ -147,6 +157,33 @@ forEachStore('sessions', (open) => {
     house.advance(3599);
     expect(await active()).toBe(1);
     house.advance(1);
+    expect(await active()).toBe(0);
+  });
+
+  test.each(['partial', 'all_or_nothing'])(
+    'the longest lease of a %s batch keeps a session active',
+    async (mode) => {
+      const { house, coordinator, active } = await begin();
+      const claims = [3600, 30].map((lease_duration_seconds, at) => ({
+        task_id: [A, B][at],
+        agent_id: 'alpha',
+        session_id: 's1',
+        lease_duration_seconds,
+      }));
+      await coordinator.batchClaim(P, { claims, mode });
+      house.advance(3599);
+      expect(await active()).toBe(1);
+      house.advance(1);
+      expect(await active()).toBe(0);
+    },
+  );
+
+  test('an expiry that the sweeper writes down keeps nobody active', async () => {
+    const { house, coordinator, active } = await begin();
+    await new Agent(house, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });
+    house.advance(600);
+    expect(await coordinator.sweep()).toBe(1);
+    house.advance(300);
     expect(await active()).toBe(0);
   });
 

@@ -205,13 +205,15 @@ forEachStore('the generation clock of seed 004', (open) => {
     expect(await agentA.submits(part(3))).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
 
     const { tasks } = answered(await queries.batchGetStates(P, [1, 2, 3, 4, 5].map(part)));
-    expect(tasks.map((task) => [answered(task).result?.agent_id, answered(task).result?.generation])).toEqual([
-      ['Agent-A', 1],
-      ['Agent-A', 1],
-      ['Agent-B', 2],
-      ['Agent-B', 1],
-      ['Agent-B', 1],
-    ]);
+    expect(tasks.map((task) => [answered(task).result?.agent_id, answered(task).result?.generation])).toEqual(
+      [
+        ['Agent-A', 1],
+        ['Agent-A', 1],
+        ['Agent-B', 2],
+        ['Agent-B', 1],
+        ['Agent-B', 1],
+      ],
+    );
     expect(answered(await queries.getTaskState(P, TASK)).phase).toBe('OPEN');
     expect((await agentB.claims(TASK)).claim?.generation).toBe(1);
     expect((await agentB.submits(TASK, { merged: 5 })).accepted).toBe(true);

@@ -1,5 +1,10 @@
 import { type Caller, type ClaimResult, OPEN_CALLER, type Problem } from '../../src/coordinator/index.js';
-import type { GateResult, ReleaseResult, RenewalResult, SubmissionResult } from '../../src/coordinator/wire.js';
+import type {
+  GateResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+} from '../../src/coordinator/wire.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { answered, type House, P } from './house.js';
 

@@ -2,7 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, onTestFinished } from 'vitest';
-import { Coordinator, FolderBlobs, isProblem, MemoryBlobs, type Problem } from '../../src/coordinator/index.js';
+import {
+  Coordinator,
+  FolderBlobs,
+  isProblem,
+  MemoryBlobs,
+  type Problem,
+} from '../../src/coordinator/index.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';

@@ -18,8 +18,10 @@ const WAITS_NAMED_MAX = 20;
 export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly request;
   private followed = false;
-  /** What the store has refused us while we asked: another may still be free. */
+  /** What was refused us while we asked: another may still be free. */
   private readonly passedOver = new Set<string>();
+  private readonly fullTracks = new Set<string>();
+  private trackTried = '';
 
   constructor(
     private readonly body: Omit<NextBody, 'wait_seconds'>,
@@ -31,8 +33,14 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   attempt(desk: Desk): Attempt<ClaimResult | Problem> | Needs {
     const { track, ...claim } = this.body;
+    if (desk.full === 'max_agents_per_track') {
+      // That track is full, not every track: the search goes on in the others.
+      this.fullTracks.add(this.trackTried);
+      desk.full = null;
+    }
     for (const subject of readyWork(desk, this.body.agent_id, track)) {
-      if (this.passedOver.has(subject)) continue;
+      if (this.passedOver.has(subject) || this.fullTracks.has(trackOf(desk, subject))) continue;
+      this.trackTried = trackOf(desk, subject);
       const trial = new ClaimOperation({ subject, body: claim }, this.caller);
       const attempt = trial.attempt(desk);
       const granted = 'success' in attempt.reply && attempt.reply.success;
@@ -59,8 +67,11 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     await this.follow();
     this.followed = true;
     this.passedOver.clear();
+    this.fullTracks.clear();
   }
 }
+
+const trackOf = (desk: Desk, subject: string): string => desk.state.plan.get(subject)?.task.track ?? '';
 
 /** Refusals that no other task would change. */
 const isFinal = (reply: ClaimResult | Problem): boolean =>

@@ -219,9 +219,10 @@ export class Queries {
     at?: number,
   ): Reply<{ agents: AgentView[]; position: number; last_updated: string | null }> {
     return this.current(key, async (project) => {
-      const state = at === undefined ? project.state : await this.stateAt(key, at);
-      const tallies = at === undefined ? await this.talliesOf(project) : state;
-      const agents = agentViews({ byAgent: state.byAgent, agents: tallies.agents });
+      const past = at === undefined ? null : await this.stateAt(key, at);
+      const { agents: tallied } = past ?? (await this.talliesOf(project));
+      const state = past ?? project.state;
+      const agents = agentViews({ byAgent: state.byAgent, agents: tallied });
       return { agents, position: state.position, last_updated: state.last_updated };
     });
   }

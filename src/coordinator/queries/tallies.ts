@@ -1,4 +1,4 @@
-import { type AgentTally, emptyProject, evolveProject } from '../../core/views/index.js';
+import { type AgentTally, keepParked, type ParkedIds, tallyAgent } from '../../core/views/index.js';
 import type { Store } from '../../stores/store.js';
 import type { Project } from '../project.js';
 
@@ -9,15 +9,10 @@ const PAGE = 2000;
  * the present when somebody asks, so that neither a command nor the opening of a long log pays for it.
  */
 export class Tallies {
-  private readonly state = emptyProject();
+  readonly agents = new Map<string, AgentTally>();
+  readonly parked: ParkedIds = new Map();
+  private position = 0;
   private reading: Promise<void> | null = null;
-
-  get agents(): Map<string, AgentTally> {
-    return this.state.agents;
-  }
-  get parked(): Map<string, Set<string>> {
-    return this.state.parked;
-  }
 
   catchUp(project: Project, store: Store): Promise<void> {
     this.reading ??= this.read(project, store).finally(() => {
@@ -27,10 +22,14 @@ export class Tallies {
   }
 
   private async read(project: Project, store: Store): Promise<void> {
-    while (this.state.position < project.state.position) {
-      const events = await store.events(project.key, { after: this.state.position, limit: PAGE });
+    while (this.position < project.state.position) {
+      const events = await store.events(project.key, { after: this.position, limit: PAGE });
       if (events.length === 0) return;
-      for (const event of events) evolveProject(this.state, event);
+      for (const event of events) {
+        this.position = event.position;
+        tallyAgent(this.agents, event);
+        keepParked(this.parked, event);
+      }
     }
   }
 }

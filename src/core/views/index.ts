@@ -13,7 +13,15 @@ export {
 export { keepParked, type ParkedIds } from './parked.js';
 export { type Place, placeOf } from './place.js';
 export { type PlanProgress, type Progress, planProgress } from './progress.js';
-export { emptyProject, evolveProject, foldProject, type ProjectState } from './project-state.js';
+export {
+  emptyProject,
+  emptyWork,
+  evolveProject,
+  evolveWork,
+  foldProject,
+  type ProjectState,
+  type WorkState,
+} from './project-state.js';
 export { parkedResults, pastGrant, resultsOf, type TaskResult } from './results.js';
 export {
   type ClaimRef,

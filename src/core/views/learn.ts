@@ -3,7 +3,7 @@ import type { NewEvent } from '../events/envelope.js';
 import type { RecordHead } from '../record.js';
 import { kindOf, PLAN_SUBJECT } from '../subject.js';
 import { enterTrack, moveClaim } from './claim-index.js';
-import { evolveProject, type ProjectState } from './project-state.js';
+import { evolveWork, type WorkState } from './project-state.js';
 
 interface StoredHead {
   readonly subject: string;
@@ -20,7 +20,7 @@ export interface CommittedUnit {
  * Takes a head as the store has it, if it is newer than the one known. Its events, when they come, are counted
  * and move it no further. The plan's own head is left to its events: it says nothing of the tasks.
  */
-export function learnHead(state: ProjectState, head: StoredHead): void {
+export function learnHead(state: WorkState, head: StoredHead): void {
   if (head.subject === PLAN_SUBJECT) return;
   if (kindOf(head.subject) === 'record') {
     const known = state.records.get(head.subject);
@@ -30,7 +30,7 @@ export function learnHead(state: ProjectState, head: StoredHead): void {
   learnClaims(state, head as Head);
 }
 
-function learnClaims(state: ProjectState, head: Head): void {
+function learnClaims(state: WorkState, head: Head): void {
   const before = state.heads.get(head.subject) ?? null;
   if (before !== null && before.seq >= head.seq) return;
   state.heads.set(head.subject, head);
@@ -40,23 +40,43 @@ function learnClaims(state: ProjectState, head: Head): void {
 
 /**
  * Takes a commit into the state, given the positions of its events: swaps in order, then notes, null for a note
- * that was there before. True: others have committed in between, and their events must be read first; until
- * then only the heads are known.
+ * that was there before. The heads are taken as they were committed, so that state and store share them. True:
+ * others have committed in between, and their events must be read first; until then only the heads are known.
  */
 export function absorb(
-  state: ProjectState,
+  state: WorkState,
   unit: CommittedUnit,
   positions: readonly (number | null)[],
 ): boolean {
-  const events = [...unit.swaps.flatMap((swap) => swap.events), ...unit.notes];
-  for (const [index, event] of events.entries()) {
-    const position = positions[index] ?? null;
-    if (position === null) continue;
-    if (position > state.position + 1) {
-      for (const swap of unit.swaps) learnHead(state, swap.head);
-      return true;
-    }
-    evolveProject(state, { ...event, position });
+  const first = positions.find((position) => position !== null);
+  const isNext = first === undefined || first === null || first === state.position + 1;
+  let index = 0;
+  for (const { head, events } of unit.swaps) {
+    if (isNext && head.subject === PLAN_SUBJECT) evolvePlan(state, events, positions.slice(index));
+    learnHead(state, head);
+    index += events.length;
   }
-  return false;
+  if (isNext) moveTo(state, unit, positions);
+  return !isNext;
+}
+
+function evolvePlan(
+  state: WorkState,
+  events: readonly NewEvent[],
+  positions: readonly (number | null)[],
+): void {
+  for (const [index, event] of events.entries()) {
+    evolveWork(state, { position: positions[index] as number, ...event });
+  }
+}
+
+function moveTo(state: WorkState, unit: CommittedUnit, positions: readonly (number | null)[]): void {
+  for (let at = positions.length - 1; at >= 0; at -= 1) {
+    const position = positions[at];
+    if (position == null) continue;
+    state.position = Math.max(state.position, position);
+    const swapped = unit.swaps.at(-1)?.events.at(-1);
+    state.last_updated = (unit.notes.at(-1) ?? swapped)?.timestamp ?? state.last_updated;
+    return;
+  }
 }

@@ -1,6 +1,6 @@
 import { live } from '../claims/lease.js';
 import { subtaskIds } from '../plan/task.js';
-import type { ProjectState } from './project-state.js';
+import type { WorkState } from './project-state.js';
 import type { Vantage } from './vantage.js';
 
 /** Tasks, subtasks and merges, each counted once. */
@@ -19,7 +19,7 @@ export interface PlanProgress {
 type Count = { -readonly [Part in keyof Progress]: number };
 const none = (): Count => ({ completed: 0, in_progress: 0, pending: 0 });
 
-export function planProgress(state: ProjectState, vantage: Vantage): PlanProgress {
+export function planProgress(state: WorkState, vantage: Vantage): PlanProgress {
   const tracks = new Map<string, Count>();
   const total = none();
   for (const task of state.plan.tasks()) {
@@ -34,7 +34,7 @@ export function planProgress(state: ProjectState, vantage: Vantage): PlanProgres
   return { tracks: Object.fromEntries(tracks), total };
 }
 
-function partOf(state: ProjectState, subject: string, vantage: Vantage): keyof Progress {
+function partOf(state: WorkState, subject: string, vantage: Vantage): keyof Progress {
   const head = state.heads.get(subject);
   if (head === undefined) return 'pending';
   if (head.phase === 'COMPLETED') return 'completed';

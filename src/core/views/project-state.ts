@@ -9,8 +9,8 @@ import { type AgentTally, tallyAgent } from './agents.js';
 import { type ClaimIndex, emptyClaimIndex, enterTrack, moveClaim } from './claim-index.js';
 import { keepParked, type ParkedIds } from './parked.js';
 
-/** A project as its events made it. It keeps heads and counts, never the events themselves. */
-export interface ProjectState extends ClaimIndex {
+/** The work of a project as its events made it: what decisions rest on. It keeps heads, never the events themselves. */
+export interface WorkState extends ClaimIndex {
   /** The last event folded. */
   position: number;
   /** When that event happened; null before the first. */
@@ -18,30 +18,38 @@ export interface ProjectState extends ClaimIndex {
   readonly heads: Map<string, Head>;
   readonly records: Map<string, RecordHead>;
   readonly plan: Plan;
+}
+
+/** The work, and what only the events tell: what each agent did, which refused work is kept. */
+export interface ProjectState extends WorkState {
   readonly agents: Map<string, AgentTally>;
   readonly parked: ParkedIds;
 }
 
-export function emptyProject(): ProjectState {
-  return {
-    position: 0,
-    last_updated: null,
-    heads: new Map(),
-    records: new Map(),
-    plan: emptyPlan(),
-    ...emptyClaimIndex(),
-    agents: new Map(),
-    parked: new Map(),
-  };
-}
+export const emptyWork = (): WorkState => ({
+  position: 0,
+  last_updated: null,
+  heads: new Map(),
+  records: new Map(),
+  plan: emptyPlan(),
+  ...emptyClaimIndex(),
+});
+
+export const emptyProject = (): ProjectState => ({ ...emptyWork(), agents: new Map(), parked: new Map() });
 
 /** Folds one event into a state that the caller owns. An event folded before changes nothing. */
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
-  state.position = event.position;
-  state.last_updated = event.timestamp;
   tallyAgent(state.agents, event);
   keepParked(state.parked, event);
+  evolveWork(state, event);
+}
+
+/** The same for the work alone. */
+export function evolveWork(state: WorkState, event: EventEnvelope): void {
+  if (event.position <= state.position) return;
+  state.position = event.position;
+  state.last_updated = event.timestamp;
   if (event.subject === undefined) return;
   if (factOf(event.event_type) === 'granted') enterTrack(state, event.agent_id, event.subject);
   if (event.seq === undefined) return;
@@ -55,14 +63,14 @@ export function foldProject(events: Iterable<EventEnvelope>): ProjectState {
   return state;
 }
 
-function moveRecord(state: ProjectState, subject: string, event: EventEnvelope): void {
+function moveRecord(state: WorkState, subject: string, event: EventEnvelope): void {
   const before = state.records.get(subject) ?? null;
   if (isFolded(before, event)) return;
   state.records.set(subject, evolveRecord(before, event));
   if (subject === PLAN_SUBJECT) applyPlanChange(state.plan, event.payload as unknown as PlanChange);
 }
 
-function moveHead(state: ProjectState, subject: string, event: EventEnvelope): void {
+function moveHead(state: WorkState, subject: string, event: EventEnvelope): void {
   const before = state.heads.get(subject) ?? null;
   if (isFolded(before, event)) return;
   const after = evolve(before, event);

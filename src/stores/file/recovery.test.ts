@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
+import { unitOf } from '../conformance/scene.js';
 import { TenantSlots } from '../slots.js';
 import { StoreBroken } from '../store.js';
 import type { Disk } from './disk.js';
@@ -279,9 +280,26 @@ describe('a log in segments', () => {
   });
 });
 
+it('keeps units without events where every batch could be sealed', async () => {
+  const root = await freshFolder();
+  const request = (key: string) => unitOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
+  let store = await openFileStore({ root, segment_bytes_max: 1 });
+  await commitOne(store, remark('first'));
+  for (const key of ['a', 'b', 'c']) expect((await commitOne(store, request(key))).kind).toBe('committed');
+  await commitOne(store, remark('second'));
+  await store.close();
+  await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+  store = await openFileStore({ root, segment_bytes_max: 1 });
+  for (const key of ['a', 'b', 'c']) expect((await commitOne(store, request(key))).kind).toBe('replay');
+  expect(await allEvents(store)).toHaveLength(2);
+  await store.close();
+});
+
 it('refuses a log whose file is gone though the mark tells of it', async () => {
   const { mark } = await writtenLog(3);
-  await expect(recover('p', memoryDisk(new Map([['p/durable', mark]])))).rejects.toThrow(/events\.jsonl is missing/);
+  await expect(recover('p', memoryDisk(new Map([['p/durable', mark]])))).rejects.toThrow(
+    /events\.jsonl is missing/,
+  );
 });
 
 it('refuses a log that belongs to another project', async () => {

@@ -138,10 +138,10 @@ function draft<F extends Fact>(
     subject: head.subject,
     ...subjectKeys(head.subject),
     agent_id: actor.agent_id,
-    session_id: actor.session_id,
     generation: actor.generation,
     payload: payload as unknown as Readonly<Record<string, unknown>>,
   };
+  if (actor.session_id !== '') event.session_id = actor.session_id;
   if (actor.agent_role !== null) event.agent_role = actor.agent_role;
   if (actor.request_id != null) event.request_id = actor.request_id;
   return event;

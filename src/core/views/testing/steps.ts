@@ -1,6 +1,6 @@
-import type { ClaimCommand, ClaimsCommand, Handle, SubmitCommand } from '../../claims/commands.js';
+import type { ClaimCommand, ClaimsCommand, Handle, PastGrant, SubmitCommand } from '../../claims/commands.js';
 import { type Head, REVIEW_DECISIONS, type SubmittedResult } from '../../claims/head.js';
-import type { History } from './history.js';
+import type { TaskResult } from '../results.js';
 
 export const TASKS = [
   { id: 'A-001-core', description: 'the core' },
@@ -40,6 +40,14 @@ export const VERBS = [
   'expire',
 ] as const;
 
+/** What has happened so far, as far as the next command depends on it. */
+interface Past {
+  head(subject: string): Head;
+  waitingFor(subject: string): string[];
+  grantOf(subject: string, generation: number): PastGrant | null;
+  parkedOf(subject: string): TaskResult[];
+}
+
 /** One thing that somebody tries. `choice` picks among the ways to do it. */
 export interface Step {
   readonly subject: string;
@@ -73,7 +81,7 @@ export function resultOf(subject: string, generation: number, text: string): Sub
 }
 
 export function submitBy(
-  history: History,
+  history: Past,
   subject: string,
   handle: Handle,
   fields: { text?: string; authority?: 'granted' | 'escalate' } = {},
@@ -93,7 +101,7 @@ export function submitBy(
 }
 
 /** The holder's handle of this or, now and then, of the generation before. */
-function handleOf(history: History, { subject, worker, choice }: Step): Handle {
+function handleOf(history: Past, { subject, worker, choice }: Step): Handle {
   const generation = Math.max(0, history.head(subject).generation - (choice % 4 === 0 ? 1 : 0));
   const grant = history.grantOf(subject, generation);
   const session_id = choice % 7 === 0 ? worker.session_id : (grant?.session_id ?? worker.session_id);
@@ -106,7 +114,7 @@ const operator = (head: Head, choice: number) => ({
   by: 'olga@acme.com',
 });
 
-export function commandOf(step: Step, history: History): ClaimsCommand {
+export function commandOf(step: Step, history: Past): ClaimsCommand {
   const { subject, verb, worker, choice } = step;
   const head = history.head(subject);
   const handle = handleOf(history, step);
@@ -153,7 +161,7 @@ export function commandOf(step: Step, history: History): ClaimsCommand {
   }
 }
 
-function adoptOf({ subject, choice }: Step, history: History): ClaimsCommand {
+function adoptOf({ subject, choice }: Step, history: Past): ClaimsCommand {
   const parked = history.parkedOf(subject)[0];
   const grant = parked === undefined ? null : history.grantOf(subject, parked.generation);
   const text = String((parked?.result_data as { text?: string } | undefined)?.text);

@@ -1,0 +1,177 @@
+import { Agent } from './actors/agent.js';
+import { Follower } from './actors/follower.js';
+import { Human } from './actors/human.js';
+import { Lead } from './actors/lead.js';
+import type { Actor, Stage } from './actors/stage.js';
+import { History } from './checks/history.js';
+import { Observer } from './checks/observer.js';
+import { Reached, type Sometimes } from './checks/sometimes.js';
+import { checkViews } from './checks/views.js';
+import { FileFleet } from './fleet/file-fleet.js';
+import { SharedFleet } from './fleet/shared-fleet.js';
+import type { Fleet } from './fleet/site.js';
+import { type RunOptions, type Scenario, scenarioOf, type Topology } from './scenario/scenario.js';
+import { Network } from './world/network.js';
+import { setTraps } from './world/traps.js';
+import { ViolationError, World } from './world/world.js';
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly mode: RunOptions['mode'];
+  readonly topology: Topology;
+  readonly commands: number;
+  readonly steps: number;
+  readonly simulated_ms: number;
+  /** Equal for two runs of the same options, to the last event. */
+  readonly fingerprint: string;
+  readonly violation: string | null;
+  readonly sometimes: Partial<Record<Sometimes, number>>;
+}
+
+const WILD_MS_MAX = 12 * 3600_000;
+const SETTLING_MS_MAX = 3600_000;
+const LIVENESS_MS_MAX = 3 * 3600_000;
+/** In liveness mode things go wrong only for the first part of the commands. */
+const WILD_SHARE = 0.6;
+
+/** Plays one seed to its end or to its first violation. */
+export async function runSeed(options: RunOptions): Promise<SeedResult> {
+  const scenario = scenarioOf(options);
+  const reached = new Reached();
+  const world = new World(options.seed, options.onTrace ?? null);
+  const onRejection = (reason: unknown): void => {
+    const says = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+    world.violate('THROWN', `a promise failed and nobody heard: ${says}`);
+  };
+  process.on('unhandledRejection', onRejection);
+  const restore = setTraps();
+  let violation: string | null = null;
+  const play = new Play(world, scenario, reached);
+  try {
+    await play.perform();
+  } catch (error) {
+    if (!(error instanceof ViolationError)) throw error;
+    violation = error.message;
+  } finally {
+    restore();
+    process.off('unhandledRejection', onRejection);
+  }
+  return {
+    seed: options.seed,
+    mode: options.mode,
+    topology: scenario.topology,
+    commands: play.stage.commands,
+    steps: world.steps,
+    simulated_ms: world.now_ms,
+    fingerprint: world.fingerprint(),
+    violation,
+    sometimes: reached.counts,
+  };
+}
+
+class Play {
+  readonly stage: Stage;
+  private readonly followers: Follower[] = [];
+  private readonly leads: Lead[] = [];
+
+  constructor(
+    private readonly world: World,
+    private readonly scenario: Scenario,
+    reached: Reached,
+  ) {
+    const projects = [{ tenant_id: 't1', project_id: 'p' }];
+    if (scenario.has('second_tenant')) projects.push({ tenant_id: 't2', project_id: 'p' });
+    const observer = new Observer(world, reached, scenario.limits);
+    const setting = { world, scenario, reached, observer, projects };
+    const fleet: Fleet = scenario.topology === 'file' ? new FileFleet(setting) : new SharedFleet(setting);
+    const { loss_chance, double_chance, delay_chance } = scenario.rates;
+    const delay_max_ms = scenario.lease_seconds * 1500;
+    const network = new Network(world, { loss_chance, double_chance, delay_chance, delay_max_ms }, world.rng.fork('network'));
+    const history = new History(world, observer, reached, () => fleet.incarnation);
+    this.stage = { ...setting, fleet, network, history, act: 'wild', commands: 0, waiting: 0 };
+  }
+
+  async perform(): Promise<void> {
+    const { stage, world, scenario } = this;
+    stage.fleet.start();
+    for (const actor of this.cast()) void actor.live();
+    const share = scenario.mode === 'liveness' ? WILD_SHARE : 1;
+    await world.run(WILD_MS_MAX, () => stage.commands >= scenario.commands * share);
+    this.calm();
+    if (scenario.mode === 'liveness') await this.workToTheEnd();
+    stage.act = 'over';
+    await world.run(world.now_ms + SETTLING_MS_MAX, () => stage.waiting === 0 && stage.fleet.isUp);
+    if (!stage.fleet.isUp) world.violate('LIVE', 'the fleet did not come up again after all faults had ceased');
+    await this.waitFor(this.judge());
+  }
+
+  private cast(): Actor[] {
+    const { stage, scenario } = this;
+    return stage.projects.flatMap((scope, tenant) => {
+      const count = tenant === 0 ? scenario.agents : 2;
+      const agents = Array.from({ length: count }, (_, number) => {
+        return new Agent(stage, scope, `agent-${number}`, `s${number % scenario.sessions}`);
+      });
+      const lead = new Lead(stage, scope, 'lead', 'lead');
+      const follower = new Follower(stage, scope);
+      this.leads.push(lead);
+      this.followers.push(follower);
+      const isLed = scenario.has('humans') || scenario.mode === 'liveness';
+      return [lead, follower, ...agents, ...(isLed ? [new Human(stage, scope, 'human', 'grace')] : [])];
+    });
+  }
+
+  private calm(): void {
+    const { faults } = this.stage.network;
+    Object.assign(faults, { loss_chance: 0, double_chance: 0, delay_chance: 0 });
+    this.stage.fleet.calm();
+  }
+
+  /** L1 and L2: once nothing goes wrong any more, everything that can be done gets done. */
+  private async workToTheEnd(): Promise<void> {
+    const { stage, world } = this;
+    stage.act = 'diligent';
+    await world.run(world.now_ms + LIVENESS_MS_MAX, () => this.openWork().length === 0);
+    const open = this.openWork();
+    if (open.length > 0) world.violate('L1', `still not done after all faults had ceased: ${open.join(', ')}`);
+  }
+
+  private openWork(): string[] {
+    if (this.leads.some((lead) => !lead.isDone)) return ['the plan itself'];
+    return this.stage.projects.flatMap((scope) => {
+      const { plan, heads } = this.stage.observer.watch(scope).state;
+      return [...plan.subjects()].filter((subject) => heads.get(subject)?.phase !== 'COMPLETED');
+    });
+  }
+
+  private async judge(): Promise<void> {
+    const { stage, world } = this;
+    await stage.fleet.finish();
+    stage.history.finish();
+    for (const follower of this.followers) follower.finish();
+    for (let number = 0; number < stage.fleet.size; number += 1) {
+      const site = stage.fleet.site(number);
+      if (site === null) continue;
+      for (const scope of stage.projects) await checkViews(world, site, stage.observer.watch(scope));
+    }
+  }
+
+  /** What is awaited inside the world needs the world to go on. */
+  private async waitFor(work: Promise<void>): Promise<void> {
+    let isDone = false;
+    let failure: unknown = null;
+    work.then(
+      () => {
+        isDone = true;
+      },
+      (error) => {
+        isDone = true;
+        failure = error;
+      },
+    );
+    await this.world.run(this.world.now_ms + SETTLING_MS_MAX, () => isDone);
+    if (failure !== null) this.world.violate('THROWN', failure instanceof Error ? (failure.stack ?? '') : String(failure));
+    if (!isDone) this.world.violate('LIVE', 'the final checks never ended');
+    await this.world.run(this.world.now_ms, () => true);
+  }
+}

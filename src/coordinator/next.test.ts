@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../../test/support/agent.js';
+import { answered, forEachStore, type House, P, planOf } from '../../test/support/house.js';
+
+/** Lets everything run that is ready to. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function settleOnDisk(house: House): Promise<void> {
+  // What was asked before this is answered before it: the commands of a project keep their order.
+  await house.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+  await settle();
+}
+
+forEachStore('next', (open) => {
+  async function begin(plan: unknown, limits = {}) {
+    const house = await open({ limits });
+    await house.plan(plan);
+    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
+    return { house, coordinator: house.coordinator, alpha, beta };
+  }
+  const taken = async (agent: Agent, more = {}) => (await agent.next(more)).claim?.task_id;
+
+  test('hands out by priority, then by what unblocks most, then by track and sequence', async () => {
+    const { alpha } = await begin(
+      planOf(
+        'A-001-plain',
+        'A-002-plain',
+        'A-003-key',
+        { id: 'A-004-urgent', priority: 5 },
+        { id: 'A-005-blocked', depends_on: ['A-003-key'], priority: 9 },
+      ),
+    );
+    const order = [];
+    for (let turn = 0; turn < 4; turn += 1) order.push(await taken(alpha));
+    expect(order).toEqual(['A-004-urgent', 'A-003-key', 'A-001-plain', 'A-002-plain']);
+    expect(await alpha.next()).toMatchObject({ success: false, reason: 'NOTHING_READY', claim: null });
+  });
+
+  test('prefers the tracks an agent has worked in, then those where nobody else works', async () => {
+    const { alpha, beta } = await begin(
+      planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
+    );
+    await beta.claims('B-001-x');
+    await beta.submits('B-001-x');
+    expect(await taken(beta)).toBe('B-002-x');
+    expect(await taken(alpha)).toBe('A-001-x');
+    const gamma = new Agent((alpha as unknown as { house: House }).house, 'gamma', 's3');
+    expect(await taken(gamma)).toBe('C-001-x');
+    expect(await taken(beta)).toBe('A-002-x');
+  });
+
+  test('stays in the track it is asked for', async () => {
+    const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
+    expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');
+    expect(await alpha.next({ track: 'B' })).toMatchObject({
+      reason: 'NOTHING_READY',
+      waiting_for: ['B-001-x'],
+    });
+  });
+
+  test('names what everything waits for when nothing is ready', async () => {
+    const { alpha, coordinator } = await begin(
+      planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
+    );
+    await coordinator.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
+    await alpha.claims('A-001-x');
+    const nothing = await alpha.next();
+    expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x', 'B-001-x'] });
+    expect(nothing.next).toContain('wait_seconds');
+  });
+
+  test('never hands one task to two, however many ask at once', async () => {
+    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const { house } = await begin(planOf(...ids));
+    const agents = Array.from({ length: 40 }, (_, at) => new Agent(house, `a-${at}`, `s-${at}`));
+    const replies = await Promise.all(agents.map((agent) => agent.next()));
+    const granted = replies.flatMap((reply) => reply.claim?.task_id ?? []);
+    expect(granted.sort()).toEqual(ids);
+  });
+
+  test('leaves out full tracks where agents per track are limited, also one’s own', async () => {
+    const { alpha, beta, coordinator } = await begin(
+      planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
+    );
+    answered(await coordinator.putPolicy(P, { max_agents_per_track: 1 }));
+    await alpha.claims('A-001-x');
+    expect(await beta.claims('A-002-x')).toMatchObject({
+      reason: 'DENIED_LIMIT',
+      limit: 'max_agents_per_track',
+    });
+    expect((await alpha.claims('A-002-x')).reason).toBe('GRANTED');
+    await alpha.submits('A-001-x');
+    expect((await beta.claims('A-003-x')).reason).toBe('DENIED_LIMIT');
+    await alpha.submits('A-002-x');
+    expect((await beta.claims('A-003-x')).reason).toBe('GRANTED');
+    expect(await taken(alpha)).toBe('B-001-x');
+  });
+
+  test('agents per track are never more than the policy says, however many come at once', async () => {
+    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const { house, coordinator } = await begin(planOf(...ids, 'B-001-x'));
+    answered(await coordinator.putPolicy(P, { max_agents_per_track: 3 }));
+    const agents = ids.map((_, at) => new Agent(house, `a-${at}`, `s-${at}`));
+    const replies = await Promise.all(agents.map((agent) => agent.next()));
+    const tracks = replies.flatMap((reply) => reply.claim?.track ?? []).sort();
+    expect(tracks).toEqual(['A', 'A', 'A', 'B']);
+  });
+
+  test('waits for a submit that makes work ready', async () => {
+    const { house, alpha, beta } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    await alpha.claims('A-001-x');
+    const waiting = beta.next({ wait_seconds: 30 });
+    await settleOnDisk(house);
+    await alpha.submits('A-001-x');
+    expect((await waiting).claim?.task_id).toBe('A-002-x');
+  });
+
+  test('misses no work that becomes ready in the very batch that found none', async () => {
+    const { house, alpha, beta } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    await alpha.claims('A-001-x');
+    for (let turns = 0; turns < 12; turns += 1) {
+      const waiting = beta.next({ wait_seconds: 30 });
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      if (turns > 5) await new Promise((resolve) => setImmediate(resolve));
+      await alpha.submits('A-001-x', { turns });
+      expect((await waiting).claim?.task_id).toBe('A-002-x');
+      await beta.releases('A-002-x');
+      await house.coordinator.operate(P, 'A-001-x', 'reset', {
+        expected_generation: turns + 1,
+        reason: 'again',
+      });
+      await alpha.claims('A-001-x');
+    }
+  });
+
+  test('waits for a lease to run out, without a sweeper', async () => {
+    const { house, alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
+    const waiting = beta.next({ wait_seconds: 30 });
+    await settleOnDisk(house);
+    house.advance(30);
+    house.world.ring();
+    expect((await waiting).claim).toMatchObject({ task_id: 'A-001-x', generation: 2, agent_id: 'beta' });
+  });
+
+  test('waits for a pause after an error to end', async () => {
+    const { house, alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
+    const waiting = beta.next({ wait_seconds: 30 });
+    await settleOnDisk(house);
+    house.advance(5);
+    house.world.ring();
+    expect((await waiting).claim?.generation).toBe(2);
+  });
+
+  test('gives up when the time is over', async () => {
+    const { house, alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    const waiting = beta.next({ wait_seconds: 2 });
+    await settleOnDisk(house);
+    house.advance(2);
+    house.world.ring();
+    expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x'] });
+  });
+
+  test('gives one of several who wait what has become ready, and lets the others wait on', async () => {
+    const { house, alpha } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    await alpha.claims('A-001-x');
+    const agents = Array.from({ length: 5 }, (_, at) => new Agent(house, `a-${at}`, `w-${at}`));
+    const waiting = agents.map((agent) => agent.next({ wait_seconds: 30 }));
+    await settleOnDisk(house);
+    await alpha.submits('A-001-x');
+    await settleOnDisk(house);
+    house.advance(30);
+    house.world.ring();
+    const replies = await Promise.all(waiting);
+    expect(replies.map((reply) => reply.reason).sort()).toEqual([
+      'GRANTED',
+      'NOTHING_READY',
+      'NOTHING_READY',
+      'NOTHING_READY',
+      'NOTHING_READY',
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../../test/support/agent.js';
+import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+
+forEachStore('the sweeper', (open) => {
+  /** The same story with and without it: what agents are told, and what the log says in the end. */
+  async function story(sweeps: boolean) {
+    const house = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
+    await house.plan(planOf(A, B, C));
+    const agents = ['s1', 's2', 's3', 's4'].map((session) => new Agent(house, `agent-${session}`, session));
+    const [one, two, three, four] = agents as [Agent, Agent, Agent, Agent];
+    const replies: unknown[] = [];
+    const later = async (seconds: number) => {
+      house.advance(seconds);
+      if (sweeps) await house.coordinator.sweep();
+    };
+    replies.push(await one.claims(A, { lease_duration_seconds: 60 }), await two.claims(B));
+    replies.push(await three.claims(C));
+    await later(60);
+    replies.push(await three.claims(C), await one.renews(A), await one.submits(A));
+    await later(600);
+    replies.push(await two.submits(B), await three.releases(C, { reason: 'ERROR', message: 'no' }));
+    replies.push(await four.claims(C));
+    await later(500);
+    replies.push(await four.claims(C), await four.next());
+    const log = (await house.events()).map(({ event_type, subject, generation, payload }) => ({
+      event_type,
+      subject,
+      generation,
+      expired_at: payload.expired_at,
+    }));
+    const states = answered(await house.coordinator.queries.batchGetStates(P, [A, B, C])).tasks;
+    return { replies, log, states };
+  }
+
+  test('changes no reply, no event and no state: it only writes down sooner', async () => {
+    const [swept, unswept] = [await story(true), await story(false)];
+    expect(swept.replies).toEqual(unswept.replies);
+    expect(swept.states).toEqual(unswept.states);
+    const sorted = (log: typeof swept.log) => log.map((event) => JSON.stringify(event)).sort();
+    expect(sorted(swept.log)).toEqual(sorted(unswept.log));
+  });
+
+  test('comes by itself every sweep_interval_seconds and writes an expiry once', async () => {
+    const house = await open();
+    await house.plan(planOf(A));
+    await new Agent(house, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
+    const lost = new AbortController();
+    const feed = house.coordinator.queries.follow(P, '', lost.signal);
+    house.advance(31);
+    house.world.ring();
+    const seen: string[] = [];
+    for await (const { event } of feed) {
+      seen.push(event.event_type);
+      if (event.event_type === 'CLAIM_LOST') lost.abort();
+    }
+    expect(seen).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED', 'CLAIM_LOST']);
+    expect(await house.coordinator.sweep()).toBe(0);
+  });
+});
