@@ -81,12 +81,16 @@ class Play {
   ) {
     const projects = [{ tenant_id: 't1', project_id: 'p' }];
     if (scenario.has('second_tenant')) projects.push({ tenant_id: 't2', project_id: 'p' });
-    const observer = new Observer(world, reached, scenario.limits);
+    const observer = new Observer(world, reached, scenario.limits, scenario.topology === 'file');
     const setting = { world, scenario, reached, observer, projects };
     const fleet: Fleet = scenario.topology === 'file' ? new FileFleet(setting) : new SharedFleet(setting);
     const { loss_chance, double_chance, delay_chance } = scenario.rates;
     const delay_max_ms = scenario.lease_seconds * 1500;
-    const network = new Network(world, { loss_chance, double_chance, delay_chance, delay_max_ms }, world.rng.fork('network'));
+    const network = new Network(
+      world,
+      { loss_chance, double_chance, delay_chance, delay_max_ms },
+      world.rng.fork('network'),
+    );
     const history = new History(world, observer, reached, () => fleet.incarnation);
     this.stage = { ...setting, fleet, network, history, act: 'wild', commands: 0, waiting: 0 };
   }
@@ -101,7 +105,8 @@ class Play {
     if (scenario.mode === 'liveness') await this.workToTheEnd();
     stage.act = 'over';
     await world.run(world.now_ms + SETTLING_MS_MAX, () => stage.waiting === 0 && stage.fleet.isUp);
-    if (!stage.fleet.isUp) world.violate('LIVE', 'the fleet did not come up again after all faults had ceased');
+    if (!stage.fleet.isUp)
+      world.violate('LIVE', 'the fleet did not come up again after all faults had ceased');
     await this.waitFor(this.judge());
   }
 
@@ -133,11 +138,12 @@ class Play {
     stage.act = 'diligent';
     await world.run(world.now_ms + LIVENESS_MS_MAX, () => this.openWork().length === 0);
     const open = this.openWork();
-    if (open.length > 0) world.violate('L1', `still not done after all faults had ceased: ${open.join(', ')}`);
+    if (open.length > 0)
+      world.violate('L1', `still not done after all faults had ceased: ${open.join(', ')}`);
   }
 
   private openWork(): string[] {
-    if (this.leads.some((lead) => !lead.isDone)) return ['the plan itself'];
+    if (this.leads.some((lead) => !lead.isContent)) return ['the plan itself'];
     return this.stage.projects.flatMap((scope) => {
       const { plan, heads } = this.stage.observer.watch(scope).state;
       return [...plan.subjects()].filter((subject) => heads.get(subject)?.phase !== 'COMPLETED');
@@ -170,7 +176,8 @@ class Play {
       },
     );
     await this.world.run(this.world.now_ms + SETTLING_MS_MAX, () => isDone);
-    if (failure !== null) this.world.violate('THROWN', failure instanceof Error ? (failure.stack ?? '') : String(failure));
+    if (failure !== null)
+      this.world.violate('THROWN', failure instanceof Error ? (failure.stack ?? '') : String(failure));
     if (!isDone) this.world.violate('LIVE', 'the final checks never ended');
     await this.world.run(this.world.now_ms, () => true);
   }

@@ -4,8 +4,17 @@ import type { ClaimWish, Command, SimHandle } from './commands.js';
 import { Actor, type Stage } from './stage.js';
 
 const HANDLES_REMEMBERED_MAX = 50;
-const WHILE_HOLDING = { renew: 30, submit: 16, release: 8, suspend: 8, resume: 8, note: 6, zombie: 8, claim: 16 };
-const WHILE_IDLE = { claim: 55, next: 20, batch: 8, atomic: 8, zombie: 8, close_session: 1 };
+const WHILE_HOLDING = {
+  renew: 30,
+  submit: 16,
+  release: 8,
+  suspend: 8,
+  resume: 8,
+  note: 6,
+  zombie: 8,
+  claim: 16,
+};
+const WHILE_IDLE = { claim: 55, next: 14, batch: 8, atomic: 8, zombie: 8, close_session: 1 };
 
 interface Granted {
   readonly success: boolean;
@@ -81,7 +90,7 @@ export class Agent extends Actor {
     const old = this.rng.pick(this.remembered);
     const isFuture = this.rng.chance(0.1);
     const handle = isFuture ? { ...old, generation: old.generation + 1 + this.rng.int(3) } : old;
-    const op = this.rng.pick(['renew', 'release', 'submit', 'submit', 'suspend', 'resume', 'note'] as const);
+    const op = this.rng.pick(['renew', 'release', 'submit', 'suspend', 'resume', 'note'] as const);
     await this.call(this.commands.holder(op, handle, this.extraFor(op)));
   }
 
@@ -124,7 +133,10 @@ export class Agent extends Actor {
 
   private wishFor() {
     const { lease_seconds } = this.stage.scenario;
-    return { session_id: this.session_id, lease_duration_seconds: Math.max(5, lease_seconds - this.rng.int(5)) };
+    return {
+      session_id: this.session_id,
+      lease_duration_seconds: Math.max(1, lease_seconds - this.rng.int(5)),
+    };
   }
 
   private someSubjects(): string[] {

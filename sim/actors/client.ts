@@ -46,7 +46,7 @@ export class Client {
 
   private attempt(record: CommandRecord): Promise<Answer> {
     return new Promise((resolve) => {
-      this.process.after(this.rng.between(3_000, 35_000), 'gives up waiting', () => resolve(UNKNOWN));
+      this.process.after(this.rng.between(1_000, 25_000), 'gives up waiting', () => resolve(UNKNOWN));
       this.send(record, (reply) => resolve({ kind: 'reply', reply }));
     });
   }

@@ -2,8 +2,7 @@ import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { Actor, type Stage } from './stage.js';
 
-const PAGE = 40;
-const READS_MAX = 3;
+const PAGE = 100;
 
 /** Reads a project's feed from where it left off, whoever serves it, and misses nothing. */
 export class Follower extends Actor {
@@ -15,7 +14,7 @@ export class Follower extends Actor {
   }
 
   protected override thinkMs(): number {
-    return this.stage.scenario.think_ms * 2;
+    return this.stage.scenario.think_ms * 5;
   }
 
   protected override async actWildly(): Promise<void> {
@@ -41,9 +40,11 @@ export class Follower extends Actor {
     }
     // The answer comes in the coordinator's process; if that dies, it never does, and we do not wait for it.
     site.process.after(1, 'serves the feed', () => {
-      void this.read(site.store.events(this.scope, { after: this.seen.length, limit: PAGE }), this.incarnation);
+      void this.read(
+        site.store.events(this.scope, { after: this.seen.length, limit: PAGE }),
+        this.incarnation,
+      );
     });
-    for (let read = 0; read < READS_MAX; read += 1) await this.process.sleep(100, 'reads');
   }
 
   private async read(page: Promise<EventEnvelope[]>, asked: number): Promise<void> {
@@ -52,7 +53,10 @@ export class Follower extends Actor {
     if (asked !== this.incarnation || from !== this.seen.length) return;
     for (const event of events) {
       if (event.position !== this.seen.length + 1) {
-        this.stage.world.violate('INV-21', `the feed goes on with ${event.position} after ${this.seen.length}`);
+        this.stage.world.violate(
+          'INV-21',
+          `the feed goes on with ${event.position} after ${this.seen.length}`,
+        );
       }
       this.seen.push(event.event_id);
       this.compare(this.seen.length - 1, event.event_id);
@@ -62,6 +66,9 @@ export class Follower extends Actor {
   private compare(at: number, event_id: string): void {
     const logged = this.watch().events[at];
     if (logged === undefined || logged.event_id === event_id) return;
-    this.stage.world.violate('INV-21', `the feed showed ${event_id} at ${at + 1}, the log has ${logged.event_id}`);
+    this.stage.world.violate(
+      'INV-21',
+      `the feed showed ${event_id} at ${at + 1}, the log has ${logged.event_id}`,
+    );
   }
 }

@@ -33,7 +33,8 @@ export class Human extends Actor {
     const { scenario } = this.stage;
     const deed = this.rng.weighted(WILD);
     const isPlan = deed === 'add_tasks' || deed === 'put_plan';
-    if (isPlan && !scenario.has('plan_changes')) return;
+    // Before the plan stands there is nothing to change about it.
+    if (isPlan && (!scenario.has('plan_changes') || this.watch().state.plan.task_count === 0)) return;
     if (deed === 'put_policy' && !scenario.has('policy_changes')) return;
     const command = this.commandFor(deed);
     if (command !== null) await this.call(command);
@@ -80,7 +81,9 @@ export class Human extends Actor {
     }
   }
 
-  private operate(verb: Exclude<Deed, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review'>): Command | null {
+  private operate(
+    verb: Exclude<Deed, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review'>,
+  ): Command | null {
     const head = this.aHead(verb);
     if (head === null) return null;
     const isWrong = this.rng.chance(0.05);

@@ -1,30 +1,31 @@
-import { isProblem } from '../../src/coordinator/index.js';
-import type { Command } from './commands.js';
+import { POLICY_SUBJECT } from '../../src/core/subject.js';
 import { Actor } from './stage.js';
 
-/** Lays down the policy and the plan, and does not rest before both stand. */
+/** Lays down the policy and the plan, and does so again should they ever be lost. */
 export class Lead extends Actor {
-  isDone = false;
+  get isContent(): boolean {
+    return this.hasPolicy && this.hasPlan;
+  }
 
   protected override thinkMs(): number {
-    return 500;
+    return this.isContent ? 60_000 : 200;
   }
 
   protected override async actWildly(): Promise<void> {
-    if (this.isDone) return this.process.sleep(60_000, 'is content');
-    await this.insist(() => this.commands.putPolicy(this.stage.scenario.policy));
-    await this.insist(() => this.commands.putPlan(this.stage.scenario.plan.input));
-    this.isDone = true;
+    const { policy, plan } = this.stage.scenario;
+    if (!this.hasPolicy) await this.call(this.commands.putPolicy(policy));
+    if (!this.hasPlan) await this.call(this.commands.putPlan(plan.input));
   }
 
   protected override actDiligently(): Promise<void> {
     return this.actWildly();
   }
 
-  private async insist(make: () => Command): Promise<void> {
-    while (this.stage.act !== 'over') {
-      const answer = await this.call(make());
-      if (answer.kind === 'reply' && !isProblem(answer.reply)) return;
-    }
+  private get hasPolicy(): boolean {
+    return this.watch().state.records.has(POLICY_SUBJECT);
+  }
+
+  private get hasPlan(): boolean {
+    return this.watch().state.plan.has(this.stage.scenario.plan.subjects[0] ?? '');
   }
 }

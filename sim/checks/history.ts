@@ -1,8 +1,8 @@
 import { isProblem } from '../../src/coordinator/index.js';
-import type { Fact } from '../../src/core/claims/facts.js';
-import { StoreBroken } from '../../src/stores/store.js';
-import type { World } from '../world/world.js';
+import { type Fact, factOf } from '../../src/core/claims/facts.js';
+import { StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import type { Command } from '../actors/commands.js';
+import type { World } from '../world/world.js';
 import type { Observer } from './observer.js';
 import type { Reached } from './sometimes.js';
 
@@ -48,7 +48,13 @@ export class History {
   }
 
   begin(record: CommandRecord): Delivery {
-    const delivery: Delivery = { began_step: this.world.steps, ended_step: null, outcome: 'open', took_effect: false, reply: null };
+    const delivery: Delivery = {
+      began_step: this.world.steps,
+      ended_step: null,
+      outcome: 'open',
+      took_effect: false,
+      reply: null,
+    };
     record.deliveries.push(delivery);
     return delivery;
   }
@@ -70,7 +76,7 @@ export class History {
     delivery.ended_step = this.world.steps;
     delivery.outcome = 'unknown';
     this.world.trace(`${record.command.request_id} threw ${String(error)}`);
-    if (error instanceof StoreBroken) return;
+    if (error instanceof StoreBroken || error instanceof StoreUnavailable) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.world.violate('THROWN', `${record.command.op} was answered with an exception: ${stack}`);
   }
@@ -87,8 +93,10 @@ export class History {
     if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'nothing')) return;
     const watch = this.observer.watch(command.scope);
     for (const id of command.request_ids) {
-      const effect = watch.effectsOf(id)[0];
-      if (effect === undefined || effect.event_type.toLowerCase().includes('escalated')) continue;
+      const effects = watch.effectsOf(id);
+      const [effect] = effects;
+      // A submission that needs a human is not accepted, and still does something: it asks the human.
+      if (effect === undefined || effects.some((event) => factOf(event.event_type) === 'escalated')) continue;
       this.world.violate('INV-07', `${command.op} ${id} was refused, and ${effect.event_type} is in the log`);
     }
   }
@@ -112,7 +120,10 @@ export class History {
       }
       const isAfter = other.ended_step !== null && other.ended_step < last.began_step;
       if (last.outcome === 'refused' && isAfter) {
-        this.world.violate('INV-11', `${command.op} ${command.request_id} was granted, then ${brief(last.reply)}`);
+        this.world.violate(
+          'INV-11',
+          `${command.op} ${command.request_id} was granted, then ${brief(last.reply)}`,
+        );
       }
     }
   }
@@ -129,18 +140,27 @@ export class History {
       }
       const grant = watch.find(handle.task_id, handle.generation, 'granted');
       if (grant?.request_id !== handle.granted_by) {
-        this.world.violate('INV-05', `${command.op} was taken under a handle that ${handle.granted_by} never got`);
+        this.world.violate(
+          'INV-05',
+          `${command.op} was taken under a handle that ${handle.granted_by} never got`,
+        );
       }
       const fact = FACT_OF[command.op];
       if (fact !== undefined && watch.find(handle.task_id, handle.generation, fact) === undefined) {
         if (!isReplayFromHead(command.op, said)) {
-          this.world.violate('INV-10', `${command.op} of ${handle.task_id} was told as done and is not in the log`);
+          this.world.violate(
+            'INV-10',
+            `${command.op} of ${handle.task_id} was told as done and is not in the log`,
+          );
         }
       }
     }
     if (said.claim == null || !CLAIMS.has(command.op)) return;
     if (said.claim.tenant_id !== command.scope.tenant_id) {
-      this.world.violate('INV-14', `${command.scope.tenant_id} was told of a claim of ${said.claim.tenant_id}`);
+      this.world.violate(
+        'INV-14',
+        `${command.scope.tenant_id} was told of a claim of ${said.claim.tenant_id}`,
+      );
     }
     const grant = watch.find(said.claim.task_id, said.claim.generation, 'granted');
     const told = record.incarnation === this.incarnation();

@@ -1,10 +1,9 @@
 import { canonicalJson } from '../../src/coordinator/identity.js';
 import { factOf } from '../../src/core/claims/facts.js';
-import { occupiedUntilMs } from '../../src/core/claims/lease.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import { placeOf } from '../../src/core/views/index.js';
 import type { AnyHead } from '../../src/core/fold.js';
+import { placeOf } from '../../src/core/views/index.js';
 import type { Outcome, ProjectKey, StoredHead, Unit } from '../../src/stores/store.js';
 import type { World } from '../world/world.js';
 import { ProjectWatch } from './project-watch.js';
@@ -21,6 +20,8 @@ export class Observer {
     private readonly world: World,
     private readonly reached: Reached,
     private readonly limits: Limits,
+    /** A place in a track is an agent's, over several claims: it is counted exactly where one coordinator sees them all. */
+    private readonly counts_tracks: boolean,
   ) {}
 
   watch(key: ProjectKey): ProjectWatch {
@@ -48,16 +49,16 @@ export class Observer {
   }
 
   /** What a store found when it was opened again: all that was confirmed, and perhaps more. */
-  recovered(key: ProjectKey, events: readonly EventEnvelope[]): void {
+  recovered(key: ProjectKey, after: number, events: readonly EventEnvelope[]): void {
     const watch = this.watch(key);
-    for (const [index, known] of watch.events.entries()) {
-      const found = events[index];
+    for (const known of watch.events.slice(after)) {
+      const found = events[known.position - after - 1];
       if (found !== undefined && canonicalJson(found) === canonicalJson(known)) continue;
       const what = found === undefined ? 'is gone' : 'has changed';
       this.world.violate('INV-10', `${nameOf(key)}: event ${known.position} (${known.event_type}) ${what}`);
       return;
     }
-    for (const event of events.slice(watch.events.length)) watch.see(event);
+    for (const event of events.slice(watch.events.length - after)) watch.see(event);
   }
 
   headsAre(key: ProjectKey, heads: readonly StoredHead[]): void {
@@ -83,7 +84,9 @@ export class Observer {
     for (const [index, event] of events.entries()) {
       const position = outcome.positions[index] ?? null;
       if (position === null) continue;
-      this.world.trace(`log ${nameOf(unit)} ${position} ${event.event_type} ${event.subject} g${event.generation}`);
+      this.world.trace(
+        `log ${nameOf(unit)} ${position} ${event.event_type} ${event.subject} g${event.generation}`,
+      );
       this.count(watch, { ...event, position }, facts);
       watch.see({ ...event, position });
     }
@@ -99,7 +102,8 @@ export class Observer {
       this.reached.hit(inUnit.includes('lost') ? 'takeover before sweep' : 'sweep before takeover');
     }
     if (fact === 'granted' && this.wasFull.delete(event.tenant_id)) this.reached.hit('permit recovered');
-    const isExpiry = fact === 'lost' && event.payload.cause === 'EXPIRED' && event.payload.disposition === 'eligible';
+    const isExpiry =
+      fact === 'lost' && event.payload.cause === 'EXPIRED' && event.payload.disposition === 'eligible';
     if (isExpiry && head?.claim?.state === 'SUSPENDED') this.reached.hit('takeover during suspend');
     if (fact === 'accepted' && event.payload.late === true) this.reached.hit('late accept');
     if (fact === 'adopted') this.reached.hit('adopted');
@@ -120,20 +124,20 @@ export class Observer {
     const inTrack = new Map<string, Set<string>>();
     for (const watch of this.watches.values()) {
       if (watch.key.tenant_id !== tenant_id) continue;
-      for (const subject of watch.state.live) {
-        const head = watch.state.heads.get(subject);
-        const until_ms = head === undefined ? null : occupiedUntilMs(head, watch.rulesOf(subject));
-        if (until_ms === null || until_ms <= now_ms) continue;
+      for (const [subject, until_ms] of watch.occupied) {
+        if (until_ms <= now_ms) continue;
         live += 1;
         const { track } = placeOf(subject);
-        if (watch !== granted || track === null) continue;
-        const agents = inTrack.get(track) ?? new Set<string>();
-        inTrack.set(track, agents.add(head?.claim?.agent_id ?? ''));
+        const head = watch.state.heads.get(subject);
+        if (watch !== granted || track === null || head === undefined) continue;
+        const grant = watch.find(subject, head.generation, 'granted');
+        if (grant === undefined || grant.position < watch.policy_position) continue;
+        inTrack.set(track, (inTrack.get(track) ?? new Set<string>()).add(grant.agent_id));
       }
     }
     const max = this.limits.max_concurrent_claims;
     if (live > max) this.world.violate('INV-15', `${tenant_id} has ${live} live claims, and may have ${max}`);
-    const agents_max = granted.currentPolicy.max_agents_per_track;
+    const agents_max = this.counts_tracks ? granted.currentPolicy.max_agents_per_track : null;
     for (const [track, agents] of inTrack) {
       if (agents_max === null || agents.size <= agents_max) continue;
       this.world.violate('INV-15', `${agents.size} agents in track ${track}, and there may be ${agents_max}`);

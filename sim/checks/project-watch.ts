@@ -1,9 +1,16 @@
 import { type Fact, factOf } from '../../src/core/claims/facts.js';
 import { LogChecker } from '../../src/core/claims/invariants.js';
-import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../../src/core/claims/policy.js';
+import { occupiedUntilMs } from '../../src/core/claims/lease.js';
+import {
+  DEFAULT_POLICY,
+  type Limits,
+  type Policy,
+  type Rules,
+  rulesFor,
+} from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import { emptyProject, evolveProject } from '../../src/core/views/index.js';
 import { kindOf, POLICY_SUBJECT } from '../../src/core/subject.js';
+import { emptyProject, evolveProject } from '../../src/core/views/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { World } from '../world/world.js';
 
@@ -16,6 +23,10 @@ export class ProjectWatch {
   private readonly byRequest = new Map<string, EventEnvelope[]>();
   private readonly byFact = new Map<string, EventEnvelope>();
   private policy: Policy = DEFAULT_POLICY;
+  /** Where the policy last changed: places in tracks are taken by those who came after. */
+  policy_position = 0;
+  /** Until when each subject takes a place, by the rules under which it last moved. */
+  readonly occupied = new Map<string, number>();
 
   constructor(
     private readonly world: World,
@@ -47,6 +58,7 @@ export class ProjectWatch {
     evolveProject(this.state, event);
     this.events.push(event);
     this.index(event);
+    this.occupy(event);
   }
 
   /** The event that states a fact about a generation of a subject; the last one where there are several. */
@@ -58,8 +70,17 @@ export class ProjectWatch {
     return this.byRequest.get(request_id) ?? [];
   }
 
+  private occupy({ subject = '', seq }: EventEnvelope): void {
+    const head = seq === undefined ? undefined : this.state.heads.get(subject);
+    if (head === undefined) return;
+    const until_ms = occupiedUntilMs(head, this.rulesOf(subject));
+    if (until_ms === null) this.occupied.delete(subject);
+    else this.occupied.set(subject, until_ms);
+  }
+
   private index(event: EventEnvelope): void {
     if (event.subject === POLICY_SUBJECT) {
+      this.policy_position = event.position;
       this.policy = { ...DEFAULT_POLICY, ...(event.payload.record as Partial<Policy>) };
     }
     const fact = factOf(event.event_type);

@@ -15,7 +15,10 @@ export async function checkViews(world: World, site: Site, watch: ProjectWatch):
   for (const part of Object.keys(folded)) {
     const [is, should] = [believed[part], folded[part]];
     if (is === should) continue;
-    world.violate('VIEW', `${site.process.name} has other ${part} of ${watch.key.tenant_id} than the log: ${is} / ${should}`);
+    world.violate(
+      'VIEW',
+      `${site.process.name} has other ${part} of ${watch.key.tenant_id} than the log: ${is} / ${should}`,
+    );
   }
 }
 

@@ -9,6 +9,8 @@ import { nowAndThen, type Setting } from './setting.js';
 import { type Fleet, openSite, overheard, type Site } from './site.js';
 
 const ROOT = '/data';
+/** Reading a log whole at every restart would take longer than all the rest; the last restart reads it whole. */
+const TAIL_COMPARED = 50;
 const CLOCK_STEP_MAX_MS = 10 * 60_000;
 
 /** One coordinator over the real file store, on a disk that forgets what was not synced. */
@@ -53,7 +55,9 @@ export class FileFleet implements Fleet {
       nowAndThen(this.setting, name, mean_ms, befall, () => this.wild);
     this.boot();
     each('crash', rates.crash_every_ms, () => this.fall());
-    each('freeze', rates.freeze_every_ms, () => this.process?.freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5));
+    each('freeze', rates.freeze_every_ms, () =>
+      this.process?.freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5),
+    );
     each('clock step', rates.clock_step_every_ms, () =>
       this.process?.stepWallClock(this.rng.between(-CLOCK_STEP_MAX_MS, CLOCK_STEP_MAX_MS)),
     );
@@ -84,7 +88,8 @@ export class FileFleet implements Fleet {
     const site = this.current;
     if (site === null || site.process.isFrozen || this.rng.chance(0.8)) {
       this.crash(this.rng.chance(this.setting.scenario.rates.power_chance));
-      return this.bootLater();
+      this.bootLater();
+      return;
     }
     this.current = null;
     site.coordinator.close();
@@ -122,7 +127,8 @@ export class FileFleet implements Fleet {
   private boot(): void {
     if (this.process?.isAlive) return;
     const process = this.newProcess();
-    const repair = this.wild && this.rng.chance(this.setting.scenario.rates.rot_chance) ? this.damage() : null;
+    const repair =
+      this.wild && this.rng.chance(this.setting.scenario.rates.rot_chance) ? this.damage() : null;
     this.open(process, repair !== null).then(
       () => {
         if (repair === null) return;
@@ -146,9 +152,10 @@ export class FileFleet implements Fleet {
     const { scenario, observer, reached } = this.setting;
     const store = await this.openStore(process);
     for (const key of this.setting.projects) {
-      const events = await store.events(key, { after: 0, limit: 1_000_000 });
+      const after = this.wild ? Math.max(0, observer.watch(key).events.length - TAIL_COMPARED) : 0;
+      const events = await store.events(key, { after, limit: 1_000_000 });
       if (isDamaged) continue;
-      observer.recovered(key, events);
+      observer.recovered(key, after, events);
       observer.headsAre(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
     }
     const heard = overheard(store, {
@@ -188,7 +195,8 @@ export class FileFleet implements Fleet {
     world.trace(`not opened: ${String(error)}`);
     const isDamageToIt = error instanceof StoreBroken && error.message.includes('durable before');
     if (isDamaged && isDamageToIt) reached.hit('corruption refused');
-    else if (isDamageToIt) world.violate('INV-10', `the log was refused, and nobody damaged it: ${error.message}`);
+    else if (isDamageToIt)
+      world.violate('INV-10', `the log was refused, and nobody damaged it: ${error.message}`);
     else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable)) {
       world.violate('THROWN', error instanceof Error ? (error.stack ?? error.message) : String(error));
     }

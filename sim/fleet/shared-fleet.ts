@@ -1,6 +1,6 @@
 import { MemoryBlobs } from '../../src/coordinator/index.js';
-import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { factOf } from '../../src/core/claims/facts.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { StoreUnavailable } from '../../src/stores/store.js';
 import { Process } from '../world/process.js';
 import { nowAndThen, type Setting } from './setting.js';
@@ -69,7 +69,9 @@ export class SharedFleet implements Fleet {
     const anybody = (): Process => this.rng.pick(this.slots).process ?? this.shared.process;
     for (const slot of this.slots) this.boot(slot);
     each('crash', rates.crash_every_ms, () => this.crash(this.rng.pick(this.slots)));
-    each('freeze', rates.freeze_every_ms, () => anybody().freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5));
+    each('freeze', rates.freeze_every_ms, () =>
+      anybody().freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5),
+    );
     each('clock step', rates.clock_step_every_ms, () => {
       const process = this.rng.chance(0.5) ? this.shared.process : anybody();
       process.stepWallClock(this.rng.between(-CLOCK_STEP_MAX_MS, CLOCK_STEP_MAX_MS));
@@ -111,7 +113,12 @@ export class SharedFleet implements Fleet {
     const name = `coordinator-${this.boots}`;
     const process = new Process(world, name, this.rng.fork(name));
     slot.process = process;
-    const link = new StoreLink(() => this.shared.store(), process, this.faults, this.rng.fork(`link ${name}`));
+    const link = new StoreLink(
+      () => this.shared.store(),
+      process,
+      this.faults,
+      this.rng.fork(`link ${name}`),
+    );
     const store = link.asStore(this.shared.store().capabilities);
     openSite(process, store, { limits: scenario.limits, blobs: this.blobs }).then(
       (site) => {

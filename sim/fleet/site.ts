@@ -1,5 +1,5 @@
-import { Coordinator, type CoordinatorOptions } from '../../src/coordinator/index.js';
 import type { Blobs } from '../../src/coordinator/index.js';
+import { Coordinator, type CoordinatorOptions } from '../../src/coordinator/index.js';
 import type { Outcome, Store, Unit } from '../../src/stores/store.js';
 import type { Process } from '../world/process.js';
 

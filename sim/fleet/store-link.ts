@@ -47,9 +47,7 @@ export class StoreLink {
   private async read<T>(ask: (store: Store) => Promise<T>): Promise<T> {
     await this.travel();
     if (this.rng.chance(this.faults.failure_chance)) throw new StoreUnavailable('the line is down');
-    const found = await ask(this.store());
-    await this.travel();
-    return found;
+    return ask(this.store());
   }
 
   private async commit(units: readonly Unit[]): Promise<Outcome[]> {

@@ -62,7 +62,7 @@ export function scenarioOf(options: RunOptions): Scenario {
   const rng = new Rng(`scenario ${options.seed}`);
   const without = new Set<Fault>(options.without ?? []);
   const topology: Topology = rng.chance(0.5) ? 'file' : 'shared';
-  const lease_seconds = rng.pick([10, 20, 30, 60]);
+  const lease_seconds = rng.pick([5, 10, 20, 30]);
   const chosen = rng.fork('faults');
   // Each seed has its own mixture: a fault that is everywhere hides what happens without it.
   const picked = new Map<Fault, boolean>();
@@ -84,7 +84,7 @@ export function scenarioOf(options: RunOptions): Scenario {
     sessions: Math.max(2, agents - rng.int(3)),
     commands: options.commands_max ?? COMMANDS,
     lease_seconds,
-    think_ms: rng.pick([2_000, 5_000, 10_000]),
+    think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([20_000, 60_000, 1_000_000]),
     policy: policyFor(rng.fork('policy'), lease_seconds),
     limits: limitsFor(rng.fork('limits'), options.mode),
@@ -112,7 +112,7 @@ function policyFor(rng: Rng, lease_seconds: number): Record<string, unknown> {
 function limitsFor(rng: Rng, mode: Mode): Limits {
   return {
     ...DEFAULT_LIMITS,
-    min_lease_duration_seconds: 5,
+    min_lease_duration_seconds: 1,
     max_concurrent_claims: rng.pick([2, 3, 5, 100]),
     max_active_sessions: rng.pick([2, 3, 50, 50]),
     // Work that may never be granted again can never be finished: nothing to wait for in liveness mode.
@@ -141,8 +141,8 @@ function ratesFor(
     delay_chance: chance('delay', [0.02, 0.1]),
     link_failure_chance: isFile ? 0 : chance('link', [0.01, 0.05, 0.15]),
     sync_failure_chance: isFile ? chance('sync_failure', [0, 0.001, 0.004]) : 0,
-    crash_every_ms: every('crash', [6, 15, 40]),
-    freeze_every_ms: every('freeze', [6, 20]),
+    crash_every_ms: every('crash', [12, 30, 80]),
+    freeze_every_ms: every('freeze', [10, 30]),
     clock_step_every_ms: every('clock_step', [4, 15]),
     disk_full_every_ms: isFile ? every('disk_full', [10, 30]) : null,
     rival_every_ms: isFile ? every('rival', [10, 30]) : null,

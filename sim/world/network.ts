@@ -43,6 +43,8 @@ export class Network {
 
   private delayMs(): number {
     const usual_ms = this.rng.between(0.5, 20);
-    return this.rng.chance(this.faults.delay_chance) ? this.rng.between(20, this.faults.delay_max_ms) : usual_ms;
+    return this.rng.chance(this.faults.delay_chance)
+      ? this.rng.between(20, this.faults.delay_max_ms)
+      : usual_ms;
   }
 }

@@ -4,7 +4,7 @@ import type { Rng } from './rng.js';
 import { WORLD_EPOCH_MS, type World } from './world.js';
 
 /** A busy process comes to its timers late, some more than others. */
-const TIMER_LATENESS_MAX = 12;
+const TIMER_LATENESS = { min: 2, max: 12 };
 /** How far a good quartz is off. */
 const DRIFT_MAX = 0.0001;
 
@@ -28,7 +28,7 @@ export class Process {
   ) {
     this.drift = 1 + rng.between(-DRIFT_MAX, DRIFT_MAX);
     this.wall_offset_ms = rng.between(-500, 500);
-    this.timer_lateness = rng.between(1, TIMER_LATENESS_MAX);
+    this.timer_lateness = rng.between(TIMER_LATENESS.min, TIMER_LATENESS.max);
     this.clock = {
       monotonicMs: () => 1000 + world.now_ms * this.drift,
       wallMs: () => WORLD_EPOCH_MS + world.now_ms * this.drift + this.wall_offset_ms,

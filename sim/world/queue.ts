@@ -38,7 +38,8 @@ export class EventQueue {
     for (;;) {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && before(heap[child + 1] as Scheduled, heap[child] as Scheduled)) child += 1;
+      if (child + 1 < heap.length && before(heap[child + 1] as Scheduled, heap[child] as Scheduled))
+        child += 1;
       if (!before(heap[child] as Scheduled, last)) break;
       heap[at] = heap[child] as Scheduled;
       at = child;

@@ -1,9 +1,9 @@
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { projectIdSchema, sessionIdSchema, tenantIdSchema } from '../core/ids.js';
+import { sessionIdSchema } from '../core/ids.js';
 import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
-import type { ProjectKey, Store } from '../stores/store.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { type Blobs, MemoryBlobs } from './blobs.js';
 import { briefingFor } from './briefing.js';
 import { type Caller, OPEN_CALLER } from './caller.js';
@@ -27,6 +27,7 @@ import { Queries } from './queries/queries.js';
 import { nextDeadlineMs } from './ready.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
 import { resultFrom } from './results.js';
+import { scopeFault, tenantFault } from './scope.js';
 import { Sweeper } from './sweeper.js';
 import * as wire from './wire.js';
 
@@ -158,13 +159,13 @@ export class Coordinator {
   }
 
   renewBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.each(body, (item) => this.renewLease(scope, item, caller));
+    return this.each(scope, body, (item) => this.renewLease(scope, item, caller));
   }
   releaseBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.each(body, (item) => this.releaseClaim(scope, item, caller));
+    return this.each(scope, body, (item) => this.releaseClaim(scope, item, caller));
   }
   submitBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.each(body, (item) => this.submitResult(scope, item, caller));
+    return this.each(scope, body, (item) => this.submitResult(scope, item, caller));
   }
 
   async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
@@ -357,6 +358,8 @@ export class Coordinator {
   }
 
   async getLimits(tenant_id: string): Reply<Limits> {
+    const fault = tenantFault(tenant_id);
+    if (fault !== null) return fault;
     const tenant = await this.projects.tenant(tenant_id);
     await tenant.project.follow();
     return tenant.currentLimits();
@@ -365,6 +368,8 @@ export class Coordinator {
   async putLimits(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<Limits> {
     const read = readBody(wire.limitsBody, body);
     if (isProblem(read)) return read;
+    const fault = tenantFault(tenant_id);
+    if (fault !== null) return fault;
     const { request_id: _, signature: __, ...change } = read;
     const tenant = await this.projects.tenant(tenant_id);
     const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
@@ -376,6 +381,8 @@ export class Coordinator {
     sha256: string,
     bytes: Uint8Array,
   ): Reply<{ sha256: string; size_bytes: number }> {
+    const fault = tenantFault(tenant_id);
+    if (fault !== null) return fault;
     const { max_result_size_bytes } = (await this.projects.tenant(tenant_id)).currentLimits();
     if (bytes.byteLength > max_result_size_bytes) {
       return problem('INVALID_REQUEST', `A blob has at most ${max_result_size_bytes} bytes in this tenant.`);
@@ -393,20 +400,17 @@ export class Coordinator {
   }
 
   private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
-    const fault = scopeFault(scope);
-    return fault === null ? this.projects.with(scope, work) : Promise.resolve(fault);
+    return this.projects.with(scope, work);
   }
 
   private async each<T>(
+    scope: ProjectKey,
     body: unknown,
     one: (item: unknown) => Reply<T>,
   ): Reply<{ results: readonly (T | Problem)[] }> {
-    const items = (body as { items?: unknown } | null)?.items;
-    if (!Array.isArray(items) || items.length > wire.BATCH_ITEMS_MAX) {
-      const message = `expected a list of at most ${wire.BATCH_ITEMS_MAX}`;
-      return problem('INVALID_REQUEST', `items: ${message}`, [{ path: 'items', message }]);
-    }
-    return { results: await Promise.all(items.map(one)) };
+    const read = readBody(wire.itemsBody, body);
+    if (isProblem(read)) return read;
+    return scopeFault(scope) ?? { results: await Promise.all(read.items.map(one)) };
   }
 
   private async briefed(
@@ -415,8 +419,14 @@ export class Coordinator {
     reply: wire.ClaimResult,
   ): Promise<wire.ClaimResult> {
     if (reply.claim === null) return reply;
-    const events: readonly EventEnvelope[] = await this.queries.eventsOf(scope, reply.claim.task_id);
-    return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };
+    try {
+      const events: readonly EventEnvelope[] = await this.queries.eventsOf(scope, reply.claim.task_id);
+      return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };
+    } catch (error) {
+      // The work is granted, whatever becomes of its briefing.
+      if (error instanceof StoreUnavailable) return reply;
+      throw error;
+    }
   }
 
   /** Resolves when the project moves, when the next lease or pause runs out, or when the time is up. */
@@ -473,20 +483,6 @@ function atomicFault(claims: readonly ClaimRequest[]): Problem | null {
   if (new Set(claims.map((claim) => claim.subject)).size < claims.length) {
     const message = 'expected each task once';
     return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
-  }
-  return null;
-}
-
-function scopeFault({ tenant_id, project_id }: ProjectKey): Problem | null {
-  if (!tenantIdSchema.safeParse(tenant_id).success) {
-    return problem('INVALID_REQUEST', 'tenant_id: expected a name', [
-      { path: 'tenant_id', message: 'expected letters, digits and . _ ~ @ + -, at most 128' },
-    ]);
-  }
-  if (!projectIdSchema.safeParse(project_id).success) {
-    return problem('INVALID_REQUEST', 'project_id: expected a name', [
-      { path: 'project_id', message: 'expected letters, digits and . _ ~ @ + -, at most 128' },
-    ]);
   }
   return null;
 }

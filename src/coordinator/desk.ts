@@ -6,16 +6,16 @@ import type { AnyHead } from '../core/fold.js';
 import type { RecordHead } from '../core/record.js';
 import { kindOf, POLICY_SUBJECT, sessionSubject } from '../core/subject.js';
 import type { WorkState } from '../core/views/index.js';
-import type { ProjectKey, StoreMeta } from '../stores/store.js';
+import type { ProjectKey } from '../stores/store.js';
 import type { Environment } from './environment.js';
-import { claimIds } from './identity.js';
+import { type ClaimKey, claimIds } from './identity.js';
 
 export interface DeskSource {
   readonly key: ProjectKey;
   readonly state: WorkState;
   readonly rules_seq: number;
   readonly limits: Limits;
-  readonly meta: StoreMeta;
+  readonly claim_key: ClaimKey;
   readonly environment: Environment;
   readonly skew_margin_ms: number;
   readonly session_until: ReadonlyMap<string, number>;
@@ -89,7 +89,7 @@ export class Desk {
     return {
       now_ms: this.now_ms,
       rules: this.rulesOf(subject),
-      claimIdOf: claimIds(this.source.meta, this.source.key, subject),
+      claimIdOf: claimIds(this.source.claim_key, this.source.key, subject),
     };
   }
 

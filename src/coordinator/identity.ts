@@ -1,4 +1,4 @@
-import { createHmac, hash as oneShotHash } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, hash as oneShotHash } from 'node:crypto';
 import { v5 as uuidFromName, v7 as uuidFromTime } from 'uuid';
 import type { ClaimIdOf } from '../core/claims/commands.js';
 import type { ProjectKey, StoreMeta } from '../stores/store.js';
@@ -26,19 +26,24 @@ export function canonicalJson(value: unknown): string {
  * The claim id is derived, never stored: a replayed grant can tell it again, and a stolen log cannot.
  * The incarnation is in it, so a handle from before a loss of history opens nothing after it.
  */
-export function claimIds(meta: StoreMeta, project: ProjectKey, subject: string): ClaimIdOf {
+export function claimIds(key: ClaimKey, project: ProjectKey, subject: string): ClaimIdOf {
   return ({ generation, request_id }) => {
-    const named = JSON.stringify([
-      project.tenant_id,
-      project.project_id,
-      subject,
-      meta.incarnation,
-      generation,
-      request_id,
-    ]);
-    return `clm_${createHmac('sha256', meta.secret).update(named).digest('base64url').slice(0, 22)}`;
+    const { tenant_id, project_id } = project;
+    const named = JSON.stringify([tenant_id, project_id, subject, key.incarnation, generation, request_id]);
+    return `clm_${createHmac('sha256', key.secret).update(named).digest('base64url').slice(0, 22)}`;
   };
 }
+
+/** What claim ids are derived with. */
+export interface ClaimKey {
+  readonly incarnation: number;
+  readonly secret: KeyObject;
+}
+
+export const claimKeyOf = (meta: StoreMeta): ClaimKey => ({
+  incarnation: meta.incarnation,
+  secret: createSecretKey(meta.secret, 'utf8'),
+});
 
 export const newEventId = (environment: Environment, at_ms: number): string =>
   uuidFromTime({ msecs: at_ms, random: environment.randomBytes(16) });

@@ -39,14 +39,14 @@ forEachStore('next', (open) => {
   });
 
   test('prefers the tracks an agent has worked in, then those where nobody else works', async () => {
-    const { alpha, beta } = await begin(
+    const { house, alpha, beta } = await begin(
       planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
     );
     await beta.claims('B-001-x');
     await beta.submits('B-001-x');
     expect(await taken(beta)).toBe('B-002-x');
     expect(await taken(alpha)).toBe('A-001-x');
-    const gamma = new Agent((alpha as unknown as { house: House }).house, 'gamma', 's3');
+    const gamma = new Agent(house, 'gamma', 's3');
     expect(await taken(gamma)).toBe('C-001-x');
     expect(await taken(beta)).toBe('A-002-x');
   });

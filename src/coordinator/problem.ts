@@ -32,5 +32,8 @@ export interface Problem {
 export const problem = (code: ProblemCode, detail: string, faults?: readonly Fault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
 
+export const notInPlan = (subject: string): Problem =>
+  problem('NOT_FOUND', `${subject} is not in the plan of this project.`);
+
 export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'problem' in reply;

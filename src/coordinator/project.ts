@@ -7,12 +7,12 @@ import {
   type ProjectKey,
   type Store,
   type StoredHead,
-  type StoreMeta,
   StoreUnavailable,
   type Unit,
 } from '../stores/store.js';
 import { Desk, type DeskSource } from './desk.js';
 import type { Environment } from './environment.js';
+import type { ClaimKey } from './identity.js';
 import type { Attempt, Operation } from './operation.js';
 import { type Problem, problem } from './problem.js';
 import { Signal } from './signal.js';
@@ -27,7 +27,7 @@ const PAGE = 2000;
 
 export interface ProjectServices {
   readonly store: Store;
-  readonly meta: StoreMeta;
+  readonly claim_key: ClaimKey;
   readonly environment: Environment;
   readonly time: StoreTime;
   readonly limits: () => Limits;
@@ -72,8 +72,8 @@ export class Project implements DeskSource {
   get limits(): Limits {
     return this.services.limits();
   }
-  get meta(): StoreMeta {
-    return this.services.meta;
+  get claim_key(): ClaimKey {
+    return this.services.claim_key;
   }
   get environment(): Environment {
     return this.services.environment;
@@ -142,6 +142,7 @@ export class Project implements DeskSource {
     const desk = this.desk();
     const jobs: Job[] = [];
     const attempts: Attempt<unknown>[] = [];
+    const changing = new Set<string>();
     for (const job of batch) {
       // Said of one attempt only: whoever is decided again asks the store again.
       desk.full = job.full;
@@ -149,6 +150,7 @@ export class Project implements DeskSource {
       try {
         const attempt = job.operation.attempt(desk);
         if ('needs' in attempt) this.fetchFor(job, attempt.needs);
+        else if (this.standsOnTrial(attempt.unit, changing)) this.queue.push(job);
         else {
           jobs.push(job);
           attempts.push(attempt);
@@ -159,6 +161,17 @@ export class Project implements DeskSource {
       }
     }
     return { jobs, attempts };
+  }
+
+  /**
+   * Where others write too, a unit must not stand on a head that an earlier unit of the batch is about to make: if
+   * that one is refused, another's head may have the same seq, and the store could not tell them apart.
+   */
+  private standsOnTrial(unit: Unit, changing: Set<string>): boolean {
+    if (this.services.store.capabilities.single_writer) return false;
+    const stands = [...unit.swaps, ...unit.checks].some(({ subject }) => changing.has(subject));
+    for (const { subject } of unit.swaps) changing.add(subject);
+    return stands;
   }
 
   private fetchFor(job: Job, needs: () => Promise<void>): void {
@@ -206,9 +219,19 @@ export class Project implements DeskSource {
           this.tryAgain(job, retry);
       }
     }
-    if (behind) await this.follow();
+    if (behind) await this.catchUpFor(retry);
     if (moved) this.moved.fire();
     this.queue.unshift(...retry);
+  }
+
+  /** What was committed is told already; who must decide anew cannot do so on a view that is known to be old. */
+  private async catchUpFor(retry: Job[]): Promise<void> {
+    try {
+      await this.follow();
+    } catch (error) {
+      const failure = failed(error);
+      for (const job of retry.splice(0)) job.resolve(failure);
+    }
   }
 
   private tryAgain(job: Job, retry: Job[]): void {
@@ -289,6 +312,7 @@ export class Project implements DeskSource {
     await this.loadPlan(row.position);
     await this.loadHeads();
     this.state.position = row.position;
+    this.state.last_updated = (await this.eventsAt([row.position])).at(-1)?.timestamp ?? null;
     this.rules_seq = row.rules_seq;
     await this.follow();
   }

@@ -1,9 +1,11 @@
 import type { Limits } from '../core/claims/policy.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../core/subject.js';
-import { type ProjectKey, type Store, type StoreMeta, StoreUnavailable } from '../stores/store.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import type { Environment } from './environment.js';
+import { type ClaimKey, claimKeyOf } from './identity.js';
 import { type Problem, problem } from './problem.js';
 import { Project } from './project.js';
+import { scopeFault } from './scope.js';
 import { StoreTime } from './store-time.js';
 
 interface Setup {
@@ -31,17 +33,18 @@ export class Projects {
   private readonly loaded = new Map<string, Promise<Project>>();
   private readonly tenants = new Map<string, Promise<Tenant>>();
   private readonly ready = new Set<Project>();
+  private readonly at_work = new Map<string, Map<string, Project>>();
 
   private constructor(
     private readonly setup: Setup,
-    private readonly meta: StoreMeta,
+    private readonly claim_key: ClaimKey,
     private readonly time: StoreTime,
   ) {}
 
   static async open(setup: Setup): Promise<Projects> {
     const time = new StoreTime(setup.environment.clock);
     time.tell(await setup.store.now());
-    return new Projects(setup, await setup.store.meta(), time);
+    return new Projects(setup, claimKeyOf(await setup.store.meta()), time);
   }
 
   now(): number {
@@ -67,14 +70,20 @@ export class Projects {
       const tenant = await this.tenant(key.tenant_id);
       const project = await this.load(key, () => tenant.currentLimits());
       this.ready.add(project);
+      const ofTenant = this.at_work.get(key.tenant_id) ?? new Map<string, Project>();
+      this.at_work.set(key.tenant_id, ofTenant.set(key.project_id, project));
       return project;
     });
   }
 
-  /** Runs work in a project; a store that cannot be reached is a problem, not an exception. */
+  /** Runs work in a project; a name that is none, and a store that cannot be reached, are problems, not exceptions. */
   async with<T>(key: ProjectKey, work: (project: Project) => Promise<T | Problem>): Promise<T | Problem> {
+    // A project at work has a good name, and a command to it waits for nothing.
+    const project = this.at_work.get(key.tenant_id)?.get(key.project_id);
+    const fault = project === undefined ? scopeFault(key) : null;
+    if (fault !== null) return fault;
     try {
-      return await work(await this.get(key));
+      return await work(project ?? (await this.get(key)));
     } catch (error) {
       if (error instanceof StoreUnavailable)
         return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
@@ -84,10 +93,10 @@ export class Projects {
 
   private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
     const { store, environment, skew_margin_ms } = this.setup;
-    const { meta, time } = this;
+    const { claim_key, time } = this;
     return Project.load(
       { tenant_id, project_id },
-      { store, meta, environment, time, limits, skew_margin_ms },
+      { store, claim_key, environment, time, limits, skew_margin_ms },
     );
   }
 }

@@ -1,8 +1,7 @@
 import type { Decision } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
 import { isoTime } from '../core/events/envelope.js';
-import { parseTaskId } from '../core/plan/index.js';
-import { kindOf } from '../core/subject.js';
+import { placeOf } from '../core/views/index.js';
 import type { ProjectKey } from '../stores/store.js';
 import { adviceFor } from './advice.js';
 import { type Problem, problem } from './problem.js';
@@ -20,17 +19,16 @@ import type {
 const timeOrNull = (at_ms: number | null | undefined): string | null =>
   at_ms === null || at_ms === undefined ? null : isoTime(at_ms);
 
-export function taskClaim(key: ProjectKey, head: Head, id?: string): TaskClaim | null {
+export function taskClaim(key: ProjectKey, head: Head): TaskClaim | null {
   const { claim } = head;
   if (claim === null) return null;
-  const task = kindOf(head.subject) === 'task' ? parseTaskId(head.subject) : null;
-  const named = task?.ok ? task.id : null;
+  const { track, sequence } = placeOf(head.subject);
   return {
-    ...(id === undefined ? {} : { id }),
-    ...key,
+    tenant_id: key.tenant_id,
+    project_id: key.project_id,
     task_id: head.subject,
-    track: named?.track ?? null,
-    sequence: named?.sequence ?? null,
+    track,
+    sequence,
     agent_id: claim.agent_id,
     session_id: claim.session_id,
     generation: head.generation,
@@ -43,12 +41,20 @@ export function taskClaim(key: ProjectKey, head: Head, id?: string): TaskClaim |
   };
 }
 
+/** A grant, told to the one who has it: with the claim id. */
+export function grantResult(key: ProjectKey, head: Head, id: string): ClaimResult {
+  const claim = taskClaim(key, head);
+  return {
+    success: true,
+    reason: 'GRANTED',
+    claim: claim === null ? null : { id, ...claim },
+    current_holder: null,
+  };
+}
+
 export function claimResult(key: ProjectKey, decision: Decision, id: string): ClaimResult | Problem {
   const { code, details, head } = decision;
-  if (decision.ok) {
-    const claim = taskClaim(key, decision.next, id);
-    return { success: true, reason: code, claim, current_holder: null };
-  }
+  if (decision.ok) return grantResult(key, decision.next, id);
   if (code === 'INVALID_LEASE') return invalidLease();
   return {
     success: false,

@@ -22,11 +22,11 @@ export async function resultFrom(
   const size_bytes = Buffer.byteLength(text);
   const sha256 = sha256Hex(text);
   const named = nameResult(body, subject, sha256, size_bytes);
-  if (size_bytes <= INLINE_BYTES_MAX) return { ...named, data: body.result_data };
+  if (size_bytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...named };
   // Too large is for the rules to refuse; it must not reach the disk before they do.
   if (size_bytes > where.size_bytes_max) return named;
   await where.blobs.put(where.tenant_id, sha256, Buffer.from(text));
-  return { ...named, blob_sha256: sha256 };
+  return { blob_sha256: sha256, ...named };
 }
 
 async function blobResult(
@@ -41,7 +41,7 @@ async function blobResult(
       { path: 'blob_sha256', message: 'expected the hash of a blob that was put before' },
     ]);
   }
-  return { ...nameResult(body, subject, sha256, size_bytes), blob_sha256: sha256 };
+  return { blob_sha256: sha256, ...nameResult(body, subject, sha256, size_bytes) };
 }
 
 function nameResult(body: SubmitBody, subject: string, sha256: string, size_bytes: number): SubmittedResult {

@@ -68,6 +68,8 @@ export const batchClaimBody = z.strictObject({
   // Room for the number of a claim, by which each claim of a batch is remembered.
   request_id: requestIdSchema.max(120).optional(),
 });
+/** A list of bodies, each read on its own: one that is wrong is refused alone. */
+export const itemsBody = z.strictObject({ items: z.array(z.unknown()).max(BATCH_ITEMS_MAX), ...common });
 export const renewBody = z.strictObject({ ...handle, expected_generation: generation, ...lease, ...common });
 export const releaseBody = z.strictObject({
   ...handle,

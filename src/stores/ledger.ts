@@ -62,6 +62,10 @@ export class ProjectLedger {
     return this.head_of.get(subject) ?? null;
   }
 
+  get head_count(): number {
+    return this.head_of.size;
+  }
+
   /** In any order. */
   heads(): Iterable<StoredHead> {
     return this.head_of.values();

@@ -10,7 +10,7 @@ import type { Desk } from '../desk.js';
 import { claimFacts } from '../facts.js';
 import type { Attempt, Operation } from '../operation.js';
 import type { Problem } from '../problem.js';
-import { claimResult, refusedClaim, taskClaim } from '../render.js';
+import { claimResult, grantResult, refusedClaim } from '../render.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE, UnitBuilder } from '../unit-builder.js';
 import type { ClaimBody, ClaimResult } from '../wire.js';
 import { countSession, countTrackAgent, requestOf } from './shared.js';
@@ -31,7 +31,7 @@ export class ClaimOperation implements Operation<ClaimResult | Problem> {
     private readonly claim: ClaimRequest,
     private readonly caller: Caller,
   ) {
-    this.request = requestOf(caller, 'claim', { ...claim.body, subject: claim.subject } as ClaimBody);
+    this.request = requestOf(caller, claim.subject, claim.body);
   }
 
   attempt(desk: Desk): Attempt<ClaimResult | Problem> {
@@ -139,5 +139,5 @@ export function replayedClaim(events: readonly EventEnvelope[], desk: Desk, subj
   const id = desk
     .context(granted.subject)
     .claimIdOf({ generation: head.generation, request_id: granted.request_id ?? null });
-  return { success: true, reason: 'GRANTED', claim: taskClaim(desk.key, head, id), current_holder: null };
+  return grantResult(desk.key, head, id);
 }

@@ -9,8 +9,9 @@ import { parkedResults, pastGrant, type TaskState } from '../../core/views/index
 import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
+import { isKnown } from '../facts.js';
 import type { Attempt, Needs, Operation } from '../operation.js';
-import type { Problem } from '../problem.js';
+import { notInPlan, type Problem } from '../problem.js';
 import { stateOf } from '../queries/task.js';
 import { invalidLease } from '../render.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE, UnitBuilder } from '../unit-builder.js';
@@ -45,6 +46,10 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
 
   attempt(desk: Desk): Attempt<OperatorResult | Problem> | Needs {
     const { body } = this.asked;
+    if (!isKnown(desk, this.subject) && desk.head(this.subject).seq === 0) {
+      const unit = new UnitBuilder(desk).check(this.subject, 0);
+      return { unit: unit.build(this.request), reply: notInPlan(this.subject) };
+    }
     if (this.history === null) return { needs: () => this.readHistory() };
     const decision = decide(desk.head(this.subject), this.command(desk), desk.context(this.subject));
     const unit = new UnitBuilder(desk, body.request_id ?? null);

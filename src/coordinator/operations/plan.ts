@@ -15,6 +15,9 @@ import { type Problem, problem } from '../problem.js';
 import { UnitBuilder } from '../unit-builder.js';
 import { requestOf } from './shared.js';
 
+/** More than a plan may have. */
+const NESTING_MAX = 64;
+
 export interface PlanResult {
   version: number;
   added: number;
@@ -47,7 +50,10 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     private readonly caller: Caller,
   ) {
     const { verb, body, request_id } = asked;
-    this.request = requestOf(caller, verb, { body, request_id } as { request_id?: string });
+    // What is nested beyond all plans is refused each time it comes, and must not exhaust the stack before.
+    this.request = isShallow(body, NESTING_MAX)
+      ? requestOf(caller, verb, { body, request_id } as { request_id?: string })
+      : null;
   }
 
   attempt(desk: Desk): Attempt<PlanResult | Problem> | Needs {
@@ -91,6 +97,11 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
 }
 
 export const versionOf = (desk: Desk): number => (desk.record(PLAN_SUBJECT)?.value.version as number) ?? 0;
+
+function isShallow(value: unknown, depth_max: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth_max > 0 && Object.values(value).every((item) => isShallow(item, depth_max - 1));
+}
 
 function planResult(plan: Plan, change: PlanChange, version: number): PlanResult {
   const [added, changed, removed] = [change.added.length, change.changed.length, change.removed.length];

@@ -40,7 +40,8 @@ export function subjectOf(body: {
   return readSubject(task_id);
 }
 
-export function readSubject(task_id: string): string | Problem {
+export function readSubject(task_id: unknown): string | Problem {
+  if (typeof task_id !== 'string') return invalidSubject('task_id', 'expected the id of a task or an edge');
   if (kindOf(task_id) === 'edge') {
     const cut = task_id.indexOf('#');
     return edgeSubject(task_id.slice(0, cut), task_id.slice(cut + 1));
@@ -53,6 +54,7 @@ const invalidSubject = (path: string, message: string): Problem =>
   problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);
 
 /** Under which key a request is remembered, and what tells its body from another. */
+/** `operation` names the command, or for a claim its subject: no command is called like one. */
 export function requestOf(caller: Caller, operation: string, body: { request_id?: string | undefined }) {
   if (body.request_id === undefined) return null;
   return { key: `${caller.principal}/${body.request_id}`, digest: bodyDigest([operation, body]) };

@@ -1,5 +1,6 @@
-import type { EventEnvelope } from '../../core/events/envelope.js';
-import { TENANT_PROJECT } from '../../core/subject.js';
+import { rulesFor } from '../../core/claims/policy.js';
+import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
+import { kindOf, POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import {
   type AgentView,
   agentViews,
@@ -27,14 +28,15 @@ import {
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import type { Blobs } from '../blobs.js';
 import { cursorAt, positionOf } from '../cursor.js';
-import type { Desk } from '../desk.js';
+import { type Desk, policyOf } from '../desk.js';
 import { type Explanation, explain } from '../explain.js';
 import { isKnown } from '../facts.js';
 import { type SessionRecord, sessionRecord } from '../operations/session.js';
 import { readSubject } from '../operations/shared.js';
-import { isProblem, type Problem, problem } from '../problem.js';
+import { isProblem, notInPlan, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
+import { scopeFault, tenantFault } from '../scope.js';
 import { Tallies } from './tallies.js';
 import { stateOf } from './task.js';
 
@@ -76,6 +78,7 @@ export class Queries {
   ) {}
 
   async projectsOf(tenant_id: string): Promise<string[]> {
+    if (tenantFault(tenant_id) !== null) return [];
     return (await this.store.projects(tenant_id)).filter((project_id) => project_id !== TENANT_PROJECT);
   }
 
@@ -146,7 +149,8 @@ export class Queries {
   }
 
   async getBlob(tenant_id: string, sha256: string): Reply<Uint8Array> {
-    const bytes = /^[0-9a-f]{64}$/.test(sha256) ? await this.blobs.get(tenant_id, sha256) : null;
+    const isName = tenantFault(tenant_id) === null && /^[0-9a-f]{64}$/.test(sha256);
+    const bytes = isName ? await this.blobs.get(tenant_id, sha256) : null;
     return bytes ?? problem('NOT_FOUND', 'There is no blob by that hash.');
   }
 
@@ -174,7 +178,7 @@ export class Queries {
       const found = await this.current({ tenant_id, project_id }, async (project) => {
         const desk = project.desk();
         const ids = [...project.state.records.keys()].flatMap((subject) => sessionIdOf(subject) ?? []);
-        return ids.flatMap((id) => sessionRecord(desk, id) ?? []);
+        return ids.sort().flatMap((id) => sessionRecord(desk, id) ?? []);
       });
       if (isProblem(found)) return found;
       sessions.push(...found);
@@ -205,7 +209,10 @@ export class Queries {
   /** How the project stands, now or as it stood at a position of its log. */
   status(key: ProjectKey, at?: number): Reply<ProjectStatus> {
     return this.current(key, async (project) => {
-      if (at !== undefined) return projectStatus(await this.stateAt(key, at), vantage(project));
+      if (at !== undefined) {
+        const state = await this.stateAt(key, at);
+        return projectStatus(state, vantageThen(project, state));
+      }
       const tallies = await this.talliesOf(project);
       return projectStatus(
         { ...project.state, agents: tallies.agents, parked: tallies.parked },
@@ -228,6 +235,8 @@ export class Queries {
   }
 
   async events(key: ProjectKey, filter: EventFilter = {}): Reply<{ events: EventEnvelope[]; next: string }> {
+    const fault = scopeFault(key);
+    if (fault !== null) return fault;
     const after = positionOf(filter.after ?? '');
     if (after === null) {
       const message = 'expected a cursor that this server gave';
@@ -253,6 +262,7 @@ export class Queries {
     cursor: string,
     signal: AbortSignal,
   ): AsyncGenerator<{ event: EventEnvelope; cursor: string }> {
+    if (scopeFault(key) !== null) return;
     const project = await this.projects.get(key);
     let position = positionOf(cursor) ?? 0;
     while (!signal.aborted) {
@@ -283,7 +293,7 @@ export class Queries {
     return this.current(key, async (project) => {
       const desk = project.desk();
       if (isKnown(desk, subject) || project.state.heads.has(subject)) return ask(desk, subject);
-      return problem('NOT_FOUND', `${subject} is not in the plan of this project.`);
+      return notInPlan(subject);
     });
   }
 
@@ -324,6 +334,16 @@ function isWanted(project: Project, state: TaskState, filter: TaskFilter): boole
 function vantage(project: Project): Vantage {
   const desk = project.desk();
   return { key: project.key, now_ms: desk.now_ms, rulesOf: (subject) => desk.rulesOf(subject) };
+}
+
+/** The past is seen at its own time and under its own policy; limits are the tenant's, and are those of today. */
+function vantageThen({ key, limits, skew_margin_ms }: Project, state: ProjectState): Vantage {
+  const policy = policyOf(state.records.get(POLICY_SUBJECT) ?? null);
+  return {
+    key,
+    now_ms: msOf(state.last_updated ?? isoTime(0)),
+    rulesOf: (subject) => rulesFor(kindOf(subject), policy, limits, skew_margin_ms),
+  };
 }
 
 const SESSION_PREFIX = '~session/';

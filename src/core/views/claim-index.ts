@@ -28,6 +28,7 @@ export function moveClaim(index: ClaimIndex, before: Head | null, after: Head): 
   const { subject } = after;
   const was = before === null ? null : openClaim(before);
   const is = openClaim(after);
+  if (was !== null && is !== null && before?.generation === after.generation) return;
   if (was !== null) {
     index.live.delete(subject);
     remove(index.bySession, was.session_id, subject);
@@ -38,8 +39,8 @@ export function moveClaim(index: ClaimIndex, before: Head | null, after: Head): 
     add(index.bySession, is.session_id, subject);
     add(index.byAgent, is.agent_id, subject);
   }
-  if (after.retry_at_ms === null) index.paused.delete(subject);
-  else index.paused.add(subject);
+  if (after.retry_at_ms !== null) index.paused.add(subject);
+  else if (index.paused.size > 0) index.paused.delete(subject);
 }
 
 /** An agent was granted this subject, now or once: it knows its way about in that track. */

@@ -35,7 +35,8 @@ function learnClaims(state: WorkState, head: Head): void {
   if (before !== null && before.seq >= head.seq) return;
   state.heads.set(head.subject, head);
   moveClaim(state, before, head);
-  if (head.claim !== null) enterTrack(state, head.claim.agent_id, head.subject);
+  const isGrant = head.claim !== null && before?.generation !== head.generation;
+  if (isGrant) enterTrack(state, head.claim.agent_id, head.subject);
 }
 
 /**

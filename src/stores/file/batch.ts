@@ -34,20 +34,33 @@ export interface EncodedBatch {
 
 export function encodeBatch(units: readonly WaitingUnit[], prev: string, durable: number): EncodedBatch {
   const texts: string[] = [];
-  const placed: { event: EventEnvelope; offset: number }[] = [];
+  const events: (EventEnvelope | null)[] = [];
   let hash = prev;
-  let offset = 0;
-  for (const { events, record } of units) {
-    const parts = Math.max(events.length, 1);
+  let length = 0;
+  for (const unit of units) {
+    const parts = Math.max(unit.events.length, 1);
     for (let part = 1; part <= parts; part += 1) {
-      const event = events[part - 1] ?? null;
+      const event = unit.events[part - 1] ?? null;
       const place = { prev: hash, part, parts, durable: texts.length === 0 ? durable : undefined };
-      const line = encodeLine(event, place, part === parts ? record : null);
-      if (event !== null) placed.push({ event, offset });
+      const line = encodeLine(event, place, part === parts ? unit.record : null);
       texts.push(line.text);
+      events.push(event);
       hash = line.hash;
-      offset += Buffer.byteLength(line.text);
+      length += line.text.length;
     }
   }
-  return { bytes: Buffer.from(texts.join('')), hash, placed };
+  return { hash, ...laidOut(texts, events, length) };
+}
+
+/** A character takes at most three bytes. Written one after the other, the lines tell their offsets by themselves. */
+function laidOut(texts: readonly string[], events: readonly (EventEnvelope | null)[], length: number) {
+  const buffer = Buffer.allocUnsafe(length * 3);
+  const placed: { event: EventEnvelope; offset: number }[] = [];
+  let offset = 0;
+  for (const [index, text] of texts.entries()) {
+    const event = events[index] ?? null;
+    if (event !== null) placed.push({ event, offset });
+    offset += buffer.write(text, offset);
+  }
+  return { bytes: buffer.subarray(0, offset), placed };
 }

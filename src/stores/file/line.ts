@@ -99,10 +99,19 @@ function logText(place: LinePlace, payload_sha256: string, record: UnitRecord | 
   let text = `{"prev":"${place.prev}","unit":"${place.part}/${place.parts}","payload_sha256":"${payload_sha256}"`;
   if (place.durable !== undefined) text += `,"durable":${place.durable}`;
   if (record?.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
-  if (record?.slots !== undefined) text += `,"slots":${JSON.stringify(record.slots.map(slotToLine))}`;
-  if (record?.requests !== undefined)
-    text += `,"requests":${JSON.stringify(record.requests.map(requestToLine))}`;
+  if (record?.slots !== undefined) text += `,"slots":[${record.slots.map(slotText).join()}]`;
+  if (record?.requests !== undefined) text += `,"requests":[${record.requests.map(requestText).join()}]`;
   return `${text}}`;
+}
+
+function slotText({ scope, member, until_ms }: Slot): string {
+  const until = until_ms === Number.POSITIVE_INFINITY ? '"forever"' : until_ms;
+  return `{"scope":${quoted(scope)},"member":${quoted(member)},"until_ms":${until}}`;
+}
+
+function requestText({ key, digest, reply }: RecordedRequest): string {
+  const told = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
+  return `{"key":${quoted(key)},"digest":${quoted(digest)}${told}}`;
 }
 
 type RecordedRequest = NonNullable<UnitRecord['requests']>[number];
@@ -118,9 +127,6 @@ export const slotOfLine = ({ scope, member, until_ms }: LineSlot): Slot => ({
   member,
   until_ms: until_ms === 'forever' ? Number.POSITIVE_INFINITY : until_ms,
 });
-
-const requestToLine = ({ key, digest, reply }: RecordedRequest): LineRequest =>
-  reply === undefined ? { key, digest } : { key, digest, reply: JSON.stringify(reply) };
 
 const requestOfLine = ({ key, digest, reply }: LineRequest): RecordedRequest =>
   reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };

@@ -36,7 +36,7 @@ export class Upkeep {
     const position = log.state.index.position;
     if (bytes >= this.options.segment_bytes_max && position >= first_position) {
       await this.seal(log);
-      this.inBackground(() => this.snapshot(log));
+      if (this.isSnapshotDue(log)) this.inBackground(() => this.snapshot(log));
     } else if (this.flushes % FLUSHES_PER_MARK === 0) {
       this.inBackground(() => this.mark(log));
     }
@@ -50,6 +50,11 @@ export class Upkeep {
       await this.orWarn(() => this.snapshot(log));
     }
     await this.orWarn(() => this.mark(log));
+  }
+
+  /** A snapshot writes every head. Taken once per as many events, it adds no more than a share to the cost of each. */
+  private isSnapshotDue(log: RecoveredLog): boolean {
+    return log.state.index.position - this.snapshot_position >= log.state.ledger.head_count;
   }
 
   /** One at a time; whatever comes while one runs is left to the next occasion. */

@@ -65,7 +65,7 @@ function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusa
   const rejected = note(
     head,
     'claim_denied',
-    { ...command, generation: head.generation },
+    actorOf(command, head.generation),
     {
       reason: refusal.code,
       current_generation: head.generation,
@@ -81,7 +81,7 @@ function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusa
 /** The only place where a generation grows. */
 export function tellGrant(telling: Telling, command: Omit<ClaimCommand, 'type'>, ctx: Context): void {
   const { head, at_ms } = telling;
-  const actor: Actor = { ...command, generation: head.generation + 1 };
+  const actor = actorOf(command, head.generation + 1);
   const cap_ms = ctx.rules.max_hold_seconds === null ? null : at_ms + ctx.rules.max_hold_seconds * 1000;
   const expires_at_ms = leaseEndMs(at_ms, command.lease_seconds, cap_ms);
   telling.tell('granted', actor, {
@@ -104,3 +104,11 @@ export function leaseEndMs(
   if (lease_seconds === null) return null;
   return Math.min(from_ms + lease_seconds * 1000, cap_ms ?? Number.POSITIVE_INFINITY);
 }
+
+const actorOf = (command: Omit<ClaimCommand, 'type'>, generation: number): Actor => ({
+  agent_id: command.agent_id,
+  session_id: command.session_id,
+  agent_role: command.agent_role,
+  request_id: command.request_id,
+  generation,
+});

@@ -1,0 +1,41 @@
+import { openHouse } from './house.js';
+import { measure } from './load.js';
+import { table, whole } from './table.js';
+
+/** What a claim costs among ten live claims of the tenant and among ten thousand, in turns in one run. */
+export async function crowd(): Promise<void> {
+  const rounds = 5;
+  const probes = 2_000;
+  const rows: string[][] = [];
+  for (const live of [10, 10_000]) {
+    const house = await openHouse('file', 1, live + rounds * probes);
+    try {
+      const claim = async (index: number) => {
+        const { project, task_id } = house.tasks[index]!;
+        const who = { agent_id: 'agent', session_id: `session-${index % 100}` };
+        const reply = await house.coordinator.claimTask(project, { task_id, ...who });
+        if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
+      };
+      const release = async (index: number) => {
+        const { project, task_id } = house.tasks[index]!;
+        const handle = { task_id, session_id: `session-${index % 100}`, expected_generation: 1 };
+        await house.coordinator.releaseClaim(project, handle);
+      };
+      await measure(live, 1000, claim);
+      const rates: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        const from = live + round * probes;
+        rates.push((await measure(probes, 64, (index) => claim(from + index))).per_second);
+        await measure(probes, 64, (index) => release(from + index));
+      }
+      rates.sort((a, b) => a - b);
+      rows.push([whole(live), whole(rates[Math.floor(rounds / 2)] ?? 0)]);
+    } finally {
+      await house.close();
+    }
+  }
+  console.log(
+    '\nClaims per second beside so many live claims of one tenant (file, 64 in flight, median of 5)\n',
+  );
+  console.log(table(['live claims', 'claims/s'], rows));
+}

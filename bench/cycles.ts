@@ -1,0 +1,83 @@
+import { type House, openHouse, type StoreName } from './house.js';
+import { type Measured, measure } from './load.js';
+import { millis, table, whole } from './table.js';
+
+const AGENTS = 1000;
+const agentOf = (index: number) => ({
+  agent_id: `agent-${index % AGENTS}`,
+  session_id: `session-${index % AGENTS}`,
+});
+
+interface Setting {
+  readonly store: StoreName;
+  readonly projects: number;
+  readonly in_flight: number;
+  readonly tasks: number;
+}
+
+/** Claim, renew, submit and the whole cycle, each with every reply durable and checked. */
+export async function cycles(quick: boolean): Promise<void> {
+  const rows: string[][] = [];
+  for (const store of ['memory', 'file'] as const) {
+    for (const projects of [1, 100]) {
+      for (const in_flight of [1, 64, 1000]) {
+        const tasks = in_flight === 1 ? 4_000 : quick ? 20_000 : 100_000;
+        for (const [name, measured] of await oneSetting({ store, projects, in_flight, tasks })) {
+          rows.push([name, store, String(projects), String(in_flight), ...cells(measured)]);
+        }
+        process.stderr.write(`  ${store}, ${projects} projects, ${in_flight} in flight: measured\n`);
+      }
+    }
+  }
+  console.log('\nCommands in process, every reply durable (file: one fdatasync per batch)\n');
+  console.log(table(['operation', 'store', 'projects', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
+}
+
+const cells = (measured: Measured): string[] => [
+  whole(measured.per_second),
+  millis(measured.p50_ms),
+  millis(measured.p99_ms),
+];
+
+async function oneSetting({ store, projects, in_flight, tasks }: Setting): Promise<[string, Measured][]> {
+  const house = await openHouse(store, projects, Math.ceil((tasks * 2) / projects));
+  try {
+    const done: [string, Measured][] = [];
+    done.push(['claim', await measure(tasks, in_flight, (index) => claim(house, index))]);
+    done.push(['renew', await measure(tasks, in_flight, (index) => renew(house, index))]);
+    done.push(['submit', await measure(tasks, in_flight, (index) => submit(house, index))]);
+    const cycle = async (index: number) => {
+      await claim(house, tasks + index);
+      await submit(house, tasks + index);
+    };
+    done.push(['claim+submit', await measure(tasks, in_flight, cycle)]);
+    return done;
+  } finally {
+    await house.close();
+  }
+}
+
+async function claim({ coordinator, tasks }: House, index: number): Promise<void> {
+  const { project, task_id } = tasks[index]!;
+  const reply = await coordinator.claimTask(project, {
+    task_id,
+    ...agentOf(index),
+    request_id: `claim-${index}`,
+  });
+  if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
+}
+
+async function renew({ coordinator, tasks }: House, index: number): Promise<void> {
+  const { project, task_id } = tasks[index]!;
+  const { session_id } = agentOf(index);
+  const reply = await coordinator.renewLease(project, { task_id, session_id, expected_generation: 1 });
+  if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
+}
+
+async function submit({ coordinator, tasks }: House, index: number): Promise<void> {
+  const { project, task_id } = tasks[index]!;
+  const { session_id } = agentOf(index);
+  const result_data = { summary: 'done', index };
+  const reply = await coordinator.submitResult(project, { task_id, session_id, generation: 1, result_data });
+  if (!('accepted' in reply) || !reply.accepted) throw new Error(JSON.stringify(reply));
+}

@@ -1,0 +1,21 @@
+import { cpus } from 'node:os';
+import { crowd } from './crowd.js';
+import { cycles } from './cycles.js';
+import { disk } from './disk.js';
+import { million } from './million.js';
+
+/** `npm run bench [-- --quick] [-- --only cycles|disk|crowd|million]`. Prints; asserts nothing about time. */
+const quick = process.argv.includes('--quick');
+const only = process.argv[process.argv.indexOf('--only') + 1];
+const parts: Record<string, () => Promise<void>> = {
+  disk,
+  cycles: () => cycles(quick),
+  crowd,
+  million: () => million(quick ? 50_000 : 1_000_000),
+};
+
+console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
+for (const [name, run] of Object.entries(parts)) {
+  if (process.argv.includes('--only') && only !== name) continue;
+  await run();
+}

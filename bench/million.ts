@@ -1,0 +1,111 @@
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Coordinator } from '../src/coordinator/index.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
+import { type House, newRoot, openHouse } from './house.js';
+import { measure, percentiles } from './load.js';
+import { millis, table, whole } from './table.js';
+
+const GENERATIONS = 100;
+
+/**
+ * A log of a million events and more: how fast it opens with and without its snapshot, what it holds in memory, and
+ * how fast the history of one task of a hundred generations is read out of it.
+ */
+export async function million(tasks: number): Promise<void> {
+  const house = await openHouse('file', 1, tasks);
+  const rows: string[][] = [];
+  try {
+    await work(house, tasks);
+    global.gc?.();
+    const { heapUsed, external, rss } = process.memoryUsage();
+    rows.push([
+      `memory with ${whole(tasks)} completed tasks`,
+      `${whole((heapUsed + external) / 2 ** 20)} MiB used, ${whole(rss / 2 ** 20)} MiB resident`,
+    ]);
+    rows.push(['a history of 100 generations', await histories(house)]);
+    const { project } = house.tasks[0]!;
+    const { position = 0 } = (await house.store.project(project)) ?? {};
+    house.coordinator.close();
+    const close_ms = await timed(() => house.store.close());
+    rows.push([`close, with a snapshot of ${whole(position)} events`, `${millis(close_ms)} ms`]);
+    rows.push(['open from the snapshot', `${millis(await reopen(house))} ms`]);
+    rows.push(['open without any snapshot', `${millis(await reopenWithout(house))} ms`]);
+  } finally {
+    await rm(house.root, { recursive: true, force: true });
+  }
+  console.log('\nA long log\n');
+  console.log(table(['what', 'measured'], rows));
+}
+
+/** Every task is claimed and completed, but the first, which goes through a hundred generations. */
+async function work({ coordinator, tasks }: House, count: number): Promise<void> {
+  await measure(count - 1, 1000, async (index) => {
+    const { project, task_id } = tasks[index + 1]!;
+    const session_id = `session-${index % 500}`;
+    await coordinator.claimTask(project, { task_id, agent_id: `agent-${index % 500}`, session_id });
+    const result_data = { index };
+    const reply = await coordinator.submitResult(project, {
+      task_id,
+      session_id,
+      generation: 1,
+      result_data,
+    });
+    if (!('accepted' in reply) || !reply.accepted) throw new Error(JSON.stringify(reply));
+    if (index % 100_000 === 0) process.stderr.write(`  ${whole(index)} of ${whole(count)} tasks done\n`);
+  });
+  const { project, task_id } = tasks[0]!;
+  for (let generation = 1; generation <= GENERATIONS; generation += 1) {
+    await coordinator.claimTask(project, { task_id, agent_id: 'agent', session_id: 'session' });
+    await coordinator.releaseClaim(project, {
+      task_id,
+      session_id: 'session',
+      expected_generation: generation,
+    });
+  }
+}
+
+async function histories({ coordinator, tasks }: House): Promise<string> {
+  const { project, task_id } = tasks[0]!;
+  const took_ms = new Float64Array(200);
+  for (let round = 0; round < took_ms.length; round += 1) {
+    const asked_ms = performance.now();
+    const reply = await coordinator.queries.getClaimHistory(project, task_id);
+    took_ms[round] = performance.now() - asked_ms;
+    if (!('generations' in reply) || reply.generations.length !== GENERATIONS)
+      throw new Error(JSON.stringify(reply));
+  }
+  const { p50_ms, p99_ms } = percentiles(took_ms);
+  return `p50 ${millis(p50_ms)} ms, p99 ${millis(p99_ms)} ms`;
+}
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const began_ms = performance.now();
+  await action();
+  return performance.now() - began_ms;
+}
+
+/** From a cold store to the first answered question. */
+async function reopen({ root, tasks }: House): Promise<number> {
+  const { project, task_id } = tasks[0]!;
+  return timed(async () => {
+    const store = await openFileStore({ root });
+    const coordinator = await Coordinator.open({ store });
+    const state = await coordinator.queries.getTaskState(project, task_id);
+    if (!('generation' in state) || state.generation !== GENERATIONS) throw new Error(JSON.stringify(state));
+    coordinator.close();
+    await store.close();
+  });
+}
+
+async function reopenWithout(house: House): Promise<number> {
+  const root = await newRoot();
+  try {
+    await cp(house.root, root, { recursive: true });
+    const { tenant_id, project_id } = house.tasks[0]!.project;
+    await rm(join(root, tenant_id, project_id, 'snapshots'), { recursive: true, force: true });
+    return await reopen({ ...house, root });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,74 @@
+// A zombie comes back: alice's agent falls silent, bob's takes over, and alice's late result must not count.
+// Run it with `npm run example`. It checks its own result and ends with 1 when a guarantee did not hold.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pass } from 'node:timers/promises';
+import { lineageTable } from '../src/core/index.js';
+import { Coordinator, isProblem, openFileStore, type Problem } from '../src/index.js';
+
+const PLAN = `
+project: shop
+tracks:
+  A:
+    - id: A-001-core-framework
+      description: Initialize the core application framework
+    - id: A-002-di-container
+      description: Set up the dependency injection container
+`;
+
+const shop = { tenant_id: 'acme', project_id: 'shop' };
+const task_id = 'A-001-core-framework';
+
+function ok<T>(reply: T | Problem): T {
+  if (isProblem(reply)) throw new Error(reply.detail);
+  return reply;
+}
+
+const root = await mkdtemp(join(tmpdir(), 'genesis-example-'));
+const store = await openFileStore({ root });
+const fleet = await Coordinator.open({ store, limits: { min_lease_duration_seconds: 1 } });
+try {
+  ok(await fleet.putPlan(shop, PLAN));
+  const lease = { task_id, lease_duration_seconds: 1 };
+
+  const alice = ok(
+    await fleet.claimTask(shop, { ...lease, agent_id: 'agent-alice', session_id: 'sess-alice' }),
+  );
+  console.log(`agent-alice claims    ${alice.reason}, generation ${alice.claim?.generation}`);
+  const early = ok(await fleet.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }));
+  console.log(`agent-bob claims      ${early.reason}, held by ${early.current_holder}`);
+
+  console.log('agent-alice falls silent for longer than her lease …');
+  await pass(1100);
+
+  const bob = ok(await fleet.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }));
+  console.log(`agent-bob claims      ${bob.reason}, generation ${bob.claim?.generation}`);
+  const submit = { task_id, result_data: { files: ['core.ts'] } };
+  const won = ok(await fleet.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }));
+  console.log(`agent-bob submits     ${won.reason}, ${won.work_product_ref}`);
+
+  const late = {
+    task_id,
+    result_data: { files: ['core.ts', 'more.ts'] },
+    session_id: 'sess-alice',
+    generation: 1,
+  };
+  const lost = ok(await fleet.submitResult(shop, late));
+  console.log(`agent-alice submits   ${lost.reason}, her work is kept as ${lost.parked}`);
+
+  const { rows } = lineageTable(ok(await fleet.queries.getClaimHistory(shop, task_id)));
+  console.log();
+  console.table(
+    rows.map(({ generation, agent, session, result }) => ({ generation, agent, session, result })),
+  );
+  const log = await readFile(join(root, 'acme', 'shop', 'events.jsonl'), 'utf8');
+  console.log(`${log.trim().split('\n').length} events in events.jsonl, each line chained to the one before`);
+
+  const held = lost.reason === 'STALE_GENERATION' && lost.parked !== null && won.accepted;
+  process.exitCode = held ? 0 : 1;
+} finally {
+  fleet.close();
+  await store.close();
+  await rm(root, { recursive: true, force: true });
+}

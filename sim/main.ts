@@ -1,0 +1,98 @@
+import { parseArgs } from 'node:util';
+import { describeRun } from './replay.js';
+import { runMany } from './run-many.js';
+import { runSeed, type SeedResult } from './run-seed.js';
+import { FAULTS, type Fault } from './scenario/faults.js';
+import type { Mode, RunOptions } from './scenario/scenario.js';
+import { shrink } from './shrink.js';
+import { count, emptyTally, summary } from './tally.js';
+import { realNowMs } from './world/traps.js';
+
+const PROGRESS_EVERY_MS = 2000;
+const SHRUNK_MAX = 3;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    mode: { type: 'string' },
+    jobs: { type: 'string', default: '2' },
+    trace: { type: 'boolean', default: false },
+    without: { type: 'string' },
+    agents: { type: 'string' },
+    commands: { type: 'string' },
+  },
+});
+
+const modes: readonly Mode[] =
+  values.mode === 'safety' || values.mode === 'liveness' ? [values.mode] : ['safety', 'liveness'];
+
+/** Everything the command line says about a run but its seed and mode. */
+function masks(): Omit<RunOptions, 'seed' | 'mode'> {
+  const without = (values.without?.split(',') ?? []) as Fault[];
+  const unknown = without.find((fault) => !FAULTS.includes(fault));
+  if (unknown !== undefined)
+    throw new Error(`There is no fault ${unknown}. There are: ${FAULTS.join(', ')}.`);
+  return {
+    ...(without.length > 0 ? { without } : {}),
+    ...(values.agents === undefined ? {} : { agents_max: Number(values.agents) }),
+    ...(values.commands === undefined ? {} : { commands_max: Number(values.commands) }),
+  };
+}
+
+async function replayOne(seed: number): Promise<SeedResult[]> {
+  const failures: SeedResult[] = [];
+  for (const mode of modes) {
+    const onTrace = values.trace ? (line: string) => process.stdout.write(`${line}\n`) : undefined;
+    const result = await runSeed({ seed, mode, ...masks(), ...(onTrace === undefined ? {} : { onTrace }) });
+    const { topology, commands, steps, fingerprint, violation } = result;
+    process.stdout.write(
+      `${describeRun({ seed, mode, ...masks() })}\n  ${topology}, ${commands} commands, ${steps} steps\n`,
+    );
+    process.stdout.write(`  fingerprint ${fingerprint}\n  ${violation ?? 'no violation'}\n`);
+    if (violation !== null) failures.push(result);
+  }
+  return failures;
+}
+
+function* runs(): Generator<RunOptions> {
+  const from = Number(values.from);
+  for (let seed = from; seed < from + Number(values.seeds); seed += 1) {
+    for (const mode of modes) yield { seed, mode, ...masks() };
+  }
+}
+
+async function playMany(): Promise<SeedResult[]> {
+  const tally = emptyTally();
+  const total = Number(values.seeds) * modes.length;
+  let told_ms = realNowMs();
+  await runMany(runs(), {
+    jobs: Number(values.jobs),
+    onResult: (result) => {
+      count(tally, result);
+      if (result.violation !== null) {
+        const { seed, mode } = result;
+        process.stdout.write(`${describeRun({ seed, mode, ...masks() })}\n    ${result.violation}\n`);
+      }
+      if (realNowMs() - told_ms < PROGRESS_EVERY_MS) return;
+      told_ms = realNowMs();
+      process.stderr.write(`${tally.seeds} of ${total} runs, ${tally.failures.length} violations\n`);
+    },
+  });
+  process.stdout.write(`${summary(tally)}\n`);
+  return tally.failures;
+}
+
+async function main(): Promise<void> {
+  const failures = values.seed === undefined ? await playMany() : await replayOne(Number(values.seed));
+  for (const failure of failures.slice(0, SHRUNK_MAX)) {
+    if (values.trace) break;
+    const { seed, mode } = failure;
+    const smallest = await shrink(failure, { seed, mode, ...masks() }, runSeed);
+    process.stdout.write(`the smallest that fails the same way: ${describeRun(smallest)} --trace\n`);
+  }
+  process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+await main();

@@ -1,0 +1,37 @@
+import type { SeedResult } from './run-seed.js';
+import { FAULTS, type Fault } from './scenario/faults.js';
+import type { RunOptions } from './scenario/scenario.js';
+
+const AGENTS_MIN = 1;
+const COMMANDS_MIN = 1;
+
+/** Finds a smaller run that breaks the same rule: without faults it does not need, then actors, then commands. */
+export async function shrink(
+  failing: SeedResult,
+  start: RunOptions,
+  run: (options: RunOptions) => Promise<SeedResult>,
+): Promise<RunOptions> {
+  const rule = ruleOf(failing);
+  const fails = async (options: RunOptions): Promise<boolean> => ruleOf(await run(options)) === rule;
+  let smallest: RunOptions = { ...start, without: [...(start.without ?? [])] };
+  for (const fault of FAULTS) {
+    if (smallest.without?.includes(fault)) continue;
+    const without: Fault[] = [...(smallest.without ?? []), fault];
+    if (await fails({ ...smallest, without })) smallest = { ...smallest, without };
+  }
+  for (let agents_max = 8; agents_max >= AGENTS_MIN; agents_max -= 1) {
+    if (await fails({ ...smallest, agents_max })) smallest = { ...smallest, agents_max };
+  }
+  // By halves: what fails at the n-th command fails the same with every larger bound.
+  let low = COMMANDS_MIN;
+  let high = Math.min(smallest.commands_max ?? failing.commands, failing.commands);
+  while (low < high) {
+    const commands_max = Math.floor((low + high) / 2);
+    if (await fails({ ...smallest, commands_max })) high = commands_max;
+    else low = commands_max + 1;
+  }
+  const last = { ...smallest, commands_max: high };
+  return (await fails(last)) ? last : smallest;
+}
+
+const ruleOf = ({ violation }: SeedResult): string | null => violation?.split(':')[0] ?? null;

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { REGRESSIONS } from './regressions.js';
+import { describeRun } from './replay.js';
+import { runMany } from './run-many.js';
+import type { SeedResult } from './run-seed.js';
+import type { RunOptions } from './scenario/scenario.js';
+import { count, emptyTally, neverReached, summary } from './tally.js';
+
+const TIMEOUT_MS = 10 * 60_000;
+const JOBS = 2;
+/** Most faults show early: many short runs find more than few long ones. The long ones are for what comes late. */
+const SHORT = { seeds: 1_900, commands_max: 130 };
+const LONG = { seeds: 100, from: 5_001 };
+
+function* standardRuns(): Generator<RunOptions> {
+  for (let seed = 1; seed <= SHORT.seeds; seed += 1) {
+    const mode = seed % 2 === 0 ? 'safety' : 'liveness';
+    yield { seed, mode, commands_max: SHORT.commands_max };
+  }
+  for (let seed = LONG.from; seed < LONG.from + LONG.seeds; seed += 1) {
+    yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
+  }
+}
+
+it(
+  'keeps every invariant on 2,000 seeds, and meets every state worth meeting',
+  async () => {
+    const tally = emptyTally();
+    await runMany(standardRuns(), {
+      jobs: JOBS,
+      onResult: (result) => count(tally, result),
+      goesOn: () => tally.failures.length === 0,
+    });
+    process.stdout.write(`${summary(tally)}\n`);
+    expect(tally.failures.map((failure) => `${describeRun(failure)}\n${failure.violation}`)).toEqual([]);
+    expect(tally.seeds).toBe(SHORT.seeds + LONG.seeds);
+    expect(neverReached(tally)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'tells the same story twice, to the last event, in whichever process',
+  async () => {
+    const told = new Map<string, Set<string>>();
+    const runs = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((seed): RunOptions[] => {
+      const run: RunOptions = { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness', commands_max: 200 };
+      return [run, run, run];
+    });
+    await runMany(runs, {
+      jobs: JOBS,
+      onResult: ({ seed, fingerprint }) => {
+        told.set(String(seed), (told.get(String(seed)) ?? new Set()).add(fingerprint));
+      },
+    });
+    expect([...told.values()].map((stories) => stories.size)).toEqual(
+      runs.filter((_, at) => at % 3 === 0).map(() => 1),
+    );
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'does not fail again where it once failed',
+  async () => {
+    const failures: SeedResult[] = [];
+    await runMany(REGRESSIONS, {
+      jobs: JOBS,
+      onResult: (result) => {
+        if (result.violation !== null) failures.push(result);
+      },
+    });
+    expect(failures.map((failure) => `${describeRun(failure)}\n${failure.violation}`)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);

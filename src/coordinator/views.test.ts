@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../../test/support/agent.js';
+import { answered, forEachStore, House, P, planOf } from '../../test/support/house.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+
+forEachStore('the views', (open) => {
+  async function begin() {
+    const house = await open();
+    await house.plan(planOf(A, { id: B, depends_on: [A] }));
+    return { house, alpha: new Agent(house, 'alpha', 's1'), beta: new Agent(house, 'beta', 's2') };
+  }
+
+  test('tell how the project stands, at the position they name', async () => {
+    const { house, alpha } = await begin();
+    await alpha.claims(A);
+    expect(await house.coordinator.queries.status(P)).toMatchObject({
+      tenant_id: 'acme',
+      project_id: 'shop',
+      position: 3,
+      last_updated: '2026-01-04T06:00:00.000Z',
+      counts: { claimed: 1, blocked: 1, ready: 0, completed: 0 },
+      tracks: {
+        A: { completed: 0, in_progress: 1, pending: 0 },
+        B: { completed: 0, in_progress: 0, pending: 1 },
+      },
+      claims: [{ task_id: A, agent_id: 'alpha', generation: 1 }],
+      waiting: [],
+      parked: [],
+    });
+  });
+
+  test('tell the state then at an earlier position, whatever has happened since', async () => {
+    const { house, alpha, beta } = await begin();
+    await alpha.claims(A);
+    const { queries } = house.coordinator;
+    const position = await house.position();
+    const then = { status: await queries.status(P), agents: await queries.agents(P) };
+    house.advance(3600);
+    await beta.claims(A);
+    await beta.submits(A);
+    answered(await house.coordinator.putPolicy(P, { stale_policy: 'hold' }));
+    expect(await queries.agents(P, position)).toEqual(then.agents);
+    expect(await queries.status(P, position)).toEqual(then.status);
+    expect(answered(await queries.status(P)).counts).toMatchObject({ completed: 1, ready: 1 });
+    expect(answered(await queries.status(P, 1)).counts).toMatchObject({ ready: 1, blocked: 1 });
+  });
+
+  test('are the same after a restart', async () => {
+    const { house, alpha, beta } = await begin();
+    await alpha.claims(A);
+    house.advance(301);
+    await beta.claims(A);
+    await alpha.submits(A);
+    await beta.submits(A);
+    const told = async () => {
+      const { queries } = house.coordinator;
+      return [
+        await queries.status(P),
+        await queries.agents(P),
+        await queries.listTasks(P),
+        await queries.getClaimHistory(P, A),
+        await queries.getSession('acme', 's1'),
+      ];
+    };
+    const before = await told();
+    await house.restart();
+    expect(await told()).toEqual(before);
+  });
+
+  test('a lease that ran out shows at once, without a sweeper', async () => {
+    const { house, alpha } = await begin();
+    await alpha.claims(A);
+    house.advance(300);
+    const status = answered(await house.coordinator.queries.status(P));
+    expect([status.claims, status.counts.ready]).toEqual([[], 1]);
+  });
+});
+
+test('two coordinators of one store tell the same of a project', async () => {
+  const house = await House.open('memory');
+  const other = await house.another();
+  await house.plan(planOf(A, B));
+  await new Agent(house, 'alpha', 's1').claims(A);
+  expect(await other.queries.getTaskState(P, A)).toEqual(await house.coordinator.queries.getTaskState(P, A));
+  expect(await other.queries.status(P)).toEqual(await house.coordinator.queries.status(P));
+  const submitted = await other.submitResult(P, {
+    task_id: A,
+    session_id: 's1',
+    generation: 1,
+    result_data: 1,
+  });
+  expect(submitted).toMatchObject({ accepted: true });
+  expect(answered(await house.coordinator.queries.getTaskState(P, A)).phase).toBe('COMPLETED');
+});

@@ -1,0 +1,310 @@
+import { createHash } from 'node:crypto';
+import type { Coordinator } from '../../src/coordinator/index.js';
+import type { ProjectKey } from '../../src/stores/store.js';
+import { human } from './agent.js';
+import { planOf } from './house.js';
+import { Random } from './random.js';
+
+const EDGE = 'REQ-F-1#design_code';
+const SESSIONS = ['s1', 's2', 's3'] as const;
+const RESULTS = ['one', 'two', { three: [3] }] as const;
+const DECISIONS = ['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const;
+const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+interface Known {
+  readonly task_id: string;
+  readonly session_id: string;
+  readonly generation: number;
+  readonly claim_id: string;
+}
+
+/** What a player looks for in what it sent, and in what it was told. */
+interface Sent extends Known {
+  readonly expected_generation: number;
+  readonly candidate_sha256?: string;
+  readonly result_data?: unknown;
+}
+interface Told {
+  readonly results?: readonly unknown[];
+  readonly claim?: { task_id: string; session_id: string; generation: number; id?: string } | null;
+  readonly task_id?: string;
+  readonly generation?: number;
+  readonly parked?: unknown;
+  readonly accepted?: boolean;
+  readonly reason?: string;
+}
+
+export interface Step {
+  readonly name: string;
+  readonly body: unknown;
+}
+
+type Do = (body: never) => Promise<unknown>;
+
+/**
+ * Sends one command after another to one project. What it sends follows from its seed and from what it was
+ * answered, so two players with one seed differ as soon as two coordinators do, and not before.
+ */
+export class Player {
+  private readonly random: Random;
+  private readonly tasks: string[];
+  private readonly plan: unknown;
+  private readonly handles: Known[] = [];
+  private readonly parked: { task_id: string; result_id: string }[] = [];
+  private readonly gates: { task_id: string; generation: number; candidate_sha256: string }[] = [];
+  private readonly completed: string[] = [];
+  private readonly generations = new Map<string, number>();
+  private readonly sent: Step[] = [];
+  private requests = 0;
+
+  constructor(
+    private readonly coordinator: Coordinator,
+    readonly scope: ProjectKey,
+    seed: number,
+  ) {
+    this.random = new Random(seed);
+    const subtasks = this.random.chance(50) ? { subtasks: 2 } : {};
+    const given = [
+      'A-001-x',
+      { id: 'A-002-x', depends_on: ['A-001-x'], ...subtasks },
+      { id: 'B-001-x', priority: this.random.below(3) },
+      { id: 'B-002-x', depends_on: ['A-001-x', 'B-001-x'] },
+    ].slice(0, 2 + this.random.below(3));
+    this.plan = planOf(...given);
+    const ids = given.map((task) => (typeof task === 'string' ? task : task.id));
+    this.tasks = [...ids, ...('subtasks' in subtasks ? ['A-002-x::1', 'A-002-x::2'] : []), EDGE];
+  }
+
+  /** Everything this player may have touched. */
+  get subjects(): readonly string[] {
+    return [...this.tasks, 'C-001-x'];
+  }
+
+  async begin(): Promise<void> {
+    await this.coordinator.putPlan(this.scope, this.plan);
+    await this.coordinator.putLimits(this.scope.tenant_id, {
+      max_concurrent_claims: 2 + this.random.below(4),
+      max_active_sessions: 2 + this.random.below(2),
+      max_generations_per_task: 5 + this.random.below(20),
+    });
+    const stale = this.random.one(['hold', 'takeover', { task: 'takeover' }]);
+    await this.coordinator.putPolicy(this.scope, {
+      stale_policy: stale,
+      max_attempts: 2 + this.random.below(3),
+    });
+  }
+
+  async step(): Promise<{ step: Step; reply: unknown }> {
+    const again = this.random.chance(8) ? this.sent.at(-1 - this.random.below(3)) : undefined;
+    const step = again ?? this.choose();
+    this.sent.push(step);
+    const reply = await this.doors[step.name]?.(step.body as never);
+    this.learn(reply, step);
+    return { step, reply };
+  }
+
+  private choose(): Step {
+    const { random } = this;
+    const name = random.one(WEIGHTED);
+    switch (name) {
+      case 'claim':
+        return { name, body: { task_id: this.task(), ...this.who(), ...this.lease(), ...this.request() } };
+      case 'next':
+        return { name, body: { ...this.who(), ...this.request() } };
+      case 'batch': {
+        const who = this.who();
+        const claims = [...new Set([this.task(), this.task()])].map((task_id) => ({ task_id, ...who }));
+        return { name, body: { claims, mode: random.one(['partial', 'all_or_nothing']), ...this.request() } };
+      }
+      case 'renew':
+      case 'resume':
+        return { name, body: this.expecting() };
+      case 'release':
+        return {
+          name,
+          body: { ...this.expecting(), ...random.one([{}, { reason: 'ERROR', message: 'no' }]) },
+        };
+      case 'submit':
+        return { name, body: { ...this.handle(), result_data: random.one(RESULTS) } };
+      case 'note':
+        return { name, body: { ...this.handle(), text: random.one(['this', 'that']) } };
+      case 'suspend': {
+        const gate = { iteration: 1, candidate_sha256: sha256(random.one(RESULTS)) };
+        return { name, body: { ...this.expecting(), ...(random.chance(60) ? gate : {}) } };
+      }
+      case 'review':
+        return { name, body: { ...this.gate(), decision: random.one(DECISIONS) } };
+      case 'policy':
+        return { name, body: this.policy() };
+      case 'limits':
+        return { name, body: { max_concurrent_claims: 1 + random.below(5), ...this.request() } };
+      case 'plan':
+        return {
+          name,
+          body: random.one([this.plan, planOf('C-001-x'), planOf({ id: 'C-001-x', depends_on: ['Q'] })]),
+        };
+      case 'add':
+        return { name, body: [{ id: 'C-001-x', description: 'more', depends_on: [] }] };
+      case 'open_session':
+        return {
+          name,
+          body: { session_id: random.one(SESSIONS), user_id: 'u', project_id: this.scope.project_id },
+        };
+      case 'close_session':
+        return { name, body: random.one(SESSIONS) };
+      default:
+        return { name, body: this.operator(name) };
+    }
+  }
+
+  private readonly doors: Readonly<Record<string, Do>> = {
+    claim: (body) => this.coordinator.claimTask(this.scope, body),
+    next: (body) => this.coordinator.next(this.scope, body),
+    batch: (body) => this.coordinator.batchClaim(this.scope, body),
+    renew: (body) => this.coordinator.renewLease(this.scope, body),
+    release: (body) => this.coordinator.releaseClaim(this.scope, body),
+    submit: (body) => this.coordinator.submitResult(this.scope, body),
+    note: (body) => this.coordinator.note(this.scope, body),
+    suspend: (body) => this.coordinator.suspendClaim(this.scope, body),
+    resume: (body) => this.coordinator.resumeClaim(this.scope, body),
+    review: (body) => this.coordinator.recordReview(this.scope, body, human('rita')),
+    policy: (body) => this.coordinator.putPolicy(this.scope, body),
+    limits: (body) => this.coordinator.putLimits(this.scope.tenant_id, body),
+    plan: (body) => this.coordinator.putPlan(this.scope, body),
+    add: (body) => this.coordinator.addTasks(this.scope, body),
+    open_session: (body) => this.coordinator.openSession(this.scope.tenant_id, body),
+    close_session: (body) => this.coordinator.closeSession(this.scope.tenant_id, body),
+    force_release: (body) => this.operate('force_release', body),
+    reassign: (body) => this.operate('reassign', body),
+    reset: (body) => this.operate('reset', body),
+    hold: (body) => this.operate('hold', body),
+    unhold: (body) => this.operate('unhold', body),
+    adopt: (body) => this.operate('adopt', body),
+  };
+
+  private operate(
+    verb: 'force_release' | 'reassign' | 'reset' | 'hold' | 'unhold' | 'adopt',
+    asked: unknown,
+  ) {
+    const { task_id, body } = asked as { task_id: string; body: unknown };
+    return this.coordinator.operate(this.scope, task_id, verb, body, human('ops'));
+  }
+
+  private operator(name: string) {
+    const parked = this.random.one(this.parked);
+    const about = { adopt: parked?.task_id, reset: this.random.one(this.completed) };
+    const task_id = about[name as keyof typeof about] ?? this.task();
+    const seen = (this.generations.get(task_id) ?? 0) + (this.random.chance(10) ? 1 : 0);
+    const body = {
+      expected_generation: seen,
+      reason: this.random.one(['because', 'why not']),
+      ...this.request(),
+    };
+    if (name === 'adopt') return { task_id, body: { ...body, result_id: parked?.result_id ?? 'res_none' } };
+    return { task_id, body: name === 'reassign' ? { ...body, ...this.who() } : body };
+  }
+
+  private policy() {
+    return this.random.one([
+      { late_submit: 'reject' },
+      { late_submit: 'accept' },
+      { stale_policy: 'hold' },
+      { stale_policy: { task: 'takeover', edge: 'takeover' } },
+      { max_hold_seconds: 500 },
+      { max_agents_per_track: 1 },
+      { max_agents_per_track: null },
+      { suspend_max_seconds: 600 },
+    ]);
+  }
+
+  private who() {
+    const at = this.random.below(SESSIONS.length);
+    return { agent_id: `agent-${at}`, session_id: SESSIONS[at] };
+  }
+
+  private task(): string {
+    return this.random.chance(3) ? 'Z-001-none' : this.random.one(this.tasks);
+  }
+
+  private lease() {
+    return this.random.one([
+      {},
+      {},
+      {},
+      ...[30, 60, 600, 3600, 9].map((lease_duration_seconds) => ({ lease_duration_seconds })),
+    ]);
+  }
+
+  private request() {
+    if (!this.random.chance(30)) return {};
+    // Now and then an id that was used before, with whatever body comes now.
+    if (!this.random.chance(15)) this.requests += 1;
+    return { request_id: `r${this.requests}` };
+  }
+
+  /** Of the last grants, most often the very last. */
+  private handle(): Known {
+    const last = this.handles.slice(this.random.chance(50) ? -1 : -4);
+    if (last.length > 0) return this.random.one(last);
+    return { task_id: this.task(), session_id: 's1', generation: 1, claim_id: 'x' };
+  }
+
+  private gate() {
+    const { task_id, generation } = this.handle();
+    const guess = { task_id, generation, candidate_sha256: sha256(this.random.one(RESULTS)) };
+    return { iteration: 1, ...((this.random.chance(80) ? this.gates.at(-1) : undefined) ?? guess) };
+  }
+
+  private expecting() {
+    const { generation, ...rest } = this.handle();
+    return { ...rest, expected_generation: generation };
+  }
+
+  private learn(reply: unknown, { name, body }: Step): void {
+    const told = (reply ?? {}) as Told;
+    for (const one of told.results ?? []) this.learn(one, { name: 'claim', body: null });
+    if (told.claim?.id !== undefined) {
+      const { task_id, session_id, generation, id } = told.claim;
+      this.handles.push({ task_id, session_id, generation, claim_id: id });
+      this.generations.set(task_id, generation);
+    }
+    if (told.task_id !== undefined) this.generations.set(told.task_id, told.generation ?? 0);
+    const { task_id, expected_generation, generation, candidate_sha256, result_data } = (body ?? {}) as Sent;
+    if (name === 'submit' && typeof told.parked === 'string') {
+      this.parked.push({ task_id, result_id: told.parked });
+    }
+    if (told.accepted) this.completed.push(task_id);
+    if (told.reason === 'SUSPENDED' && candidate_sha256 !== undefined) {
+      this.gates.push({ task_id, generation: expected_generation, candidate_sha256 });
+    }
+    if (told.reason === 'ESCALATED') {
+      this.gates.push({ task_id, generation, candidate_sha256: sha256(result_data) });
+    }
+  }
+}
+
+/** How often each command comes: work most, humans and settings now and then. */
+const WEIGHTED: readonly string[] = Object.entries({
+  claim: 24,
+  next: 8,
+  batch: 5,
+  renew: 8,
+  release: 7,
+  submit: 20,
+  note: 3,
+  suspend: 4,
+  resume: 3,
+  review: 4,
+  policy: 3,
+  limits: 2,
+  plan: 1,
+  add: 1,
+  open_session: 1,
+  close_session: 1,
+  force_release: 2,
+  reassign: 2,
+  reset: 3,
+  hold: 2,
+  unhold: 3,
+  adopt: 3,
+}).flatMap(([name, weight]) => Array.from({ length: weight }, () => name));
