@@ -72,8 +72,7 @@ async function playMany(): Promise<SeedResult[]> {
     onResult: (result) => {
       count(tally, result);
       if (result.violation !== null) {
-        const { seed, mode } = result;
-        process.stdout.write(`${describeRun({ seed, mode, ...masks() })}\n    ${result.violation}\n`);
+        process.stdout.write(`${describeRun(result.run)}\n    ${result.violation}\n`);
       }
       if (realNowMs() - told_ms < PROGRESS_EVERY_MS) return;
       told_ms = realNowMs();
@@ -88,8 +87,7 @@ async function main(): Promise<void> {
   const failures = values.seed === undefined ? await playMany() : await replayOne(Number(values.seed));
   for (const failure of failures.slice(0, SHRUNK_MAX)) {
     if (values.trace) break;
-    const { seed, mode } = failure;
-    const smallest = await shrink(failure, { seed, mode, ...masks() }, runSeed);
+    const smallest = await shrink(failure, runSeed);
     process.stdout.write(`the smallest that fails the same way: ${describeRun(smallest)} --trace\n`);
   }
   process.exitCode = failures.length > 0 ? 1 : 0;

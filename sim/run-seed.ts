@@ -16,8 +16,8 @@ import { setTraps } from './world/traps.js';
 import { ViolationError, World } from './world/world.js';
 
 export interface SeedResult {
-  readonly seed: number;
-  readonly mode: RunOptions['mode'];
+  /** What was asked for: the same again gives the same again. */
+  readonly run: Omit<RunOptions, 'onTrace'>;
   readonly topology: Topology;
   readonly commands: number;
   readonly steps: number;
@@ -36,9 +36,10 @@ const WILD_SHARE = 0.6;
 
 /** Plays one seed to its end or to its first violation. */
 export async function runSeed(options: RunOptions): Promise<SeedResult> {
-  const scenario = scenarioOf(options);
+  const { onTrace = null, ...run } = options;
+  const scenario = scenarioOf(run);
   const reached = new Reached();
-  const world = new World(options.seed, options.onTrace ?? null);
+  const world = new World(run.seed, onTrace);
   const onRejection = (reason: unknown): void => {
     const says = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
     world.violate('THROWN', `a promise failed and nobody heard: ${says}`);
@@ -57,8 +58,7 @@ export async function runSeed(options: RunOptions): Promise<SeedResult> {
     process.off('unhandledRejection', onRejection);
   }
   return {
-    seed: options.seed,
-    mode: options.mode,
+    run,
     topology: scenario.topology,
     commands: play.stage.commands,
     steps: world.steps,

@@ -8,12 +8,11 @@ const COMMANDS_MIN = 1;
 /** Finds a smaller run that breaks the same rule: without faults it does not need, then actors, then commands. */
 export async function shrink(
   failing: SeedResult,
-  start: RunOptions,
   run: (options: RunOptions) => Promise<SeedResult>,
 ): Promise<RunOptions> {
   const rule = ruleOf(failing);
   const fails = async (options: RunOptions): Promise<boolean> => ruleOf(await run(options)) === rule;
-  let smallest: RunOptions = { ...start, without: [...(start.without ?? [])] };
+  let smallest: RunOptions = failing.run;
   for (const fault of FAULTS) {
     if (smallest.without?.includes(fault)) continue;
     const without: Fault[] = [...(smallest.without ?? []), fault];

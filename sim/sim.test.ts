@@ -32,7 +32,7 @@ it(
       goesOn: () => tally.failures.length === 0,
     });
     process.stdout.write(`${summary(tally)}\n`);
-    expect(tally.failures.map((failure) => `${describeRun(failure)}\n${failure.violation}`)).toEqual([]);
+    expect(tally.failures.map((failure) => `${describeRun(failure.run)}\n${failure.violation}`)).toEqual([]);
     expect(tally.seeds).toBe(SHORT.seeds + LONG.seeds);
     expect(neverReached(tally)).toEqual([]);
   },
@@ -42,15 +42,15 @@ it(
 it(
   'tells the same story twice, to the last event, in whichever process',
   async () => {
-    const told = new Map<string, Set<string>>();
+    const told = new Map<number, Set<string>>();
     const runs = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((seed): RunOptions[] => {
       const run: RunOptions = { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness', commands_max: 200 };
       return [run, run, run];
     });
     await runMany(runs, {
       jobs: JOBS,
-      onResult: ({ seed, fingerprint }) => {
-        told.set(String(seed), (told.get(String(seed)) ?? new Set()).add(fingerprint));
+      onResult: ({ run, fingerprint }) => {
+        told.set(run.seed, (told.get(run.seed) ?? new Set()).add(fingerprint));
       },
     });
     expect([...told.values()].map((stories) => stories.size)).toEqual(
@@ -70,7 +70,7 @@ it(
         if (result.violation !== null) failures.push(result);
       },
     });
-    expect(failures.map((failure) => `${describeRun(failure)}\n${failure.violation}`)).toEqual([]);
+    expect(failures.map((failure) => `${describeRun(failure.run)}\n${failure.violation}`)).toEqual([]);
   },
   TIMEOUT_MS,
 );

@@ -46,6 +46,6 @@ export function summary(tally: Tally): string {
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const table = rows.map(([name, value]) => `${name.padEnd(width)}  ${String(value).padStart(12)}`);
-  const failures = tally.failures.map((result) => `${describeRun(result)}\n    ${result.violation}`);
+  const failures = tally.failures.map((result) => `${describeRun(result.run)}\n    ${result.violation}`);
   return [...table, ...failures].join('\n');
 }

@@ -223,7 +223,7 @@ forEachStore('claims', (open) => {
     expect(answered(released).results).toMatchObject([{ reason: 'NO_CLAIM' }, { reason: 'RELEASED' }]);
   });
 
-  test('of a hundred agents that want one task at once exactly one is granted it', async () => {
+  test('of forty agents that want one task at once exactly one is granted it', async () => {
     const { house, queries } = await begin();
     const agents = Array.from({ length: 40 }, (_, at) => new Agent(house, `agent-${at}`, `s-${at}`));
     const replies = await Promise.all(agents.map((agent) => agent.claims(A)));

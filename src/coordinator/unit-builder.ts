@@ -1,7 +1,7 @@
 import type { Decision } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
 import { occupiedUntilMs } from '../core/claims/lease.js';
-import { type EventDraft, isoTime, type NewEvent } from '../core/events/envelope.js';
+import { type EventDraft, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
 import type { RecordHead } from '../core/record.js';
 import { evolveRecord } from '../core/record.js';
 import { sessionSubject } from '../core/subject.js';
@@ -94,7 +94,14 @@ export class UnitBuilder {
   /** A record changes, in one event or several; the last one carries what it is from now on. */
   record(subject: string, before: RecordHead | null, drafts: readonly EventDraft[]): this {
     const seq = before?.seq ?? 0;
-    const events = drafts.map((draft, index) => ({ ...draft, subject, seq: seq + 1 + index }));
+    // A subject's time never runs back, whatever the clock does.
+    const from_ms = before?.last_at_ms ?? 0;
+    const events = drafts.map((draft, index) => ({
+      ...draft,
+      timestamp: isoTime(Math.max(msOf(draft.timestamp), from_ms)),
+      subject,
+      seq: seq + 1 + index,
+    }));
     const head = events.reduce(evolveRecord, before);
     return head === null ? this : this.swap(subject, seq, head, events);
   }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Decision } from '../../core/claims/commands.js';
+import type { Head } from '../../core/claims/head.js';
 import { occupiedUntilMs } from '../../core/claims/lease.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
 import { parseTaskId } from '../../core/plan/index.js';
@@ -90,14 +91,21 @@ export function countTrackAgent(unit: UnitBuilder, desk: Desk, decision: Decisio
   if (max === null || claim === null || decision.events.length === 0) return;
   const task = desk.state.plan.get(subject)?.task;
   if (task === undefined) return;
-  const others = [...(desk.state.bySession.get(claim.session_id) ?? [])]
-    .filter((id) => id !== subject && desk.state.plan.get(id)?.task.track === task.track)
-    .map((id) => desk.head(id))
-    .filter((head) => head.claim?.agent_id === claim.agent_id);
-  const until = [decision.next, ...others]
+  const scope = trackScope(task.track);
+  // Whoever loses the work by this decision gives up the place it took, whatever session it was in.
+  for (const agent_id of new Set([decision.head.claim?.agent_id ?? claim.agent_id, claim.agent_id])) {
+    unit.slot(scope, agent_id, inTrackUntilMs(desk, task.track, agent_id, decision.next));
+  }
+  if (decision.code === 'GRANTED' || decision.code === 'REASSIGNED') unit.room(scope, max);
+}
+
+function inTrackUntilMs(desk: Desk, track: string, agent_id: string, next: Head): number | null {
+  const others = [...(desk.state.byAgent.get(agent_id) ?? [])]
+    .filter((id) => id !== next.subject && desk.state.plan.get(id)?.task.track === track)
+    .map((id) => desk.head(id));
+  const until = [next, ...others]
+    .filter((head) => head.claim?.agent_id === agent_id)
     .map((head) => occupiedUntilMs(head, desk.rulesOf(head.subject)))
     .filter((until_ms) => until_ms !== null);
-  const scope = trackScope(task.track);
-  unit.slot(scope, claim.agent_id, until.length === 0 ? null : Math.max(...until));
-  if (decision.code === 'GRANTED' || decision.code === 'REASSIGNED') unit.room(scope, max);
+  return until.length === 0 ? null : Math.max(...until);
 }

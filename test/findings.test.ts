@@ -1,0 +1,181 @@
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Coordinator, isProblem } from '../src/coordinator/index.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
+import { faultyDisk } from '../src/stores/file/testing.js';
+import { openMemoryStore } from '../src/stores/memory/memory-store.js';
+import { Agent } from './support/agent.js';
+import { answered, forEachStore, P, planOf } from './support/house.js';
+
+const A = 'A-001-core';
+const PLAN = planOf(A);
+
+async function freshRoot(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'findings-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return root;
+}
+
+/** Findings of the protocol review that concern the log and several coordinators; those of the rules are beside them. */
+describe('findings', () => {
+  it('F-13: after history was lost, a handle from before opens nothing', async () => {
+    const meta = (incarnation: number) => ({ incarnation, secret: '7'.repeat(64) });
+    const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
+    const before = await Coordinator.open({ store: openMemoryStore({ meta: meta(1) }) });
+    // The store was restored from before the grant: the same generation is granted a second time.
+    const after = await Coordinator.open({ store: openMemoryStore({ meta: meta(2) }) });
+    onTestFinished(() => [before, after].forEach((coordinator) => coordinator.close()));
+    for (const coordinator of [before, after]) answered(await coordinator.putPlan(P, PLAN));
+    const lost = answered(await before.claimTask(P, claim)).claim;
+    const held = answered(await after.claimTask(P, claim)).claim;
+    expect([lost?.generation, held?.generation]).toEqual([1, 1]);
+
+    const submit = (claim_id: string | undefined) =>
+      after.submitResult(P, { task_id: A, session_id: 's1', generation: 1, claim_id, result_data: {} });
+    expect(answered(await submit(lost?.id)).reason).toBe('SESSION_MISMATCH');
+    expect(answered(await submit(held?.id)).reason).toBe('ACCEPTED');
+  });
+
+  it('F-42: a reply goes out only after the sync that covers it', async () => {
+    const root = await freshRoot();
+    let syncing = Promise.resolve();
+    const disk = faultyDisk({ sync: (path, sync) => (path.endsWith('events.jsonl') ? syncing : sync()) });
+    const store = await openFileStore({ root, disk });
+    const coordinator = await Coordinator.open({ store });
+    onTestFinished(() => coordinator.close());
+    answered(await coordinator.putPlan(P, PLAN));
+
+    let finish = () => {};
+    syncing = new Promise((resolve) => {
+      finish = resolve;
+    });
+    let replied = false;
+    const claim = coordinator.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }).then((reply) => {
+      replied = true;
+      return reply;
+    });
+    const log = join(root, P.tenant_id, P.project_id, 'events.jsonl');
+    while (!(await readFile(log, 'utf8')).includes('CLAIM_ACQUIRED')) await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    expect(replied).toBe(false);
+    finish();
+    expect(answered(await claim).reason).toBe('GRANTED');
+    await store.close();
+  });
+
+  it('F-43: a coordinator never answers from what it remembers when another has moved the claim', async () => {
+    const store = openMemoryStore();
+    const [one, two] = await Promise.all([Coordinator.open({ store }), Coordinator.open({ store })]);
+    onTestFinished(() => [one, two].forEach((coordinator) => coordinator.close()));
+    answered(await one.putPlan(P, PLAN));
+    const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
+    answered(await one.claimTask(P, claim));
+    // Coordinator one has the grant in its cache; coordinator two ends it.
+    const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
+    expect(answered(await two.releaseClaim(P, handle)).reason).toBe('RELEASED');
+    expect(answered(await one.renewLease(P, handle)).reason).toBe('NO_CLAIM');
+    expect(answered(await one.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
+      'GRANTED',
+    );
+    // And the other way round: coordinator two still believes the work to be free.
+    expect(answered(await two.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe(
+      'DENIED_ACTIVE_CLAIM',
+    );
+  });
+
+  it('F-62: a log has one writer, and says so to the second', async () => {
+    const root = await freshRoot();
+    const first = await openFileStore({ root });
+    await expect(openFileStore({ root })).rejects.toThrow(new RegExp(String(process.pid)));
+    await first.close();
+    const second = await openFileStore({ root });
+    await second.close();
+  });
+
+  it('F-65: a torn last line spoils neither itself nor the next', async () => {
+    const root = await freshRoot();
+    const open = async () => {
+      const store = await openFileStore({ root });
+      const coordinator = await Coordinator.open({ store });
+      const close = () => {
+        coordinator.close();
+        return store.close();
+      };
+      return { store, coordinator, close };
+    };
+    const first = await open();
+    answered(await first.coordinator.putPlan(P, PLAN));
+    await first.close();
+    await appendFile(join(root, P.tenant_id, P.project_id, 'events.jsonl'), '{"hash":"half a li');
+
+    const second = await open();
+    answered(await second.coordinator.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }));
+    await second.close();
+    const third = await open();
+    const events = await third.store.events(P, { after: 0, limit: 100 });
+    expect(events.map((event) => event.event_type)).toEqual([
+      'PLAN_CHANGED',
+      'SESSION_OPENED',
+      'CLAIM_ACQUIRED',
+    ]);
+    await third.close();
+  });
+
+  it('F-71: a name that could leave its folder is no name', async () => {
+    const coordinator = await Coordinator.open({ store: openMemoryStore() });
+    onTestFinished(() => coordinator.close());
+    for (const name of ['../other', 'a/b', '..', '.', '', 'a\0b', '/etc']) {
+      const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
+      expect(isProblem(await coordinator.putPlan({ ...P, project_id: name }, PLAN))).toBe(true);
+      expect(isProblem(await coordinator.putPlan({ ...P, tenant_id: name }, PLAN))).toBe(true);
+      expect(isProblem(await coordinator.claimTask(P, { ...claim, agent_id: name }))).toBe(true);
+      expect(isProblem(await coordinator.claimTask(P, { ...claim, session_id: name }))).toBe(true);
+    }
+  });
+});
+
+forEachStore('findings', (open) => {
+  it('F-10 and F-61: a request that took effect takes none after a restart, and gets its reply', async () => {
+    const house = await open();
+    await house.plan(PLAN);
+    const agent = new Agent(house, 'a', 's1');
+    const first = await agent.claims(A, { request_id: 'r-1' });
+    const position = await house.position();
+    await house.restart();
+    expect(await agent.claims(A, { request_id: 'r-1' })).toEqual(first);
+    expect(await house.position()).toBe(position);
+  });
+
+  it('F-16: the same ids in two tenants and two projects never meet', async () => {
+    const house = await open();
+    const scopes = [P, { ...P, tenant_id: 'other' }, { ...P, project_id: 'site' }];
+    for (const scope of scopes) await house.plan(PLAN, scope);
+    const [here, there, beside] = scopes.map((scope) => new Agent(house, 'primary', 's1', null, scope));
+    expect((await here!.claims(A)).claim?.generation).toBe(1);
+    expect((await here!.submits(A)).accepted).toBe(true);
+    for (const agent of [there!, beside!]) {
+      expect((await agent.claims(A)).claim?.generation).toBe(1);
+    }
+    const query = { after: 0, limit: 100, agent_id: 'primary' };
+    const seen = await house.store.events(scopes[1]!, query);
+    expect(seen.map((event) => event.event_type)).toEqual(['SESSION_OPENED', 'CLAIM_ACQUIRED']);
+    const claims = answered(await house.coordinator.queries.getActiveClaimsForSession('other', 's1')).claims;
+    expect(claims.map(({ tenant_id, project_id }) => [tenant_id, project_id])).toEqual([['other', 'shop']]);
+  });
+
+  it('F-80: order is given in the commit, never taken from the clock', async () => {
+    const house = await open();
+    await house.plan(planOf(A, 'A-002-more'));
+    const agent = new Agent(house, 'a', 's1');
+    await agent.claims(A);
+    house.world.clock.wall_offset_ms = -3600_000;
+    await agent.claims('A-002-more');
+    await agent.submits(A);
+    const events = await house.events();
+    expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
+    const times = events.map((event) => Date.parse(event.timestamp));
+    expect([...times].sort((a, b) => a - b)).toEqual(times);
+  });
+});

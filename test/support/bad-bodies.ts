@@ -1,0 +1,228 @@
+import type { Coordinator } from '../../src/coordinator/index.js';
+import { P } from './house.js';
+
+export const A = 'A-001-core';
+export const MEGABYTE = 'A'.repeat(1_000_000);
+export const HASH = 'a'.repeat(64);
+/** An own key of that name, as a body off the wire can have. */
+export const PROTO = JSON.parse('{"__proto__": {"admin": true}}') as Record<string, unknown>;
+
+export function nested(depth: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < depth; level += 1) value = [value];
+  return value;
+}
+
+type Ask = (coordinator: Coordinator, body: unknown, scope?: typeof P) => Promise<unknown>;
+interface Door {
+  readonly ask: Ask;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
+export const result = { task_id: A, session_id: 's1', generation: 1, result_data: {} };
+export const operator = { expected_generation: 1, reason: 'because' };
+
+/** Every way in that takes a body, with one that is well formed. */
+export const DOORS: Readonly<Record<string, Door>> = {
+  claim: {
+    ask: (to, body, scope = P) => to.claimTask(scope, body),
+    body: { task_id: A, agent_id: 'a', session_id: 's9' },
+  },
+  batch_claim: {
+    ask: (to, body, scope = P) => to.batchClaim(scope, body),
+    body: { claims: [{ task_id: A, agent_id: 'a', session_id: 's9' }] },
+  },
+  renew: { ask: (to, body, scope = P) => to.renewLease(scope, body), body: handle },
+  release: { ask: (to, body, scope = P) => to.releaseClaim(scope, body), body: handle },
+  submit: { ask: (to, body, scope = P) => to.submitResult(scope, body), body: result },
+  renew_batch: { ask: (to, body, scope = P) => to.renewBatch(scope, body), body: { items: [] } },
+  release_batch: { ask: (to, body, scope = P) => to.releaseBatch(scope, body), body: { items: [] } },
+  submit_batch: { ask: (to, body, scope = P) => to.submitBatch(scope, body), body: { items: [] } },
+  suspend: { ask: (to, body, scope = P) => to.suspendClaim(scope, body), body: handle },
+  resume: { ask: (to, body, scope = P) => to.resumeClaim(scope, body), body: handle },
+  review: {
+    ask: (to, body, scope = P) => to.recordReview(scope, body),
+    body: { task_id: A, generation: 1, iteration: 1, candidate_sha256: HASH, decision: 'APPROVED' },
+  },
+  next: { ask: (to, body, scope = P) => to.next(scope, body), body: { agent_id: 'a', session_id: 's9' } },
+  note: {
+    ask: (to, body, scope = P) => to.note(scope, body),
+    body: { task_id: A, session_id: 's1', generation: 1, text: 'x' },
+  },
+  hold: { ask: (to, body, scope = P) => to.operate(scope, A, 'hold', body), body: operator },
+  reset: { ask: (to, body, scope = P) => to.operate(scope, A, 'reset', body), body: operator },
+  force_release: {
+    ask: (to, body, scope = P) => to.operate(scope, A, 'force_release', body),
+    body: operator,
+  },
+  reassign: {
+    ask: (to, body, scope = P) => to.operate(scope, A, 'reassign', body),
+    body: { ...operator, agent_id: 'b', session_id: 's2' },
+  },
+  adopt: {
+    ask: (to, body, scope = P) => to.operate(scope, A, 'adopt', body),
+    body: { ...operator, result_id: 'res_x' },
+  },
+  open_session: {
+    ask: (to, body, scope = P) => to.openSession(scope.tenant_id, body),
+    body: { user_id: 'u', project_id: 'shop' },
+  },
+  put_policy: { ask: (to, body, scope = P) => to.putPolicy(scope, body), body: {} },
+  put_limits: { ask: (to, body, scope = P) => to.putLimits(scope.tenant_id, body), body: {} },
+};
+
+/** What can be wrong with a field, by the field: given to every door whose body has it. */
+const WRONG: Readonly<Record<string, readonly unknown[]>> = {
+  task_id: [
+    '',
+    'task-101',
+    'A-000-x',
+    'A-1-x',
+    '~plan',
+    '~session/s1',
+    '__proto__',
+    'A-001-core::0',
+    '../etc',
+    MEGABYTE,
+    7,
+    null,
+    [A],
+    {},
+    PROTO,
+    Number.NaN,
+  ],
+  agent_id: ['', '-a', 'a b', 'a/b', '__proto__', `a${'x'.repeat(128)}`, MEGABYTE, 7, null, [], {}],
+  session_id: ['', ' s', 's/1', '../s', MEGABYTE, 7, null, PROTO],
+  expected_generation: [-1, 1.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, '1', null, [1], {}],
+  generation: [-1, 1.5, 2 ** 53, Number.NaN, Number.NEGATIVE_INFINITY, '1', null, [1], {}],
+  result_data: [
+    PROTO,
+    { deep: PROTO },
+    nested(33),
+    nested(100_000),
+    Number.NaN,
+    { x: Number.POSITIVE_INFINITY },
+    () => 1,
+  ],
+  reason: ['', MEGABYTE, 7, null, {}],
+  claims: [
+    [],
+    {},
+    null,
+    'x',
+    Array.from({ length: 1001 }, () => ({ task_id: A, agent_id: 'a', session_id: 's9' })),
+    [7],
+    [PROTO],
+  ],
+  items: [null, {}, 'x', 7, Array.from({ length: 1001 }, () => handle)],
+  iteration: [0, -1, 1.5, 1e9, '1', null],
+  candidate_sha256: ['', 'A'.repeat(64), HASH.slice(1), MEGABYTE, 7],
+  decision: ['approve', '', 7, null, '__proto__'],
+  text: ['', 'x'.repeat(4097), MEGABYTE, 7, null],
+  result_id: ['', MEGABYTE, 7, null],
+  user_id: ['', MEGABYTE, 7, null],
+  project_id: ['', '_tenant', '../x', MEGABYTE, 7],
+};
+
+/** Fields that a body may have, wrong. */
+const EXTRA: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  claim: [
+    ...[0, -1, 1.5, 29, 3601, 1e12, Number.NaN, Number.POSITIVE_INFINITY, '300', null].map(lease),
+    ...[
+      PROTO,
+      { x: PROTO },
+      nested(100_000),
+      [],
+      'x',
+      { x: 'y'.repeat(5000) },
+      { constructor: 1 },
+      { x: Number.NaN },
+    ].map((metadata) => ({ metadata })),
+    { agent_role: '' },
+    { agent_role: MEGABYTE },
+    { feature_id: 'F', edge: 'a_b' },
+    { task_id: undefined },
+    { task_id: undefined, feature_id: 'F' },
+    { task_id: undefined, feature_id: MEGABYTE, edge: 'a_b' },
+  ],
+  renew: [
+    ...[0, -1, 1.5, 29, 3601, Number.NaN, '300'].map(lease),
+    { claim_id: '' },
+    { claim_id: MEGABYTE },
+    { claim_id: 7 },
+  ],
+  release: [{ reason: 'COMPLETED' }, { reason: 'FORCED' }, { reason: 7 }, { message: MEGABYTE }],
+  submit: [
+    { blob_sha256: HASH },
+    { result_data: undefined },
+    { result_data: undefined, blob_sha256: '../../x' },
+  ],
+  batch_claim: [{ mode: 'all' }, { request_id: 'r'.repeat(121) }],
+  next: [
+    { wait_seconds: -1 },
+    { wait_seconds: 31 },
+    { wait_seconds: Number.NaN },
+    { track: 'a' },
+    { track: MEGABYTE },
+  ],
+  reassign: [-1, 29, 3601, Number.NaN].map(lease),
+  put_policy: [
+    { stale_policy: 'release' },
+    { stale_policy: { task: 'x' } },
+    { stale_policy: { other: 'hold' } },
+    { stale_policy: PROTO },
+    { max_attempts: 0 },
+    { max_hold_seconds: -1 },
+    { claim_ttl_seconds: Number.NaN },
+    { late_submit: true },
+    { compliance_profile: 'none' },
+  ],
+  put_limits: [
+    { max_concurrent_claims: -1 },
+    { max_concurrent_claims: 1.5 },
+    { max_concurrent_claims: '7' },
+    { max_result_size_bytes: 2 ** 53 },
+    { min_lease_duration_seconds: 0 },
+  ],
+};
+
+function lease(lease_duration_seconds: unknown) {
+  return { lease_duration_seconds };
+}
+
+const NEITHER_BODY = [undefined, null, 7, 'x', [], [[]], true, nested(100_000)];
+const EVERYWHERE = [
+  { unknown_field: 1 },
+  PROTO,
+  { constructor: 1 },
+  { request_id: '' },
+  { request_id: MEGABYTE },
+  { request_id: 'a b' },
+  { request_id: 7 },
+  { signature: 'x'.repeat(513) },
+];
+
+/** Spreading would set the prototype: an own key stays one. */
+function withField(
+  body: Readonly<Record<string, unknown>>,
+  more: Readonly<Record<string, unknown>>,
+): unknown {
+  const made: Record<string, unknown> = { ...body };
+  for (const [key, value] of Object.entries(more)) {
+    Object.defineProperty(made, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return made;
+}
+
+export function* wrongBodies(name: string, { body }: Door): Generator<unknown> {
+  yield* NEITHER_BODY;
+  for (const more of [...EVERYWHERE, ...(EXTRA[name] ?? [])]) yield withField(body, more);
+  for (const field of Object.keys(body)) {
+    if (name !== 'release' || field !== 'reason') {
+      const { [field]: _, ...rest } = body;
+      yield rest;
+    }
+    for (const value of WRONG[field] ?? []) yield withField(body, { [field]: value });
+  }
+}
