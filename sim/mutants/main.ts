@@ -11,7 +11,9 @@ import { type TrialLimits, tryBundle, type Verdict } from './trial.js';
 const SOUND: TrialLimits = { seeds_max: 40, trial_ms_max: 300_000 };
 const LIMITS: TrialLimits = { seeds_max: 2_000, trial_ms_max: 300_000 };
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' } } });
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' } },
+});
 
 function chosen(): readonly Mutant[] {
   const { only } = values;

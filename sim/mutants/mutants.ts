@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.js';
 import { COORDINATOR_MUTANTS } from './tables/coordinator.js';
 import { FILE_MUTANTS } from './tables/file-store.js';
-import { LEDGER_MUTANTS } from './tables/ledger.js';
 import { FOLD_MUTANTS } from './tables/fold.js';
+import { LEDGER_MUTANTS } from './tables/ledger.js';
 import { RULE_MUTANTS } from './tables/rules.js';
 
 /** Every fault that the search or the simulator must find. One that changes nothing observable does not belong here. */

@@ -27,8 +27,11 @@ export class Network {
       return;
     }
     const copies = this.rng.chance(this.faults.double_chance) ? 2 : 1;
+    const first_ms = this.delayMs();
     for (let copy = 0; copy < copies; copy += 1) {
-      between.to.after(this.delayMs(), label, deliver);
+      // Doubles often come together, and so into the same batch.
+      const isTogether = copy === 0 || this.rng.chance(0.5);
+      between.to.after(isTogether ? first_ms : this.delayMs(), label, deliver);
     }
   }
 

@@ -12,9 +12,10 @@ export interface Explanation {
 }
 
 /** Every rule that stands between an agent and this work, not only the first, in the order they are asked. */
-export function explain(desk: Desk, subject: string): Explanation {
+/** `live_claims`: how many the tenant has now, as the store counts them. */
+export function explain(desk: Desk, subject: string, live_claims: number): Explanation {
   const why = isKnown(desk, subject)
-    ? obstacles(desk, subject)
+    ? obstacles(desk, subject, live_claims)
     : [{ rule: 'UNKNOWN_TASK', says: `${subject} is not in the plan` }];
   const first = why[0];
   return {
@@ -25,7 +26,7 @@ export function explain(desk: Desk, subject: string): Explanation {
   };
 }
 
-function obstacles(desk: Desk, subject: string): { rule: string; says: string }[] {
+function obstacles(desk: Desk, subject: string, live_claims: number): { rule: string; says: string }[] {
   const head = desk.head(subject);
   const rules = desk.rulesOf(subject);
   const { now_ms } = desk;
@@ -51,6 +52,11 @@ function obstacles(desk: Desk, subject: string): { rule: string; says: string }[
   }
   if (head.generation >= rules.max_generations_per_task) {
     const says = `it has had ${head.generation} generations, and no more are allowed`;
+    why.push({ rule: 'DENIED_LIMIT', says });
+  }
+  const { max_concurrent_claims } = desk.limits;
+  if (live_claims >= max_concurrent_claims) {
+    const says = `the tenant has ${live_claims} live claims, and max_concurrent_claims is ${max_concurrent_claims}`;
     why.push({ rule: 'DENIED_LIMIT', says });
   }
   return why;

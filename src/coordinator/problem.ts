@@ -15,6 +15,8 @@ export const PROBLEM_CODES = [
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
 export interface Fault {
+  /** Where a fault has a name of its own, as those of a plan do. */
+  readonly code?: string;
   readonly path: string;
   readonly message: string;
   readonly line?: number;

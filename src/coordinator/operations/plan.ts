@@ -115,7 +115,8 @@ function invalidPlan(faults: readonly PlanFault[]): Problem {
   return problem(
     'INVALID_PLAN',
     `${place}: ${first?.message ?? 'not a plan'}${more}. Nothing was changed.`,
-    faults.map(({ path, message, line, column }) => ({
+    faults.map(({ code, path, message, line, column }) => ({
+      code,
       path,
       message,
       ...(line === undefined ? {} : { line }),

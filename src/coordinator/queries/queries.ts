@@ -37,6 +37,7 @@ import { isProblem, notInPlan, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
 import { scopeFault, tenantFault } from '../scope.js';
+import { CLAIMS_SCOPE } from '../unit-builder.js';
 import { Tallies } from './tallies.js';
 import { stateOf } from './task.js';
 
@@ -155,7 +156,9 @@ export class Queries {
   }
 
   explain(key: ProjectKey, task_id: string): Reply<Explanation> {
-    return this.at(key, task_id, async (desk, subject) => explain(desk, subject));
+    return this.at(key, task_id, async (desk, subject) =>
+      explain(desk, subject, await this.store.occupancy(key.tenant_id, CLAIMS_SCOPE)),
+    );
   }
 
   async getActiveClaimsForSession(tenant_id: string, session_id: string): Reply<{ claims: TaskClaim[] }> {

@@ -1,9 +1,9 @@
 import { isoTime } from '../../events/envelope.js';
 import type { ClaimCommand, Code, Context, Decision, DecisionDetails } from '../commands.js';
 import type { Head } from '../head.js';
-import { holdReason, live, stale } from '../lease.js';
+import { finiteOrNull, holdReason, lapsesAtMs, live, stale } from '../lease.js';
 import type { Rules } from '../policy.js';
-import { type Actor, note, refuse, Telling } from './tell.js';
+import { type Actor, note, refuse, Telling, whileTrue } from './tell.js';
 
 type Refusal = { code: Code; details?: DecisionDetails };
 
@@ -75,7 +75,16 @@ function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusa
     },
     ctx,
   );
-  return refuse(head, refusal.code, details, [rejected]);
+  return whileTrue(refuse(head, refusal.code, details, [rejected]), {
+    not_after_ms: endsAtMs(head, refusal, ctx.rules),
+  });
+}
+
+/** When a refusal ends by time alone; null where it does not. */
+function endsAtMs(head: Head, { code, details }: Refusal, rules: Rules): number | null {
+  if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
+  if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;
+  return finiteOrNull(lapsesAtMs(head.claim, rules) + rules.skew_margin_ms);
 }
 
 /** The only place where a generation grows. */

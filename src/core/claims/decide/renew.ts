@@ -4,14 +4,14 @@ import type { Head, HeldClaim } from '../head.js';
 import { finiteOrNull, lapsed, lapsesAtMs } from '../lease.js';
 import { leaseAllowed, leaseEndMs } from './claim.js';
 import { handleFault } from './handle.js';
-import { holder, refuse, replay, Telling } from './tell.js';
+import { holder, refuse, replay, Telling, tooLate } from './tell.js';
 
 export function decideRenew(head: Head, command: RenewCommand, ctx: Context): Decision {
   if (!leaseAllowed(command.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as HeldClaim;
-  if (lapsed(head, ctx.now_ms, ctx.rules)) return refuse(head, 'ALREADY_EXPIRED');
+  if (lapsed(head, ctx.now_ms, ctx.rules)) return tooLate(refuse(head, 'ALREADY_EXPIRED'), ctx);
   // The lease of a suspended claim stands still: there is nothing to renew, and nothing is wrong.
   if (claim.state === 'SUSPENDED') {
     return replay(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
@@ -38,7 +38,7 @@ export function decideSuspend(head: Head, command: SuspendCommand, ctx: Context)
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as HeldClaim;
-  if (lapsed(head, ctx.now_ms, ctx.rules)) return refuse(head, 'ALREADY_EXPIRED');
+  if (lapsed(head, ctx.now_ms, ctx.rules)) return tooLate(refuse(head, 'ALREADY_EXPIRED'), ctx);
   if (claim.state === 'SUSPENDED')
     return replay(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
   const telling = new Telling(head, ctx);
@@ -56,7 +56,7 @@ export function decideResume(head: Head, command: ResumeCommand, ctx: Context): 
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as HeldClaim;
-  if (lapsed(head, ctx.now_ms, ctx.rules)) return refuse(head, 'ALREADY_EXPIRED');
+  if (lapsed(head, ctx.now_ms, ctx.rules)) return tooLate(refuse(head, 'ALREADY_EXPIRED'), ctx);
   if (claim.state === 'ACTIVE') return replay(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
   const telling = new Telling(head, ctx);
   const lease = freshLease(claim, telling.at_ms);

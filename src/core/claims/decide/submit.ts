@@ -4,7 +4,7 @@ import type { Head, HeldClaim, SubmittedResult } from '../head.js';
 import { finiteOrNull, lapsed, lapsesAtMs, takeable } from '../lease.js';
 import type { ResultFields } from '../payloads.js';
 import { isHolders } from './handle.js';
-import { holder, note, refuse, replay, Telling } from './tell.js';
+import { holder, note, refuse, replay, Telling, tooLate } from './tell.js';
 
 /** First match wins: generation before phase, phase before holder. */
 export function decideSubmit(head: Head, command: SubmitCommand, ctx: Context): Decision {
@@ -48,13 +48,13 @@ function refusalOf(head: Head, command: SubmitCommand, ctx: Context): Code | nul
   if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';
   if (!isHolders(head, handle, ctx)) return 'SESSION_MISMATCH';
   if (result.size_bytes > ctx.rules.max_result_size_bytes) return 'RESULT_TOO_LARGE';
-  if (tooLate(head, ctx)) return 'LEASE_EXPIRED';
+  if (isTooLate(head, ctx)) return 'LEASE_EXPIRED';
   if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
   return null;
 }
 
 /** Under `hold` nobody else can have begun, so the holder's result always stands. */
-function tooLate(head: Head, ctx: Context): boolean {
+function isTooLate(head: Head, ctx: Context): boolean {
   if (ctx.rules.late_submit === 'accept' || ctx.rules.stale_policy === 'hold') return false;
   return lapsed(head, ctx.now_ms, ctx.rules);
 }
@@ -132,7 +132,8 @@ function refused(head: Head, command: SubmitCommand, ctx: Context, code: Code): 
     ctx,
   );
   const notes = parked ? [rejected] : [];
-  return refuse(head, code, { work_lost, parked: parked ? command.result.result_id : null }, notes);
+  const refusal = refuse(head, code, { work_lost, parked: parked ? command.result.result_id : null }, notes);
+  return code === 'LEASE_EXPIRED' ? tooLate(refusal, ctx) : refusal;
 }
 
 /** Who was granted what the handle names, if the handle is really theirs. */

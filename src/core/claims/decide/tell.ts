@@ -109,6 +109,20 @@ export function refuse(
   };
 }
 
+/** A refusal that time decides is true only while the store's clock agrees; else the command is decided again. */
+export const whileTrue = (decision: Decision, bounds: Partial<Bounds>): Decision => ({
+  ...decision,
+  not_before_ms: bounds.not_before_ms ?? decision.not_before_ms,
+  not_after_ms: bounds.not_after_ms ?? decision.not_after_ms,
+});
+
+/** The holder is too late: so the store's clock must say as well. */
+export function tooLate(refusal: Decision, ctx: Context): Decision {
+  const { claim } = refusal.head;
+  if (claim === null || claim.state === 'EXPIRED') return refusal;
+  return whileTrue(refusal, { not_before_ms: lapsesAtMs(claim, ctx.rules) });
+}
+
 /** An answer that is yes, and needs nothing to happen: it has happened before. */
 export function replay(head: Head, code: Code, details: DecisionDetails = {}): Decision {
   return { ...refuse(head, code, { ...details, replayed: true }), ok: true };

@@ -1,0 +1,184 @@
+import type { Mutant } from '../mutant.js';
+
+const CLAIM = 'src/core/claims/decide/claim.ts';
+const SUBMIT = 'src/core/claims/decide/submit.ts';
+const RENEW = 'src/core/claims/decide/renew.ts';
+const RELEASE = 'src/core/claims/decide/release.ts';
+const HANDLE = 'src/core/claims/decide/handle.ts';
+const OPERATE = 'src/core/claims/decide/operate.ts';
+const REVIEW = 'src/core/claims/decide/review.ts';
+const EXPIRE = 'src/core/claims/decide/expire.ts';
+
+/** Faults in what may happen. */
+export const RULE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'submit-under-an-old-generation',
+    file: SUBMIT,
+    find: "  if (handle.generation < head.generation) return 'STALE_GENERATION';\n",
+    replace: '',
+    why: 'A zombie’s result counts although somebody else was granted the work.',
+  },
+  {
+    name: 'submit-under-a-future-generation',
+    file: SUBMIT,
+    find: "  if (handle.generation > head.generation) return 'FUTURE_GENERATION';\n",
+    replace: '',
+    why: 'A forged generation opens the claim.',
+  },
+  {
+    name: 'renew-under-any-generation',
+    file: RENEW,
+    find: "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, command.handle, ctx);",
+    replace:
+      "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);",
+    why: 'A zombie prolongs its successor’s lease.',
+  },
+  {
+    name: 'release-under-any-generation',
+    file: RELEASE,
+    find: 'const fault = handleFault(head, command.handle, ctx);',
+    replace: 'const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);',
+    why: 'A zombie gives away its successor’s claim.',
+  },
+  {
+    name: 'session-not-compared',
+    file: HANDLE,
+    find: 'if (head.claim === null || head.claim.session_id !== handle.session_id) return false;',
+    replace: 'if (head.claim === null) return false;',
+    why: 'Another session acts under a claim that it was never granted.',
+  },
+  {
+    name: 'claim-id-not-compared',
+    file: HANDLE,
+    find: 'if (handle.claim_id === null) return true;',
+    replace: 'if (handle.claim_id !== undefined) return true;',
+    why: 'Two agents of one session act under each other’s claims.',
+  },
+  {
+    name: 'grant-while-live',
+    file: CLAIM,
+    find: 'if (live(head, now_ms, rules)) {',
+    replace: 'if (live(head, now_ms, rules) && head.generation < 0) {',
+    why: 'Two agents hold the same work at once.',
+  },
+  {
+    name: 'grant-without-a-new-generation',
+    file: CLAIM,
+    find: 'const actor = actorOf(command, head.generation + 1);',
+    replace: 'const actor = actorOf(command, Math.max(head.generation, 1));',
+    why: 'After a takeover the old holder’s generation is still the right one.',
+  },
+  {
+    name: 'grant-after-completion',
+    file: CLAIM,
+    find: "  if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };\n",
+    replace: '',
+    why: 'Work that is done is done again.',
+  },
+  {
+    name: 'grant-before-dependencies',
+    file: CLAIM,
+    find: 'if (facts.waiting_for.length > 0) {',
+    replace: 'if (facts.waiting_for.length > 1000) {',
+    why: 'Work begins before what it builds on is there.',
+  },
+  {
+    name: 'grant-to-a-closed-session',
+    file: CLAIM,
+    find: "  if (facts.session_closed) return { code: 'SESSION_CLOSED' };\n",
+    replace: '',
+    why: 'A session that a human closed goes on working.',
+  },
+  {
+    name: 'grant-when-full',
+    file: CLAIM,
+    find: 'if (facts.full !== null) return',
+    replace: "if (facts.full === '') return",
+    why: 'A claim is granted beyond the limit that the store reported, or tried for ever.',
+  },
+  {
+    name: 'submit-after-completion',
+    file: SUBMIT,
+    find: "  if (head.phase === 'COMPLETED') return 'TASK_ALREADY_COMPLETED';\n  if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';\n",
+    replace: "  if (head.phase !== 'COMPLETED' && claim.state === 'RELEASED') return 'NO_CLAIM';\n",
+    why: 'A second result replaces the accepted one.',
+  },
+  {
+    name: 'submit-after-release',
+    file: SUBMIT,
+    find: "  if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';\n",
+    replace: '',
+    why: 'Whoever was released, or had the work taken away, still delivers.',
+  },
+  {
+    name: 'late-result-accepted-where-refused',
+    file: SUBMIT,
+    find: 'return lapsed(head, ctx.now_ms, ctx.rules);\n}',
+    replace: 'return false;\n}',
+    why: 'A project that refuses late work gets it all the same.',
+  },
+  {
+    name: 'dependency-change-unnoticed',
+    file: SUBMIT,
+    find: "  if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';\n",
+    replace: '',
+    why: 'A result counts that was made from results which no longer do.',
+  },
+  {
+    name: 'gate-walked-around',
+    file: SUBMIT,
+    find: "return gate.decision !== 'APPROVED' || gate.candidate_sha256 !== command.result.sha256;",
+    replace: "return gate.decision !== 'APPROVED';",
+    why: 'A human approves one candidate, and another is accepted.',
+  },
+  {
+    name: 'review-of-another-candidate',
+    file: REVIEW,
+    find: '  gate.iteration === command.iteration &&\n  gate.candidate_sha256 === command.candidate_sha256;',
+    replace: '  gate.iteration === command.iteration;',
+    why: 'A decision counts for a candidate that nobody looked at.',
+  },
+  {
+    name: 'renew-after-expiry',
+    file: RENEW,
+    find: "  if (lapsed(head, ctx.now_ms, ctx.rules)) return tooLate(refuse(head, 'ALREADY_EXPIRED'), ctx);\n  // The lease",
+    replace: '  // The lease',
+    why: 'A claim that everybody may take comes back to life.',
+  },
+  {
+    name: 'renewal-not-written',
+    file: RENEW,
+    find: 'const telling = new Telling(head, ctx);\n  const lease_seconds = command.lease_seconds ?? claim.lease_seconds;',
+    replace:
+      "if (claim.lease_seconds !== null) return replay(head, 'RENEWED', { expires_at_ms: ctx.now_ms + claim.lease_seconds * 1000 });\n  const telling = new Telling(head, ctx);\n  const lease_seconds = command.lease_seconds ?? claim.lease_seconds;",
+    why: 'The holder is told of a lease that nobody else knows of.',
+  },
+  {
+    name: 'sweeper-ends-a-held-claim',
+    file: EXPIRE,
+    find: "disposition: 'held',",
+    replace: "disposition: 'eligible',",
+    why: 'The sweeper takes away what the policy says stays held.',
+  },
+  {
+    name: 'operator-does-not-name-the-generation',
+    file: OPERATE,
+    find: 'head.generation !== command.expected_generation;',
+    replace: 'head.generation < command.expected_generation;',
+    why: 'A human ends a claim that they never saw.',
+  },
+  {
+    name: 'adopt-without-a-new-generation',
+    file: OPERATE,
+    find: 'tellGrant(\n    telling,\n    {\n      ...grantee,',
+    replace: 'if (head.generation === 0) tellGrant(\n    telling,\n    {\n      ...grantee,',
+    why: 'The adopted result stands under the generation of somebody else’s claim.',
+  },
+  {
+    name: 'adopt-over-a-live-claim',
+    file: OPERATE,
+    find: '  supersede(telling, command);\n  const grantee',
+    replace: '  const grantee',
+    why: 'A claim is granted over one that was never ended.',
+  },
+];
