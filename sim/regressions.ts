@@ -6,4 +6,29 @@ export interface Regression extends RunOptions {
 }
 
 /** Runs that once failed, kept so that they never fail again. */
-export const REGRESSIONS: readonly Regression[] = [];
+export const REGRESSIONS: readonly Regression[] = [
+  {
+    seed: 5,
+    mode: 'safety',
+    commands_max: 130,
+    was: 'A view that could not be brought up to date after a commit left an unheard rejection and unanswered commands.',
+  },
+  {
+    seed: 70,
+    mode: 'safety',
+    commands_max: 130,
+    was: 'Granted work was answered with "nothing happened" when its briefing could not be read.',
+  },
+  {
+    seed: 20,
+    mode: 'safety',
+    commands_max: 130,
+    was: 'An agent at work in a track under two sessions lost its place there when one of its claims ended.',
+  },
+  {
+    seed: 13,
+    mode: 'liveness',
+    commands_max: 400,
+    was: 'Two units of one batch stood on each other; the first was refused, and the second took another’s head for its.',
+  },
+];

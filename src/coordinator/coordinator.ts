@@ -11,24 +11,25 @@ import { policyOf } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { Follower } from './follower.js';
 import { sha256Hex } from './identity.js';
-import { AtomicClaimOperation, ClaimOperation, type ClaimRequest } from './operations/claim.js';
+import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
 import { PlanOperation, type PlanResult, versionOf } from './operations/plan.js';
+import { readBatch, readBody, readClaim, readHandled, readSubject } from './operations/read.js';
 import { CloseSessionOperation, OpenSessionOperation, type SessionResult } from './operations/session.js';
 import { SettingsOperation } from './operations/settings.js';
-import { handleOf, readBody, readSubject, requestOf, subjectOf } from './operations/shared.js';
+import { requestOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
 import { isProblem, type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 import { Projects } from './projects.js';
 import { Queries } from './queries/queries.js';
-import { nextDeadlineMs } from './ready.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
 import { resultFrom } from './results.js';
 import { scopeFault, tenantFault } from './scope.js';
 import { Sweeper } from './sweeper.js';
+import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
 
 export interface CoordinatorOptions {
@@ -92,33 +93,23 @@ export class Coordinator {
     body: unknown,
     caller = OPEN_CALLER,
   ): Reply<{ results: readonly (wire.ClaimResult | Problem)[] }> {
-    const read = readBody(wire.batchClaimBody, body);
-    if (isProblem(read)) return read;
-    const claims = read.claims.map(readClaim);
-    const wrong = claims.find(isProblem);
-    if (wrong !== undefined) return wrong;
-    const asked = claims as ClaimRequest[];
-    if (read.mode === 'partial') {
-      const each = asked.map((claim, index) => partOf(read.request_id, claim, index));
-      return this.in(scope, async (project) => ({
-        results: await Promise.all(each.map((claim) => project.run(new ClaimOperation(claim, caller)))),
-      }));
-    }
-    const fault = atomicFault(asked);
-    if (fault !== null) return fault;
+    const batch = readBatch(body);
+    if (isProblem(batch)) return batch;
+    const { mode, claims, request_id } = batch;
     return this.in(scope, async (project) => {
-      const results = await project.run(new AtomicClaimOperation(asked, caller, read.request_id));
+      if (mode === 'partial') {
+        const replies = claims.map((claim) => project.run(new ClaimOperation(claim, caller)));
+        return { results: await Promise.all(replies) };
+      }
+      const results = await project.run(new AtomicClaimOperation(claims, caller, request_id));
       return isProblem(results) ? results : { results };
     });
   }
 
   async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.RenewalResult> {
-    const read = readBody(wire.renewBody, body);
-    if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
-    if (isProblem(subject)) return subject;
-    const handle = handleOf(read, read.expected_generation, caller);
-    if (isProblem(handle)) return handle;
+    const asked = readHandled(wire.renewBody, body, caller);
+    if (isProblem(asked)) return asked;
+    const { read, subject, handle } = asked;
     const lease_seconds = read.lease_duration_seconds ?? null;
     const command = { type: 'renew', handle, lease_seconds } as const;
     return this.in(scope, (project) =>
@@ -127,12 +118,9 @@ export class Coordinator {
   }
 
   async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseResult> {
-    const read = readBody(wire.releaseBody, body);
-    if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
-    if (isProblem(subject)) return subject;
-    const handle = handleOf(read, read.expected_generation, caller);
-    if (isProblem(handle)) return handle;
+    const asked = readHandled(wire.releaseBody, body, caller);
+    if (isProblem(asked)) return asked;
+    const { read, subject, handle } = asked;
     const { reason, message = null } = read;
     const command = { type: 'release', handle, reason, message } as const;
     return this.in(scope, (project) =>
@@ -141,12 +129,9 @@ export class Coordinator {
   }
 
   async submitResult(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SubmissionResult> {
-    const read = readBody(wire.submitBody, body);
-    if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
-    if (isProblem(subject)) return subject;
-    const handle = handleOf(read, read.generation, caller);
-    if (isProblem(handle)) return handle;
+    const asked = readHandled(wire.submitBody, body, caller);
+    if (isProblem(asked)) return asked;
+    const { read, subject, handle } = asked;
     return this.in(scope, async (project) => {
       const { tenant_id } = scope;
       const size_bytes_max = project.limits.max_result_size_bytes;
@@ -169,12 +154,9 @@ export class Coordinator {
   }
 
   async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
-    const read = readBody(wire.suspendBody, body);
-    if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
-    if (isProblem(subject)) return subject;
-    const handle = handleOf(read, read.expected_generation, caller);
-    if (isProblem(handle)) return handle;
+    const asked = readHandled(wire.suspendBody, body, caller);
+    if (isProblem(asked)) return asked;
+    const { read, subject, handle } = asked;
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const command = { type: 'suspend', handle, gate } as const;
@@ -182,12 +164,9 @@ export class Coordinator {
   }
 
   async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
-    const read = readBody(wire.resumeBody, body);
-    if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
-    if (isProblem(subject)) return subject;
-    const handle = handleOf(read, read.expected_generation, caller);
-    if (isProblem(handle)) return handle;
+    const asked = readHandled(wire.resumeBody, body, caller);
+    if (isProblem(asked)) return asked;
+    const { subject, handle } = asked;
     const command = { type: 'resume', handle } as const;
     return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
   }
@@ -217,31 +196,16 @@ export class Coordinator {
     if (isProblem(read)) return read;
     const { wait_seconds, ...asked } = read;
     return this.in(scope, async (project) => {
-      const deadline_ms = this.environment.clock.monotonicMs() + wait_seconds * 1000;
-      for (;;) {
-        let moved = false;
-        // Listening from before it asks: what becomes ready in the very batch that found nothing is not missed.
-        const stop = project.moved.once(() => {
-          moved = true;
-        });
-        const reply = await project.run(new NextOperation(asked, caller, () => project.follow()));
-        stop();
-        if (isProblem(reply)) return reply;
-        if (reply.success) return this.briefed(scope, project, reply);
-        const left_ms = deadline_ms - this.environment.clock.monotonicMs();
-        if (reply.reason !== 'NOTHING_READY' || left_ms <= 0) return reply;
-        if (!moved) await this.somethingMoves(project, left_ms);
-      }
+      const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()));
+      const reply = await waitForWork(project, this.environment, wait_seconds, ask);
+      return isProblem(reply) || !reply.success ? reply : this.briefed(scope, project, reply);
     });
   }
 
   async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseResult> {
-    const read = readBody(wire.noteBody, body);
-    if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
-    if (isProblem(subject)) return subject;
-    const handle = handleOf(read, read.generation, caller);
-    if (isProblem(handle)) return handle;
+    const asked = readHandled(wire.noteBody, body, caller);
+    if (isProblem(asked)) return asked;
+    const { read, subject, handle } = asked;
     const command = { type: 'note', handle, text: read.text } as const;
     return this.in(scope, (project) =>
       project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
@@ -429,21 +393,6 @@ export class Coordinator {
     }
   }
 
-  /** Resolves when the project moves, when the next lease or pause runs out, or when the time is up. */
-  private somethingMoves(project: Project, left_ms: number): Promise<void> {
-    const desk = project.desk();
-    const wait_ms = Math.min(left_ms, Math.max(nextDeadlineMs(desk) - desk.now_ms, 1));
-    return new Promise((resolve) => {
-      const cancel = this.environment.setTimer(wait_ms, done);
-      const stop = project.moved.once(done);
-      function done() {
-        cancel();
-        stop();
-        resolve();
-      }
-    });
-  }
-
   private async closeIn(project: Project, session_id: string, caller: Caller): Reply<SessionResult> {
     const closed = await project.run(new CloseSessionOperation(session_id, caller));
     if (isProblem(closed) || !closed.success) return closed;
@@ -459,32 +408,6 @@ export class Coordinator {
   private newSessionId(): string {
     return `sess-${Buffer.from(this.environment.randomBytes(12)).toString('hex')}`;
   }
-}
-
-function readClaim(body: unknown): ClaimRequest | Problem {
-  const read = readBody(wire.claimBody, body);
-  if (isProblem(read)) return read;
-  const { task_id, feature_id, edge, ...rest } = read;
-  const subject = subjectOf({ task_id, feature_id, edge });
-  return isProblem(subject) ? subject : { subject, body: rest };
-}
-
-/** A batch that is repeated repeats each of its claims, so each is remembered under a name made from the batch's. */
-function partOf(request_id: string | undefined, claim: ClaimRequest, index: number): ClaimRequest {
-  if (request_id === undefined || claim.body.request_id !== undefined) return claim;
-  return { ...claim, body: { ...claim.body, request_id: `${request_id}~${index}` } };
-}
-
-function atomicFault(claims: readonly ClaimRequest[]): Problem | null {
-  if (claims.length > wire.ATOMIC_ITEMS_MAX) {
-    const message = `expected at most ${wire.ATOMIC_ITEMS_MAX} claims in an all_or_nothing batch`;
-    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
-  }
-  if (new Set(claims.map((claim) => claim.subject)).size < claims.length) {
-    const message = 'expected each task once';
-    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
-  }
-  return null;
 }
 
 const noSession = (): Problem => problem('NOT_FOUND', 'There is no session by that id.');

@@ -1,77 +1,18 @@
-import type { z } from 'zod';
 import type { Decision } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { occupiedUntilMs } from '../../core/claims/lease.js';
-import { edgeSubject } from '../../core/graph/edge-name.js';
-import { parseTaskId } from '../../core/plan/index.js';
-import { kindOf } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { bodyDigest } from '../identity.js';
-import { type Problem, problem } from '../problem.js';
 import { SESSIONS_SCOPE, trackScope, type UnitBuilder } from '../unit-builder.js';
 
-/** Reads a body at the border, or says field by field what was expected. */
-export function readBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> | Problem {
-  const read = schema.safeParse(body);
-  if (read.success) return read.data;
-  const faults = read.error.issues.slice(0, 20).map((issue) => ({
-    path: issue.path.join('.'),
-    message: issue.message,
-  }));
-  const first = faults[0];
-  const detail = `${first?.path || 'body'}: ${first?.message ?? 'not understood'}`;
-  return problem('INVALID_REQUEST', detail, faults);
-}
-
-/** The subject a body names: a task by its id, an edge by feature and edge or by `feature#edge`. */
-export function subjectOf(body: {
-  task_id?: string | undefined;
-  feature_id?: string | undefined;
-  edge?: string | undefined;
-}): string | Problem {
-  const { task_id, feature_id, edge } = body;
-  if (task_id === undefined) {
-    if (feature_id !== undefined && edge !== undefined) return edgeSubject(feature_id, edge);
-    return invalidSubject('task_id', 'expected task_id, or feature_id and edge');
-  }
-  if (feature_id !== undefined || edge !== undefined) {
-    return invalidSubject('task_id', 'expected task_id, or feature_id and edge, not both');
-  }
-  return readSubject(task_id);
-}
-
-export function readSubject(task_id: unknown): string | Problem {
-  if (typeof task_id !== 'string') return invalidSubject('task_id', 'expected the id of a task or an edge');
-  if (kindOf(task_id) === 'edge') {
-    const cut = task_id.indexOf('#');
-    return edgeSubject(task_id.slice(0, cut), task_id.slice(cut + 1));
-  }
-  const task = parseTaskId(task_id);
-  return task.ok ? task_id : invalidSubject('task_id', task.message);
-}
-
-const invalidSubject = (path: string, message: string): Problem =>
-  problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);
-
-/** Under which key a request is remembered, and what tells its body from another. */
-/** `operation` names the command, or for a claim its subject: no command is called like one. */
+/**
+ * Under which key a request is remembered, and what tells its body from another. `operation` names the command, or
+ * for a claim its subject: no command is called like one.
+ */
 export function requestOf(caller: Caller, operation: string, body: { request_id?: string | undefined }) {
   if (body.request_id === undefined) return null;
   return { key: `${caller.principal}/${body.request_id}`, digest: bodyDigest([operation, body]) };
-}
-
-export function handleOf(
-  body: { session_id: string; claim_id?: string | undefined },
-  generation: number,
-  caller: Caller,
-) {
-  if (body.claim_id === undefined && !caller.claim_id_optional) {
-    return problem('CLAIM_ID_REQUIRED', 'claim_id: expected the claim id of the grant', [
-      { path: 'claim_id', message: 'expected the claim id of the grant' },
-    ]);
-  }
-  return { generation, session_id: body.session_id, claim_id: body.claim_id ?? null };
 }
 
 /** The session has acted: it counts as active a while longer, or as long as what it holds. */

@@ -1,0 +1,42 @@
+import type { Environment } from './environment.js';
+import { isProblem, type Problem } from './problem.js';
+import type { Project } from './project.js';
+import { nextDeadlineMs } from './ready.js';
+import type { ClaimResult } from './wire.js';
+
+/** Asks for work until there is some or the time is up; in between it sleeps until something may have changed. */
+export async function waitForWork(
+  project: Project,
+  environment: Environment,
+  wait_seconds: number,
+  ask: () => Promise<ClaimResult | Problem>,
+): Promise<ClaimResult | Problem> {
+  const deadline_ms = environment.clock.monotonicMs() + wait_seconds * 1000;
+  for (;;) {
+    let moved = false;
+    // Listening from before it asks: what becomes ready in the very batch that found nothing is not missed.
+    const stop = project.moved.once(() => {
+      moved = true;
+    });
+    const reply = await ask();
+    stop();
+    const left_ms = deadline_ms - environment.clock.monotonicMs();
+    if (isProblem(reply) || reply.reason !== 'NOTHING_READY' || left_ms <= 0) return reply;
+    if (!moved) await somethingMoves(project, environment, left_ms);
+  }
+}
+
+/** Resolves when the project moves, when the next lease or pause runs out, or when the time is up. */
+function somethingMoves(project: Project, environment: Environment, left_ms: number): Promise<void> {
+  const desk = project.desk();
+  const wait_ms = Math.min(left_ms, Math.max(nextDeadlineMs(desk) - desk.now_ms, 1));
+  return new Promise((resolve) => {
+    const cancel = environment.setTimer(wait_ms, done);
+    const stop = project.moved.once(done);
+    function done() {
+      cancel();
+      stop();
+      resolve();
+    }
+  });
+}
