@@ -31,4 +31,10 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 400,
     was: 'Two units of one batch stood on each other; the first was refused, and the second took another’s head for its.',
   },
+  {
+    seed: 1231,
+    mode: 'liveness',
+    commands_max: 130,
+    was: 'A place in a track was given up although an earlier command of the same batch had just taken it.',
+  },
 ];

@@ -1,4 +1,4 @@
-import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { type Coordinator, isProblem } from '../../src/coordinator/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { Actor, type Stage } from './stage.js';
 
@@ -7,6 +7,7 @@ const PAGE = 100;
 /** Reads a project's feed from where it left off, whoever serves it, and misses nothing. */
 export class Follower extends Actor {
   private seen: string[] = [];
+  private cursor = '';
   private incarnation = 1;
 
   constructor(stage: Stage, scope: ProjectKey) {
@@ -37,21 +38,22 @@ export class Follower extends Actor {
     if (this.incarnation !== this.stage.fleet.incarnation) {
       this.incarnation = this.stage.fleet.incarnation;
       this.seen = [];
+      this.cursor = '';
     }
     // The answer comes in the coordinator's process; if that dies, it never does, and we do not wait for it.
     site.process.after(1, 'serves the feed', () => {
-      void this.read(
-        site.store.events(this.scope, { after: this.seen.length, limit: PAGE }),
-        this.incarnation,
-      );
+      const page = site.coordinator.queries.events(this.scope, { after: this.cursor, limit: PAGE });
+      void this.read(page, this.incarnation);
     });
   }
 
-  private async read(page: Promise<EventEnvelope[]>, asked: number): Promise<void> {
+  private async read(page: ReturnType<Coordinator['queries']['events']>, asked: number): Promise<void> {
     const from = this.seen.length;
-    const events = await page.catch(() => []);
+    const answer = await page.catch(() => null);
     if (asked !== this.incarnation || from !== this.seen.length) return;
-    for (const event of events) {
+    if (answer === null || isProblem(answer)) return;
+    this.cursor = answer.next;
+    for (const event of answer.events) {
       if (event.position !== this.seen.length + 1) {
         this.stage.world.violate(
           'INV-21',

@@ -4,13 +4,14 @@ import { StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import type { Command } from '../actors/commands.js';
 import type { World } from '../world/world.js';
 import type { Observer } from './observer.js';
+import { wasTrue } from './refusals.js';
 import type { Reached } from './sometimes.js';
 
 /** One arrival of a command at a coordinator. A command may arrive several times, or never. */
 export interface Delivery {
   readonly began_step: number;
   ended_step: number | null;
-  /** `lost`: the coordinator died over it, or could not tell. */
+  /** `open`: not answered, perhaps never. `nothing`: it surely did not happen. `unknown`: nobody can tell. */
   outcome: 'open' | 'ok' | 'refused' | 'nothing' | 'unknown';
   /** Its effect was in the log when it was answered: from then on every answer must be the same. */
   took_effect: boolean;
@@ -70,6 +71,13 @@ export class History {
     const watch = this.observer.watch(command.scope);
     delivery.took_effect = command.request_ids.some((id) => watch.effectsOf(id).length > 0);
     this.checkReplies(record, delivery);
+    this.checkRefusal(record, delivery);
+    if (isProblem(reply) && reply.detail.startsWith(CONTENDED)) {
+      this.world.violate(
+        'LIVE',
+        `${command.op} of ${command.subject} was decided a hundred times, and never done`,
+      );
+    }
   }
 
   threw(record: CommandRecord, delivery: Delivery, error: unknown): void {
@@ -86,6 +94,20 @@ export class History {
     for (const record of this.records) {
       if (record.incarnation === this.incarnation()) this.checkNoEffect(record);
     }
+  }
+
+  /** A refusal is an answer like any other: what it says was so at some moment between question and answer. */
+  private checkRefusal({ command, incarnation }: CommandRecord, delivery: Delivery): void {
+    const { reason } = delivery.reply as Told;
+    if (delivery.outcome !== 'refused' || command.subject === null || reason === undefined) return;
+    if (incarnation !== this.incarnation()) return;
+    const watch = this.observer.watch(command.scope);
+    const heads = watch.headsBetween(command.subject, delivery.began_step, this.world.steps);
+    if (wasTrue(reason, command.handle, heads)) return;
+    this.world.violate(
+      'INV-13',
+      `${command.op} of ${command.subject} was refused: ${reason}, and it was not so`,
+    );
   }
 
   /** INV-07: whoever was refused every time, and never left in doubt, has changed nothing. */
@@ -146,13 +168,13 @@ export class History {
         );
       }
       const fact = FACT_OF[command.op];
-      if (fact !== undefined && watch.find(handle.task_id, handle.generation, fact) === undefined) {
-        if (!isReplayFromHead(command.op, said)) {
-          this.world.violate(
-            'INV-10',
-            `${command.op} of ${handle.task_id} was told as done and is not in the log`,
-          );
-        }
+      const isLogged =
+        fact === undefined || watch.find(handle.task_id, handle.generation, fact) !== undefined;
+      if (!isLogged && !YES_WITHOUT_EVENT.has(command.op)) {
+        this.world.violate(
+          'INV-10',
+          `${command.op} of ${handle.task_id} was told as done and is not in the log`,
+        );
       }
     }
     if (said.claim == null || !CLAIMS.has(command.op)) return;
@@ -180,6 +202,9 @@ export class History {
     }
   }
 }
+
+/** So few actors never meet so often: whoever gives up for this decides again and again on an old view. */
+const CONTENDED = 'Too many others change the same work';
 
 const CLAIMS: ReadonlySet<string> = new Set(['claim', 'next', 'batch', 'atomic']);
 const GRANTS: ReadonlySet<string> = new Set(['CLAIM_ACQUIRED', 'edge_started']);
@@ -214,8 +239,7 @@ const FACT_OF: Readonly<Record<string, Fact>> = {
 };
 
 /** Renewing while suspended, or resuming what was never suspended, is a yes without an event. */
-const isReplayFromHead = (op: string, _said: Told): boolean =>
-  op === 'renew' || op === 'resume' || op === 'suspend';
+const YES_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'suspend']);
 
 export function outcomeOf(reply: unknown): Delivery['outcome'] {
   if (isProblem(reply)) {

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../../src/coordinator/identity.js';
 import { factOf } from '../../src/core/claims/facts.js';
 import type { Limits } from '../../src/core/claims/policy.js';
-import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
+import { inputsOf, waitingFor } from '../../src/core/plan/index.js';
 import { placeOf } from '../../src/core/views/index.js';
 import type { Outcome, ProjectKey, StoredHead, Unit } from '../../src/stores/store.js';
 import type { World } from '../world/world.js';
@@ -11,10 +12,23 @@ import type { Reached } from './sometimes.js';
 
 const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
+function inputsNow({ state }: ProjectWatch, subject: string): string | null {
+  return inputsOf(state.plan, subject, (id) => {
+    const head = state.heads.get(id);
+    return head == null || head.result === null
+      ? null
+      : { generation: head.result.generation, epoch: head.epoch };
+  });
+}
+
 /** Sees every commit that a store confirmed, and holds the world to it from then on. */
 export class Observer {
   private watches = new Map<string, ProjectWatch>();
   private wasFull = new Set<string>();
+  /** What each subject was last granted for. */
+  private readonly inputs = new Map<string, string | null>();
+  /** The events that must be there together, by each of them. */
+  private readonly together = new Map<string, readonly string[]>();
 
   constructor(
     private readonly world: World,
@@ -35,6 +49,14 @@ export class Observer {
 
   all(): Iterable<ProjectWatch> {
     return this.watches.values();
+  }
+
+  /** A store was asked for this: each unit happens as a whole, or not at all. */
+  attempted(units: readonly Unit[]): void {
+    for (const { swaps } of units) {
+      const ids = swaps.flatMap(({ events }) => events.map(({ event_id }) => event_id));
+      for (const id of ids) this.together.set(id, ids);
+    }
   }
 
   /** A store has told these outcomes: what they committed is durable now. */
@@ -58,7 +80,9 @@ export class Observer {
       this.world.violate('INV-10', `${nameOf(key)}: event ${known.position} (${known.event_type}) ${what}`);
       return;
     }
-    for (const event of events.slice(watch.events.length - after)) watch.see(event);
+    const unheard = events.slice(watch.events.length - after);
+    this.checkWhole(key, unheard);
+    for (const event of unheard) watch.see(event);
   }
 
   headsAre(key: ProjectKey, heads: readonly StoredHead[]): void {
@@ -77,10 +101,58 @@ export class Observer {
     }
   }
 
+  private checkWhole(key: ProjectKey, found: readonly EventEnvelope[]): void {
+    const ids = new Set(found.map(({ event_id }) => event_id));
+    for (const { event_id, event_type } of found) {
+      if (this.together.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
+      this.world.violate('INV-10', `${nameOf(key)}: ${event_type} was found without the rest of its unit`);
+    }
+  }
+
+  /** Judged by the store's clock at the commit: by then a decision may have been long on its way. */
+  private checkTime({ not_before_ms, not_after_ms, swaps }: Unit, now_ms: number): void {
+    if (now_ms < (not_before_ms ?? now_ms)) this.world.violate('INV-04', 'committed before its time');
+    if (now_ms >= (not_after_ms ?? Number.POSITIVE_INFINITY)) {
+      this.world.violate('INV-04', 'committed when its time was over');
+    }
+    for (const { event_type, subject, payload } of swaps.flatMap(({ events }) => events)) {
+      if (factOf(event_type) !== 'lost' || typeof payload.expired_at !== 'string') continue;
+      if (now_ms < msOf(payload.expired_at)) {
+        this.world.violate(
+          'INV-04',
+          `${subject} was taken before ${payload.expired_at} by the store’s clock`,
+        );
+      }
+    }
+  }
+
+  private checkDependencies(watch: ProjectWatch, subject: string): void {
+    const { plan, heads } = watch.state;
+    const open = waitingFor(plan, subject, (id) => heads.get(id)?.phase === 'COMPLETED');
+    if (open.length > 0) this.world.violate('INV-19', `${subject} was granted while ${open[0]} was open`);
+    this.inputs.set(`${nameOf(watch.key)} ${subject}`, inputsNow(watch, subject));
+  }
+
+  /** The results that work was made from are still those that count. */
+  private checkInputs(watch: ProjectWatch, subject: string): void {
+    const granted = this.inputs.get(`${nameOf(watch.key)} ${subject}`);
+    const now = inputsNow(watch, subject);
+    if (granted === undefined || granted === now) return;
+    this.world.violate('INV-19', `${subject} was made from ${granted} and accepted on ${now}`);
+  }
+
   private take(unit: Unit, outcome: Outcome & { kind: 'committed' }): void {
     const watch = this.watch(unit);
     const events = [...unit.swaps.flatMap((swap) => swap.events), ...unit.notes];
     const facts = events.map((event) => factOf(event.event_type));
+    this.checkTime(unit, outcome.now_ms);
+    // Whoever adopts a result does not wait for what it was made from.
+    if (!facts.includes('adopted')) {
+      for (const [index, { subject = '' }] of events.entries()) {
+        if (facts[index] === 'granted') this.checkDependencies(watch, subject);
+        if (facts[index] === 'accepted') this.checkInputs(watch, subject);
+      }
+    }
     for (const [index, event] of events.entries()) {
       const position = outcome.positions[index] ?? null;
       if (position === null) continue;

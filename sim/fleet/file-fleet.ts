@@ -1,6 +1,7 @@
 import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
+import { Pace } from '../checks/pace.js';
 import { Platter } from '../world/platter.js';
 import { Process } from '../world/process.js';
 import { type DiskFaults, SimDisk } from '../world/sim-disk.js';
@@ -158,14 +159,19 @@ export class FileFleet implements Fleet {
       observer.recovered(key, after, events);
       observer.headsAre(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
     }
+    const pace = new Pace(this.setting.world, await store.now());
     const heard = overheard(store, {
-      began: () => {
+      began: (units) => {
         this.committing += 1;
+        observer.attempted(units);
       },
       ended: () => {
         this.committing -= 1;
       },
-      committed: (units, outcomes) => observer.committed(units, outcomes),
+      committed: (units, outcomes) => {
+        pace.told(outcomes);
+        observer.committed(units, outcomes);
+      },
     });
     const site = await openSite(process, heard, { limits: scenario.limits, blobs: this.blobs });
     this.current = site;

@@ -1,6 +1,7 @@
 import type { ProcessClock } from '../../src/stores/clock.js';
 import { type MemoryStore, openMemoryStore } from '../../src/stores/memory/memory-store.js';
 import type { Outcome, Store, StoreMeta, Unit } from '../../src/stores/store.js';
+import { Pace } from '../checks/pace.js';
 import type { Process } from '../world/process.js';
 import { overheard } from './site.js';
 
@@ -81,9 +82,11 @@ export class SharedStore {
   /** What still reaches a store that was replaced is lost with it. */
   private listen(store: MemoryStore): Store {
     const { incarnation } = this;
+    const pace = new Pace(this.process.world);
     return overheard(store, {
       committed: (units, outcomes) => {
         if (incarnation !== this.incarnation) return;
+        pace.told(outcomes);
         this.journal.push({ units, outcomes });
         this.hear(units, outcomes);
       },

@@ -40,7 +40,7 @@ export function overheard(store: Store, hear: CommitHearing): Store {
   return {
     capabilities: store.capabilities,
     commit: async (units) => {
-      hear.began?.();
+      hear.began?.(units);
       try {
         const outcomes = await store.commit(units);
         hear.committed(units, outcomes);
@@ -62,7 +62,7 @@ export function overheard(store: Store, hear: CommitHearing): Store {
 }
 
 export interface CommitHearing {
-  began?(): void;
+  began?(units: readonly Unit[]): void;
   ended?(): void;
   committed(units: readonly Unit[], outcomes: readonly Outcome[]): void;
 }

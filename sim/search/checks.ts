@@ -13,12 +13,14 @@ import { canonical } from './canonical.js';
 export function checkDecision(decision: Decision, command: ClaimsCommand, ctx: Context, say: Say): void {
   const { head, next, events } = decision;
   const documented = decision.code === 'ESCALATED';
+  checkTold(decision, ctx, say);
   if ((!decision.ok && !documented) || decision.details.replayed === true) {
     if (next !== head || events.length > 0) say('INV-07', `${decision.code}, and yet something happened`);
     return;
   }
   if (next === head) return;
   checkHandle(head, command, ctx, say);
+  checkFacts(decision, command, say);
   if (next.generation > head.generation) checkTakeover(head, command, ctx, say);
   checkEvents(decision, ctx, say);
 }
@@ -36,6 +38,7 @@ function checkEvents({ head, next, events }: Decision, ctx: Context, say: Say): 
   }
   if (!sameValue(before, next)) say('INV-08', 'the fold of the events is another head');
   if (next.generation < head.generation) say('INV-01', 'the generation fell');
+  if (next.failures > next.generation) say('INV-12', 'a generation counts as more than one failure');
   if (head.phase === 'COMPLETED' && next.phase === 'OPEN' && next.epoch !== head.epoch + 1) {
     say('INV-16', 'open again in the same epoch');
   }
@@ -45,8 +48,11 @@ const handleOf = (command: ClaimsCommand): Handle | null => ('handle' in command
 
 function checkHandle(head: Head, command: ClaimsCommand, ctx: Context, say: Say): void {
   const handle = handleOf(command);
-  if (handle === null) return;
   const { claim, generation } = head;
+  if ('expected_generation' in command && command.expected_generation !== generation) {
+    say('INV-05', 'a human changed a generation that they had not seen');
+  }
+  if (handle === null) return;
   const id = ctx.claimIdOf({ generation, request_id: claim?.request_id ?? null });
   const mine =
     claim?.session_id === handle.session_id && (handle.claim_id === null || handle.claim_id === id);
@@ -61,6 +67,28 @@ function freeFromMs(claim: HeldClaim, rules: Rules): number {
   }
   const known = ends.filter((end) => end !== null);
   return Math.min(Number.POSITIVE_INFINITY, ...known) + rules.skew_margin_ms;
+}
+
+/** What time has decided is what is told: of leases, of claims that others hold, of work that comes too late. */
+function checkTold({ code, head, next, details }: Decision, { now_ms, rules }: Context, say: Say): void {
+  const { claim } = next;
+  const until_ms = claim?.state === 'SUSPENDED' ? claim.suspended_until_ms : claim?.expires_at_ms;
+  if (code === 'RENEWED' && details.expires_at_ms !== until_ms) {
+    say('INV-10', 'the holder was told of a lease that the head does not have');
+  }
+  const isFree = head.claim !== null && now_ms >= freeFromMs(head.claim, rules);
+  if (code === 'DENIED_ACTIVE_CLAIM' && isFree) say('L1', 'refused for a claim whose time was up');
+  const refusesLate = rules.late_submit === 'reject' && rules.stale_policy === 'takeover';
+  if (code === 'ACCEPTED' && details.late === true && refusesLate) say('INV-04', 'accepted after its time');
+}
+
+/** What is known beside the head stands against a grant whatever the head says. */
+function checkFacts({ code }: Decision, command: ClaimsCommand, say: Say): void {
+  if (command.type !== 'claim' || code !== 'GRANTED') return;
+  const { known, session_closed, waiting_for, full } = command.facts;
+  if (!known || session_closed || waiting_for.length > 0 || full !== null) {
+    say('INV-19', 'granted against what the plan, the session or a limit said');
+  }
 }
 
 function checkTakeover(head: Head, command: ClaimsCommand, ctx: Context, say: Say): void {

@@ -92,7 +92,10 @@ function everyHandle({ generation, claim }: Head): Handle[] {
     ...handles([generation], WORKERS),
     ...handles([generation - 1], [WORKERS[0]]),
     ...handles([generation + 1], [WORKERS[2]]),
-    { generation, session_id: claim?.session_id ?? 's-1', claim_id: null },
+    ...[generation - 1, generation, generation + 1].map((shown) => {
+      return { generation: shown, session_id: claim?.session_id ?? 's-1', claim_id: null };
+    }),
+    { generation, session_id: 's-0', claim_id: null },
   ];
 }
 

@@ -93,6 +93,17 @@ export class FileNode {
     return flip;
   }
 
+  /** Somebody writes over what is stored, and nobody is told. Returns a way to put it right. */
+  overwrite(content: Uint8Array): () => void {
+    const before = Uint8Array.from(this.seen.view());
+    const put = (bytes: Uint8Array): void => {
+      this.sync();
+      for (const stored of [this.seen, this.platter]) stored.set(bytes);
+    };
+    put(content);
+    return () => put(before);
+  }
+
   private change(change: Change): void {
     apply(this.seen, change);
     this.unsynced.push(change);

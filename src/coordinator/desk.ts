@@ -65,6 +65,15 @@ export class Desk {
     return tried ?? this.source.state.records.get(subject) ?? null;
   }
 
+  /** What an agent may hold: what it is known to, and what the operations before this one are about to give it. */
+  subjectsOf(agent_id: string): ReadonlySet<string> {
+    const subjects = new Set(this.source.state.byAgent.get(agent_id));
+    for (const [subject, head] of this.tried) {
+      if ((head as Head).claim?.agent_id === agent_id) subjects.add(subject);
+    }
+    return subjects;
+  }
+
   /** The next operation of the batch sees this head. */
   overlay(head: { subject: string }): void {
     this.tried.set(head.subject, head as AnyHead);

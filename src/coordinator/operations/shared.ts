@@ -41,7 +41,7 @@ export function countTrackAgent(unit: UnitBuilder, desk: Desk, decision: Decisio
 }
 
 function inTrackUntilMs(desk: Desk, track: string, agent_id: string, next: Head): number | null {
-  const others = [...(desk.state.byAgent.get(agent_id) ?? [])]
+  const others = [...desk.subjectsOf(agent_id)]
     .filter((id) => id !== next.subject && desk.state.plan.get(id)?.task.track === track)
     .map((id) => desk.head(id));
   const until = [next, ...others]
