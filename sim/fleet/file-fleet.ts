@@ -12,6 +12,8 @@ import { type Fleet, openSite, overheard, type Site } from './site.js';
 const ROOT = '/data';
 /** Reading a log whole at every restart would take longer than all the rest; the last restart reads it whole. */
 const TAIL_COMPARED = 50;
+const COMMIT_MS = 10;
+const AMBUSH_LEASES = 8;
 const CLOCK_STEP_MAX_MS = 10 * 60_000;
 
 /** One coordinator over the real file store, on a disk that forgets what was not synced. */
@@ -23,14 +25,20 @@ export class FileFleet implements Fleet {
   private boots = 0;
   private wild = true;
   private committing = 0;
+  /** The next commit is the last thing the process does. */
+  private lies_in_wait = false;
+  /** Once it is up again it falls a second time. */
+  private falls_again = false;
   private readonly platter = new Platter();
   private readonly blobs = new MemoryBlobs();
   private readonly rng;
+  private readonly ambush;
   private readonly faults: DiskFaults;
 
   constructor(private readonly setting: Setting) {
     const { world, scenario, reached } = setting;
     this.rng = world.rng.fork('file fleet');
+    this.ambush = world.rng.fork('ambush');
     this.platter.makeFolder(ROOT);
     this.platter.syncFolder(this.platter.root);
     this.faults = {
@@ -56,6 +64,9 @@ export class FileFleet implements Fleet {
       nowAndThen(this.setting, name, mean_ms, befall, () => this.wild);
     this.boot();
     each('crash', rates.crash_every_ms, () => this.fall());
+    each('ambush', this.setting.scenario.has('ambush') ? lease_ms * AMBUSH_LEASES : null, () => {
+      this.lies_in_wait = true;
+    });
     each('freeze', rates.freeze_every_ms, () =>
       this.process?.freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5),
     );
@@ -68,6 +79,7 @@ export class FileFleet implements Fleet {
 
   calm(): void {
     this.wild = false;
+    this.lies_in_wait = false;
     this.faults.isFull = false;
     this.faults.sync_failure_chance = 0;
   }
@@ -101,6 +113,23 @@ export class FileFleet implements Fleet {
       },
       () => this.die(site.process),
     );
+  }
+
+  /** A commit takes a few milliseconds in hours: a crash that comes by chance hardly ever meets one. */
+  private strike(): void {
+    if (!this.lies_in_wait) return;
+    this.lies_in_wait = false;
+    this.falls_again = true;
+    this.crashAfter(this.ambush.between(0, COMMIT_MS), this.setting.scenario.rates.power_chance / 2);
+  }
+
+  private crashAfter(after_ms: number, power_chance: number): void {
+    const { process } = this;
+    this.setting.world.schedule(after_ms, 'crash', () => {
+      if (process !== this.process || !process?.isAlive || !this.wild) return;
+      this.crash(this.ambush.chance(power_chance));
+      this.bootLater();
+    });
   }
 
   private crash(withPower: boolean): void {
@@ -164,6 +193,7 @@ export class FileFleet implements Fleet {
       began: (units) => {
         this.committing += 1;
         observer.attempted(units);
+        this.strike();
       },
       ended: () => {
         this.committing -= 1;
@@ -175,6 +205,9 @@ export class FileFleet implements Fleet {
     });
     const site = await openSite(process, heard, { limits: scenario.limits, blobs: this.blobs });
     this.current = site;
+    // What was found again and told must outlast a loss of power that comes before anything else is written.
+    if (this.falls_again) this.crashAfter(this.ambush.between(0, 100), scenario.rates.power_chance);
+    this.falls_again = false;
     if (this.platter.folder(`${ROOT}/t1/p/snapshots`) !== null) reached.hit('snapshot written');
   }
 

@@ -29,7 +29,11 @@ function chosen(): readonly Mutant[] {
 
 async function tryMutant(mutant: Mutant, folder: string): Promise<Verdict> {
   const script = join(folder, `${mutant.name}.mjs`);
-  await bundle(mutant, script);
+  try {
+    await bundle(mutant, script);
+  } catch (error) {
+    return { fate: 'unfit', by: '', says: String(error), seeds: 0, seconds: 0 };
+  }
   return tryBundle(script, mutant.file.startsWith('src/core/'), LIMITS);
 }
 

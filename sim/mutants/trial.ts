@@ -5,8 +5,8 @@ import { realNowMs } from '../world/traps.js';
 import type { Order, Report } from './worker.js';
 
 export interface Verdict {
-  /** Only a violation, an exception or a deadlock that the simulation reports kills a mutant. */
-  readonly fate: 'killed' | 'survived' | 'hung' | 'crashed';
+  /** Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: it does not apply. */
+  readonly fate: 'killed' | 'survived' | 'hung' | 'crashed' | 'unfit';
   /** What found it: `search`, or `seed N`; what it was busy with when it hung or crashed. */
   readonly by: string;
   readonly says: string;

@@ -5,6 +5,7 @@ export const FAULTS = [
   'delay',
   'partition',
   'crash',
+  'ambush',
   'freeze',
   'clock_step',
   'power',

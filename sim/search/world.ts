@@ -127,7 +127,7 @@ function reviews(generation: number): ClaimsCommand[] {
   return SHAS.flatMap((candidate_sha256) =>
     (['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const).map((decision): ClaimsCommand => {
       const about = { generation, iteration: 1, candidate_sha256 };
-      return { type: 'record_review', ...about, decision, reviewer: 'hana', comment: null };
+      return { type: 'record_review', ...about, decision, reviewer: 'hana', comment: null, inputs: null };
     }),
   );
 }

@@ -1,14 +1,16 @@
+import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { sessionIdSchema } from '../core/ids.js';
 import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
+import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
-import { type Blobs, MemoryBlobs } from './blobs.js';
 import { briefingFor } from './briefing.js';
 import { type Caller, OPEN_CALLER } from './caller.js';
-import { policyOf } from './desk.js';
+import { type Desk, policyOf } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
+import { inputsDigest } from './facts.js';
 import { Follower } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
@@ -23,7 +25,7 @@ import { requestOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
 import { isProblem, type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
-import { Projects } from './projects.js';
+import { Projects, reachable } from './projects.js';
 import { Queries } from './queries/queries.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
 import { resultFrom } from './results.js';
@@ -178,15 +180,12 @@ export class Coordinator {
     if (isProblem(subject)) return subject;
     const { generation, iteration, candidate_sha256, decision, comment = null } = read;
     const reviewer = caller.user_id ?? caller.principal;
-    const command = {
+    const said = { generation, iteration, candidate_sha256, decision, reviewer, comment };
+    const command = (desk: Desk): ClaimsCommand => ({
       type: 'record_review',
-      generation,
-      iteration,
-      candidate_sha256,
-      decision,
-      reviewer,
-      comment,
-    } as const;
+      ...said,
+      inputs: inputsDigest(desk, subject),
+    });
     return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
   }
 
@@ -244,14 +243,17 @@ export class Coordinator {
   /** Closes a session wherever it works, and releases what it holds, each claim by its own fenced release. */
   async closeSession(tenant_id: string, session_id: string, caller = OPEN_CALLER): Reply<SessionResult> {
     if (!sessionIdSchema.safeParse(session_id).success) return noSession();
-    let closed: SessionResult | Problem = noSession();
-    for (const project_id of await this.queries.projectsOf(tenant_id)) {
-      const reply = await this.in({ tenant_id, project_id }, (project) =>
-        this.closeIn(project, session_id, caller),
-      );
-      if (!isProblem(reply) && reply.success) closed = reply;
-    }
-    return closed;
+    return reachable(async () => {
+      let closed: SessionResult | Problem = noSession();
+      for (const project_id of await this.queries.projectsOf(tenant_id)) {
+        const key = { tenant_id, project_id };
+        const reply = await this.in(key, (project) => this.closeIn(project, session_id, caller));
+        // Closed in some projects and not in all is not closed: repeating it finishes what is left.
+        if (isProblem(reply)) return reply;
+        if (reply.success) closed = reply;
+      }
+      return closed;
+    });
   }
 
   async putPlan(
@@ -324,9 +326,11 @@ export class Coordinator {
   async getLimits(tenant_id: string): Reply<Limits> {
     const fault = tenantFault(tenant_id);
     if (fault !== null) return fault;
-    const tenant = await this.projects.tenant(tenant_id);
-    await tenant.project.follow();
-    return tenant.currentLimits();
+    return reachable(async () => {
+      const tenant = await this.projects.tenant(tenant_id);
+      await tenant.project.follow();
+      return tenant.currentLimits();
+    });
   }
 
   async putLimits(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<Limits> {
@@ -335,9 +339,12 @@ export class Coordinator {
     const fault = tenantFault(tenant_id);
     if (fault !== null) return fault;
     const { request_id: _, signature: __, ...change } = read;
-    const tenant = await this.projects.tenant(tenant_id);
-    const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
-    return tenant.project.run(new SettingsOperation(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read));
+    return reachable(async () => {
+      const tenant = await this.projects.tenant(tenant_id);
+      const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
+      const operation = new SettingsOperation(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read);
+      return tenant.project.run(operation);
+    });
   }
 
   async putBlob(

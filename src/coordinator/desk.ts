@@ -27,6 +27,8 @@ export interface DeskSource {
  */
 export class Desk {
   private readonly tried = new Map<string, AnyHead>();
+  /** What the operation at the desk has read of what others before it in the batch are about to do. */
+  readonly stoodOn = new Set<string>();
   /** Until when sessions count once the operations before this one have happened. */
   private readonly triedUntil = new Map<string, number>();
   private policyRead: Policy | null = null;
@@ -55,9 +57,22 @@ export class Desk {
     return this.source.state;
   }
 
+  /** A head to decide on. Where it is only about to be, the operation stands on it, and its unit must check it. */
   head(subject: string): Head {
+    if (this.tried.has(subject)) this.stoodOn.add(subject);
+    return this.glimpse(subject);
+  }
+
+  /** A head to be guided by, where nothing is decided. */
+  glimpse(subject: string): Head {
     const tried = this.tried.get(subject) as Head | undefined;
     return tried ?? this.source.state.heads.get(subject) ?? emptyHead(subject);
+  }
+
+  /** The next operation comes to the desk. `full`: the limit that the store found full for it. */
+  begin(full: string | null): void {
+    this.full = full;
+    this.stoodOn.clear();
   }
 
   record(subject: string): RecordHead | null {
@@ -109,7 +124,7 @@ export class Desk {
   /** A desk to try things on, whose trials this one sees only once it accepts them. */
   aside(): Desk {
     const trial = new Desk(this.source, this.now_ms);
-    trial.full = this.full;
+    trial.begin(this.full);
     for (const [subject, head] of this.tried) trial.tried.set(subject, head);
     for (const [session_id, until_ms] of this.triedUntil) trial.triedUntil.set(session_id, until_ms);
     return trial;
@@ -144,7 +159,7 @@ export class Desk {
   /** From the heads, for a session that acted before this coordinator began. */
   private heldUntilMs(session_id: string): number {
     const subjects = [...(this.source.state.bySession.get(session_id) ?? [])];
-    return Math.max(0, ...subjects.map((id) => occupiedUntilMs(this.head(id), this.rulesOf(id)) ?? 0));
+    return Math.max(0, ...subjects.map((id) => occupiedUntilMs(this.glimpse(id), this.rulesOf(id)) ?? 0));
   }
 }
 

@@ -12,7 +12,7 @@ export function claimFacts(desk: Desk, subject: string, session_id: string): Cla
   return {
     known: isKnown(desk, subject),
     session_closed: desk.record(sessionSubject(session_id))?.value.state === 'closed',
-    waiting_for: openDependencies(desk, subject),
+    waiting_for: waitingFor(desk.state.plan, subject, (id) => desk.head(id).phase === 'COMPLETED'),
     inputs: inputsDigest(desk, subject),
     full: desk.full,
   };
@@ -26,7 +26,7 @@ export function isKnown(desk: Desk, subject: string): boolean {
 }
 
 export function openDependencies(desk: Desk, subject: string): readonly string[] {
-  return waitingFor(desk.state.plan, subject, (id) => desk.head(id).phase === 'COMPLETED');
+  return waitingFor(desk.state.plan, subject, (id) => desk.glimpse(id).phase === 'COMPLETED');
 }
 
 /** The results this work builds on, in one short word: another word later means that one of them changed. */

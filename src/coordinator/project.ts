@@ -145,7 +145,7 @@ export class Project implements DeskSource {
     const changing = new Set<string>();
     for (const job of batch) {
       // Said of one attempt only: whoever is decided again asks the store again.
-      desk.full = job.full;
+      desk.begin(job.full);
       job.full = null;
       try {
         const attempt = job.operation.attempt(desk);

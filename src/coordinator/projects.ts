@@ -82,13 +82,7 @@ export class Projects {
     const project = this.at_work.get(key.tenant_id)?.get(key.project_id);
     const fault = project === undefined ? scopeFault(key) : null;
     if (fault !== null) return fault;
-    try {
-      return await work(project ?? (await this.get(key)));
-    } catch (error) {
-      if (error instanceof StoreUnavailable)
-        return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
-      throw error;
-    }
+    return reachable(async () => work(project ?? (await this.get(key))));
   }
 
   private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
@@ -98,6 +92,17 @@ export class Projects {
       { tenant_id, project_id },
       { store, claim_key, environment, time, limits, skew_margin_ms },
     );
+  }
+}
+
+/** A store that cannot be reached is a problem, and not an exception. */
+export async function reachable<T>(ask: () => Promise<T | Problem>): Promise<T | Problem> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof StoreUnavailable)
+      return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
+    throw error;
   }
 }
 

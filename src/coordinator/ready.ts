@@ -33,7 +33,7 @@ export function* readyWork(desk: Desk, agent_id: string, track: string | undefin
   for (const wanted of [0, 1, 2]) {
     for (const rank of orderOf(desk.state.plan)) {
       if (track !== undefined && rank.track !== track) continue;
-      const head = desk.head(rank.id);
+      const head = desk.glimpse(rank.id);
       if (head.phase === 'COMPLETED' || preference(rank) !== wanted) continue;
       const readiness = readinessOf(
         head,
@@ -54,7 +54,7 @@ function trackRooms(desk: Desk, agent_id: string) {
 
 function* liveWork(desk: Desk) {
   for (const subject of desk.state.live) {
-    const head = desk.head(subject);
+    const head = desk.glimpse(subject);
     if (head.claim !== null && live(head, desk.now_ms, desk.rulesOf(subject))) {
       yield { subject, agent_id: head.claim.agent_id };
     }
@@ -70,11 +70,11 @@ function ownTracks(desk: Desk, agent_id: string): ReadonlySet<string> {
 export function nextDeadlineMs(desk: Desk): number {
   let next_ms = Number.POSITIVE_INFINITY;
   for (const subject of desk.state.live) {
-    const until_ms = occupiedUntilMs(desk.head(subject), desk.rulesOf(subject));
+    const until_ms = occupiedUntilMs(desk.glimpse(subject), desk.rulesOf(subject));
     if (until_ms !== null && until_ms > desk.now_ms) next_ms = Math.min(next_ms, until_ms);
   }
   for (const subject of desk.state.paused) {
-    const retry_ms = desk.head(subject).retry_at_ms ?? 0;
+    const retry_ms = desk.glimpse(subject).retry_at_ms ?? 0;
     if (retry_ms > desk.now_ms) next_ms = Math.min(next_ms, retry_ms);
   }
   return next_ms;

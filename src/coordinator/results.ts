@@ -1,6 +1,6 @@
 import type { SubmittedResult } from '../core/claims/head.js';
 import { workProductRef } from '../core/plan/index.js';
-import type { Blobs } from './blobs.js';
+import type { Blobs } from '../stores/blobs.js';
 import { canonicalJson, sha256Hex } from './identity.js';
 import { type Problem, problem } from './problem.js';
 import type { SubmitBody } from './wire.js';

@@ -24,7 +24,7 @@ export function limitOfScope(scope: string): string {
 /** Puts decisions together into one unit: all of it happens, or nothing. */
 export class UnitBuilder {
   private readonly swaps: Swap[] = [];
-  private readonly checks: Check[] = [];
+  private readonly checked = new Map<string, number>();
   private readonly notes: NewEvent[] = [];
   private readonly slots: Slot[] = [];
   private readonly rooms: Room[] = [];
@@ -59,8 +59,7 @@ export class UnitBuilder {
   }
 
   check(subject: string, expected_seq: number): this {
-    if (this.swaps.some((swap) => swap.subject === subject)) return this;
-    if (!this.checks.some((check) => check.subject === subject)) this.checks.push({ subject, expected_seq });
+    this.checked.set(subject, expected_seq);
     return this;
   }
 
@@ -131,7 +130,7 @@ export class UnitBuilder {
       tenant_id,
       project_id,
       swaps: this.swaps,
-      checks: this.checks,
+      checks: this.checks(),
       rules_seq: this.desk.rules_seq,
       changes_rules: this.changes_rules,
       requests,
@@ -141,6 +140,15 @@ export class UnitBuilder {
       not_before_ms: this.not_before_ms,
       not_after_ms: this.not_after_ms,
     };
+  }
+
+  /** What the unit stands on without changing it: what it says, and whatever was only about to be when it was read. */
+  private checks(): Check[] {
+    for (const subject of this.desk.stoodOn) {
+      if (!this.checked.has(subject)) this.checked.set(subject, this.desk.glimpse(subject).seq);
+    }
+    for (const { subject } of this.swaps) this.checked.delete(subject);
+    return Array.from(this.checked, ([subject, expected_seq]) => ({ subject, expected_seq }));
   }
 
   private occupy(head: Head): void {

@@ -101,15 +101,15 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'merge-before-its-subtasks',
     file: FACTS,
-    find: "(id) => desk.head(id).phase === 'COMPLETED');",
-    replace: "(id) => id.includes('::') || desk.head(id).phase === 'COMPLETED');",
+    find: "(id) => desk.head(id).phase === 'COMPLETED'),",
+    replace: "(id) => id.includes('::') || desk.head(id).phase === 'COMPLETED'),",
     why: 'A merge is granted while some of what it merges is missing.',
   },
   {
     name: 'dependencies-not-looked-up',
     file: FACTS,
-    find: 'waiting_for: openDependencies(desk, subject),',
-    replace: 'waiting_for: [],',
+    find: "(id) => desk.head(id).phase === 'COMPLETED'),",
+    replace: "(id) => id !== ''),",
     why: 'Work is handed out in any order.',
   },
   {

@@ -68,7 +68,8 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
       return { unit: trialUnit.build(this.request), reply };
     }
     const unit = new UnitBuilder(desk);
-    for (const decision of decisions) unit.check(decision.head.subject, desk.head(decision.head.subject).seq);
+    for (const subject of trial.stoodOn) desk.head(subject);
+    for (const { head } of decisions) unit.check(head.subject, desk.head(head.subject).seq);
     const reply = decisions.map((decision) =>
       decision.ok ? refusedClaim('DENIED_BATCH') : renderClaim(desk, decision),
     );

@@ -14,16 +14,17 @@ export class HolderOperation<Reply> implements Operation<Reply> {
 
   constructor(
     private readonly subject: string,
-    private readonly command: ClaimsCommand,
+    private readonly command: ClaimsCommand | ((desk: Desk) => ClaimsCommand),
     private readonly render: (decision: Decision) => Reply,
     private readonly request_id: string | null = null,
   ) {}
 
   attempt(desk: Desk): Attempt<Reply> {
-    const decision = decide(desk.head(this.subject), this.command, desk.context(this.subject));
+    const command = typeof this.command === 'function' ? this.command(desk) : this.command;
+    const decision = decide(desk.head(this.subject), command, desk.context(this.subject));
     const unit = new UnitBuilder(desk, this.request_id).decided(decision);
     // Time itself is no sign of life: written down or not, an expiry leaves the session as it was.
-    if (this.command.type !== 'expire') countSession(unit, desk, decision);
+    if (command.type !== 'expire') countSession(unit, desk, decision);
     countTrackAgent(unit, desk, decision);
     return { unit: unit.build(null), reply: this.render(decision) };
   }

@@ -83,7 +83,7 @@ function everythingWaitsFor(desk: Desk, track: string | undefined): string[] {
   for (const task of desk.state.plan.tasks()) {
     if (named.size >= WAITS_NAMED_MAX) break;
     if (track !== undefined && task.track !== track) continue;
-    const head = desk.head(task.id);
+    const head = desk.glimpse(task.id);
     if (head.phase === 'COMPLETED') continue;
     const rules = desk.rulesOf(task.id);
     const underWay = live(head, desk.now_ms, rules) && !takeable(head, desk.now_ms, rules);

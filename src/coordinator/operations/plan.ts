@@ -6,6 +6,7 @@ import {
   type PlanFault,
   type Standing,
   splitChange,
+  subtaskIds,
 } from '../../core/plan/index.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
@@ -78,6 +79,8 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     const reply = planResult(desk.state.plan, change, isNoChange(change) ? version : version + 1);
     if (isNoChange(change)) return { unit: unit.build(this.request), reply };
     const changing = new UnitBuilder(desk, this.asked.request_id ?? null);
+    // Whoever takes a task in this very moment must not see it vanish.
+    for (const id of leaving(desk.state.plan, change)) changing.check(id, desk.head(id).seq);
     changing.record(PLAN_SUBJECT, known, this.events(desk, change, reply)).changingRules();
     return { unit: changing.build(this.request, reply), reply };
   }
@@ -123,4 +126,12 @@ function invalidPlan(faults: readonly PlanFault[]): Problem {
       ...(column === undefined ? {} : { column }),
     })),
   );
+}
+
+function leaving(plan: Plan, { removed, changed }: PlanChange): string[] {
+  const ids = [...removed, ...changed.map(({ id }) => id)];
+  return ids.flatMap((id) => {
+    const task = plan.task(id);
+    return task === undefined ? [] : [id, ...subtaskIds(task)];
+  });
 }

@@ -43,7 +43,7 @@ export function countTrackAgent(unit: UnitBuilder, desk: Desk, decision: Decisio
 function inTrackUntilMs(desk: Desk, track: string, agent_id: string, next: Head): number | null {
   const others = [...desk.subjectsOf(agent_id)]
     .filter((id) => id !== next.subject && desk.state.plan.get(id)?.task.track === track)
-    .map((id) => desk.head(id));
+    .map((id) => desk.glimpse(id));
   const until = [next, ...others]
     .filter((head) => head.claim?.agent_id === agent_id)
     .map((head) => occupiedUntilMs(head, desk.rulesOf(head.subject)))

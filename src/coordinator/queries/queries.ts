@@ -25,8 +25,8 @@ import {
   type TaskState,
   type Vantage,
 } from '../../core/views/index.js';
+import type { Blobs } from '../../stores/blobs.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
-import type { Blobs } from '../blobs.js';
 import { cursorAt, positionOf } from '../cursor.js';
 import { type Desk, policyOf } from '../desk.js';
 import { type Explanation, explain } from '../explain.js';

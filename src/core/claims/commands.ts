@@ -85,6 +85,8 @@ export interface ReviewCommand {
   readonly decision: ReviewDecision;
   readonly reviewer: string;
   readonly comment: string | null;
+  /** Digest of the results the work builds on, as they are now. */
+  readonly inputs: string | null;
 }
 
 /** A human's word over a subject. The human too names the generation they saw. */
@@ -216,6 +218,7 @@ export const SUBMIT_CODES = [
 export const REVIEW_CODES = [
   'STALE_REVIEW',
   'ALREADY_DECIDED',
+  'DEPENDENCY_CHANGED',
   'APPROVED',
   'REJECTED',
   'CHANGES_REQUESTED',

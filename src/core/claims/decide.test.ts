@@ -435,6 +435,13 @@ table('record_review', [
     command: review(1, { decision: 'CHANGES_REQUESTED', reviewer: 'ivo' }),
   },
   { code: 'STALE_REVIEW', why: '(the gate’s time is over)', past: gated, at: 3601, command: review(1) },
+  {
+    code: 'DEPENDENCY_CHANGED',
+    why: '(what it was built on no longer counts)',
+    past: gated,
+    at: 3600,
+    command: review(1, { inputs: 'other' }),
+  },
   { code: 'APPROVED', past: gated, at: 3600, command: review(1) },
   { code: 'REJECTED', past: gated, at: 3600, command: review(1, { decision: 'REJECTED' }) },
   { code: 'CHANGES_REQUESTED', past: gated, at: 3600, command: review(1, { decision: 'CHANGES_REQUESTED' }) },

@@ -1,4 +1,4 @@
-import type { ProjectKey } from '../store.js';
+import { type ProjectKey, StoreUnavailable } from '../store.js';
 
 /** Names in the root folder that no tenant may take. */
 export const STORE_FILE = 'store.json';
@@ -18,7 +18,7 @@ const ESCAPE = /%([0-9A-F]{2})/g;
 export function folderName(id: string): string {
   const name = PLAIN.test(id) && !RESERVED.has(id) ? id : escaped(id);
   if (name === '' || name.length > FOLDER_NAME_MAX) {
-    throw new Error(
+    throw new StoreUnavailable(
       `The id ${JSON.stringify(id)} cannot name a folder: it must have 1 to ${FOLDER_NAME_MAX} characters.`,
     );
   }

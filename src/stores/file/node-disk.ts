@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
 import { type Disk, type DiskFile, isErrorCode, type Lock } from './disk.js';
 
 interface NativeLocks {
@@ -28,7 +29,14 @@ export const nodeDisk: Disk = {
   removeFolder: (path) => rm(path, { force: true, recursive: true }),
 
   async makeFolder(path) {
-    await mkdir(path, { recursive: true });
+    const first = await mkdir(path, { recursive: true });
+    if (first === undefined) return;
+    // A new folder is a name in the one above it: each of those must be durable too.
+    const made_in = dirname(resolve(first));
+    for (let folder = dirname(resolve(path)); ; folder = dirname(folder)) {
+      await nodeDisk.syncFolder(folder);
+      if (folder === made_in) return;
+    }
   },
 
   async list(path) {

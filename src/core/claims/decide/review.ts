@@ -18,8 +18,11 @@ export function decideReview(head: Head, command: ReviewCommand, ctx: Context): 
   if (head.claim?.state !== 'SUSPENDED' || takeable(head, ctx.now_ms, ctx.rules)) {
     return refuse(head, 'STALE_REVIEW');
   }
+  // Approval makes a candidate the result: like any result, it must be built on what counts now.
+  const accepts = command.decision === 'APPROVED' && gate.candidate !== null;
+  if (accepts && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
   const telling = new Telling(head, ctx);
-  const reviewer: Actor = { ...operator(head, command.reviewer) };
+  const reviewer: Actor = operator(head, command.reviewer);
   const said = {
     decision: command.decision,
     iteration: command.iteration,

@@ -116,6 +116,7 @@ export const review = (generation: number, fields: Partial<ReviewCommand> = {}):
   decision: 'APPROVED',
   reviewer: 'hana',
   comment: null,
+  inputs: null,
   ...fields,
 });
 

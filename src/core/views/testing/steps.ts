@@ -147,6 +147,7 @@ export function commandOf(step: Step, history: Past): ClaimsCommand {
         decision: REVIEW_DECISIONS[choice % 3] ?? 'APPROVED',
         reviewer: 'olga@acme.com',
         comment: choice % 2 === 0 ? null : 'seen',
+        inputs: head.claim?.inputs ?? null,
       };
     case 'reassign': {
       const { type: _, ...to } = claimBy(worker, history.waitingFor(subject));
