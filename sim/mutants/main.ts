@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle, ROOT } from './bundle.js';
+import { Control } from './control.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 import { heading, row, summary } from './report.js';
-import { type TrialLimits, tryBundle, type Verdict } from './trial.js';
+import { steps, type TrialLimits, tryMutant, type Verdict } from './trial.js';
 
-/** The code as it is must pass these, or whatever is wrong with the simulation would kill every mutant. */
-const SOUND: TrialLimits = { seeds_max: 40, trial_ms_max: 300_000 };
+/** The code as it is must pass the search and these seeds, or there is no telling what kills a mutant. */
+const SOUND_SEEDS = 40;
 const LIMITS: TrialLimits = { seeds_max: 2_000, trial_ms_max: 300_000 };
 
 const { values } = parseArgs({
@@ -19,44 +20,38 @@ function chosen(): readonly Mutant[] {
   const { only } = values;
   if (only === undefined) return MUTANTS;
   const found = MUTANTS.filter(({ name }) => name === only);
-  if (found.length === 0) {
-    throw new Error(
-      `There is no mutant ${only}. There are:\n${MUTANTS.map(({ name }) => `  ${name}`).join('\n')}`,
-    );
-  }
-  return found;
+  if (found.length > 0) return found;
+  const names = MUTANTS.map(({ name }) => `  ${name}`);
+  throw new Error(`There is no mutant ${only}. There are:\n${names.join('\n')}`);
 }
 
-async function tryMutant(mutant: Mutant, folder: string): Promise<Verdict> {
+async function assertSound(control: Control): Promise<void> {
+  for (const { by, order } of steps(true, SOUND_SEEDS)) {
+    const fault = await control.faultOf(order);
+    if (fault === null) continue;
+    throw new Error(
+      `The code without any fault does not pass (${by}: ${fault}). Put that right first: now anything would kill a mutant.`,
+    );
+  }
+  process.stdout.write(`without a fault: the search and ${SOUND_SEEDS} seeds pass\n\n${heading()}\n`);
+}
+
+async function judge(mutant: Mutant, folder: string, control: Control): Promise<Verdict> {
   const script = join(folder, `${mutant.name}.mjs`);
   try {
     await bundle(mutant, script);
   } catch (error) {
     return { fate: 'unfit', by: '', says: String(error), seeds: 0, seconds: 0 };
   }
-  return tryBundle(script, mutant.file.startsWith('src/core/'), LIMITS);
+  return tryMutant(script, mutant.file.startsWith('src/core/'), LIMITS, control);
 }
 
-async function assertSound(folder: string): Promise<void> {
-  const script = join(folder, 'sound.mjs');
-  await bundle(null, script);
-  const { fate, by, says, seconds } = await tryBundle(script, true, SOUND);
-  if (fate !== 'survived' || says !== '') {
-    throw new Error(
-      `The code without any fault does not pass (${fate}, ${by} ${says}). Put that right first: now anything would kill a mutant.`,
-    );
-  }
-  process.stdout.write(
-    `without a fault: the search and ${SOUND.seeds_max} seeds pass, ${seconds.toFixed(0)} s\n\n`,
-  );
-}
-
-async function tryAll(mutants: readonly Mutant[], folder: string): Promise<Verdict[]> {
+async function judgeAll(folder: string, control: Control): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  const left = mutants[Symbol.iterator]();
+  const left = chosen()[Symbol.iterator]();
   const work = async (): Promise<void> => {
     for (const mutant of left) {
-      const verdict = await tryMutant(mutant, folder);
+      const verdict = await judge(mutant, folder, control);
       verdicts.push(verdict);
       process.stdout.write(`${row(mutant, verdict)}\n`);
     }
@@ -66,16 +61,18 @@ async function tryAll(mutants: readonly Mutant[], folder: string): Promise<Verdi
 }
 
 async function main(): Promise<void> {
-  const mutants = chosen();
   // Within node_modules, so that a bundle finds the libraries it needs.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.mutants-'));
+  let control: Control | null = null;
   try {
-    await assertSound(folder);
-    process.stdout.write(`${heading()}\n`);
-    const verdicts = await tryAll(mutants, folder);
+    await bundle(null, join(folder, 'sound.mjs'));
+    control = new Control(join(folder, 'sound.mjs'));
+    await assertSound(control);
+    const verdicts = await judgeAll(folder, control);
     process.stdout.write(`\n${summary(verdicts)}\n`);
     process.exitCode = verdicts.every(({ fate }) => fate === 'killed') ? 0 : 1;
   } finally {
+    control?.end();
     rmSync(folder, { recursive: true, force: true });
   }
 }

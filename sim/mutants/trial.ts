@@ -1,8 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import type { RunOptions } from '../scenario/scenario.js';
 import { allWorlds } from '../search/world.js';
 import { realNowMs } from '../world/traps.js';
-import type { Order, Report } from './worker.js';
+import { Child, faultIn } from './child.js';
+import type { Control } from './control.js';
+import type { Order } from './worker.js';
 
 export interface Verdict {
   /** Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: it does not apply. */
@@ -19,7 +20,6 @@ export interface TrialLimits {
   readonly trial_ms_max: number;
 }
 
-const ANSWER_MS_MAX = 60_000;
 /** Most faults show early: most runs are short, and some are long for what comes late. */
 const COMMANDS_SHORT = 130;
 const LONG_EVERY = 5;
@@ -30,14 +30,14 @@ function runOf(seed: number): RunOptions {
   return seed % LONG_EVERY === 0 ? { seed, mode } : { seed, mode, commands_max: COMMANDS_SHORT };
 }
 
-interface Step {
+export interface Step {
   readonly by: string;
   readonly seeds: number;
   readonly order: Order;
 }
 
 /** The search first, since it is the faster judge of the rules; it knows of nothing else. */
-function* steps(isSearched: boolean, seeds_max: number): Generator<Step> {
+export function* steps(isSearched: boolean, seeds_max: number): Generator<Step> {
   const worlds = isSearched ? allWorlds().length : 0;
   for (let world = 0; world < worlds; world += 1) yield { by: 'search', seeds: 0, order: { world } };
   for (let seed = 1; seed <= seeds_max; seed += 1) {
@@ -45,10 +45,15 @@ function* steps(isSearched: boolean, seeds_max: number): Generator<Step> {
   }
 }
 
-/** Tries a bundle until something is found wrong with it, or the limits are reached. */
-export async function tryBundle(script: string, isSearched: boolean, limits: TrialLimits): Promise<Verdict> {
+/** Tries a mutant until something is found wrong with it that is not wrong without it, or the limits are reached. */
+export async function tryMutant(
+  script: string,
+  isSearched: boolean,
+  limits: TrialLimits,
+  control: Control,
+): Promise<Verdict> {
   const began_ms = realNowMs();
-  const child = fork(script, { execArgv: ['--max-semi-space-size=64'], stdio: 'ignore' });
+  const child = new Child(script);
   let seeds = 0;
   const verdict = (fate: Verdict['fate'], by: string, says: string): Verdict => {
     return { fate, by, says, seeds, seconds: (realNowMs() - began_ms) / 1000 };
@@ -57,29 +62,14 @@ export async function tryBundle(script: string, isSearched: boolean, limits: Tri
     for (const step of steps(isSearched, limits.seeds_max)) {
       if (realNowMs() - began_ms > limits.trial_ms_max) return verdict('survived', '', 'time is up');
       seeds = step.seeds;
-      const answer = await ask(child, step.order);
-      if (answer === 'hung' || answer === 'crashed') return verdict(answer, step.by, '');
-      if ('thrown' in answer) return verdict('killed', step.by, `exception: ${answer.thrown}`);
-      if (answer.violation !== null) return verdict('killed', step.by, answer.violation);
+      const answer = await child.ask(step.order);
+      if (typeof answer === 'string') return verdict(answer, step.by, '');
+      const fault = faultIn(answer);
+      if (fault === null || (await control.faultOf(step.order)) !== null) continue;
+      return verdict('killed', step.by, fault);
     }
     return verdict('survived', '', '');
   } finally {
-    child.kill('SIGKILL');
+    child.end();
   }
-}
-
-function ask(child: ChildProcess, order: Order): Promise<Report | 'hung' | 'crashed'> {
-  return new Promise((resolve) => {
-    const onExit = (): void => done('crashed');
-    const timer = setTimeout(() => done('hung'), ANSWER_MS_MAX);
-    const done = (answer: Report | 'hung' | 'crashed'): void => {
-      clearTimeout(timer);
-      child.off('exit', onExit);
-      child.off('message', done);
-      resolve(answer);
-    };
-    child.once('exit', onExit);
-    child.once('message', done);
-    child.send(order);
-  });
 }

@@ -32,6 +32,9 @@ export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
   ctx.slots.drop(ctx.key.project_id);
   const { state, place } = await startingPoint(ctx);
   const sealed = await sealedPositions(ctx);
+  // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
+  // anything makes the loss of the old one so.
+  if (sealed.length > 0) await ctx.disk.syncFolder(`${ctx.folder}/${SEGMENTS_FOLDER}`);
   const segments = await knownSegments(ctx, place, sealed);
   const from = segments[segments.length - 1];
   const replay = new Replay(state, ctx.fold, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
