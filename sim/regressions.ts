@@ -37,4 +37,28 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 130,
     was: 'A place in a track was given up although an earlier command of the same batch had just taken it.',
   },
+  {
+    seed: 1153,
+    mode: 'safety',
+    commands_max: 130,
+    was: 'A merge was granted on a subtask whose result an earlier command of the same batch was only about to hand in.',
+  },
+  {
+    seed: 1082,
+    mode: 'liveness',
+    commands_max: 130,
+    was: 'A candidate was approved after the result it was built on had been reset.',
+  },
+  {
+    seed: 1242,
+    mode: 'safety',
+    commands_max: 130,
+    was: 'A crash between the move of a sealed segment and the sync of its name, then a loss of power: the segment was gone.',
+  },
+  {
+    seed: 2564,
+    mode: 'safety',
+    commands_max: 130,
+    was: 'The first sealed segment was moved into a folder whose own name was not durable yet.',
+  },
 ];

@@ -72,6 +72,12 @@ export class History {
     delivery.took_effect = command.request_ids.some((id) => watch.effectsOf(id).length > 0);
     this.checkReplies(record, delivery);
     this.checkRefusal(record, delivery);
+    if (isProblem(reply) && reply.problem === 'UNKNOWN' && !INFRASTRUCTURE.test(reply.detail)) {
+      this.world.violate(
+        'THROWN',
+        `${command.op} was left in doubt by what is no fault of the world: ${reply.detail}`,
+      );
+    }
     if (isProblem(reply) && reply.detail.startsWith(CONTENDED)) {
       this.world.violate(
         'LIVE',
@@ -205,6 +211,9 @@ export class History {
 
 /** So few actors never meet so often: whoever gives up for this decides again and again on an old view. */
 const CONTENDED = 'Too many others change the same work';
+
+/** What a broken line, a failing disk or a store that gave up say; whatever else leaves somebody in doubt is a bug. */
+const INFRASTRUCTURE = /the line broke|again|ENOSPC|EIO/;
 
 const CLAIMS: ReadonlySet<string> = new Set(['claim', 'next', 'batch', 'atomic']);
 const GRANTS: ReadonlySet<string> = new Set(['CLAIM_ACQUIRED', 'edge_started']);

@@ -70,12 +70,22 @@ export class SimDisk implements Disk {
     return this.later('remove folder', () => this.platter.remove(path));
   }
 
-  makeFolder(path: string): Promise<void> {
-    return this.later('make folder', () => {
-      if (this.platter.folder(path) !== null) return;
+  async makeFolder(path: string): Promise<void> {
+    const made = await this.later('make folder', () => {
+      if (this.platter.folder(path) !== null) return false;
       if (this.faults.isFull) throw this.full();
       this.platter.makeFolder(path);
+      return true;
     });
+    if (made) await this.later('sync new folders', () => this.syncAbove(path));
+  }
+
+  private syncAbove(path: string): void {
+    const parts = path.split('/');
+    for (let length = parts.length - 1; length >= 0; length -= 1) {
+      const folder = this.platter.folder(parts.slice(0, length).join('/'));
+      if (folder !== null) this.platter.syncFolder(folder);
+    }
   }
 
   list(path: string): Promise<string[]> {

@@ -119,7 +119,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     why: 'When somebody sets the clock, every lease runs out at once.',
   },
   {
-    name: 'request-keeps-its-last-meaning',
+    name: 'replay-without-its-first-event',
     file: 'src/stores/requests.ts',
     find: '    if (this.by_key.has(request.key)) return;\n    this.by_key.set(request.key, request);',
     replace: '    this.by_key.set(request.key, { ...request, positions: request.positions.slice(1) });',

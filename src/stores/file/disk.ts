@@ -18,7 +18,7 @@ export interface Disk {
   /** Removes a folder with all that is in it. Quiet when there is none. */
   removeFolder(path: string): Promise<void>;
 
-  /** Makes a folder and those above it, so that they survive a power failure. Quiet when it is there. */
+  /** Makes a folder and those above it, durable when it resolves. Quiet when it is there, durable or not. */
   makeFolder(path: string): Promise<void>;
 
   /** The names in a folder, in no order; empty when there is no such folder. */

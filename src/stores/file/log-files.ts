@@ -52,6 +52,8 @@ export class LogFiles {
     const sealed = this.last;
     const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
     await this.disk.makeFolder(segments);
+    // A crash may have left the folder made and not durable: nothing moves into it before it is.
+    await this.disk.syncFolder(this.folder);
     await this.disk.rename(
       `${this.folder}/${ACTIVE_FILE}`,
       `${segments}/${segmentName(sealed.first_position)}`,
