@@ -14,7 +14,8 @@ module.exports = {
     only('coordinator', ['stores', 'core']),
     {
       name: 'core-is-pure',
-      comment: 'core reads no clock, makes no id, does no I/O: no node:*, and no library but schemas and YAML',
+      comment:
+        'core reads no clock, makes no id, does no I/O: no node:*, and no library but schemas and YAML',
       severity: 'error',
       from: { path: ours('core'), pathNot: ['\\.test\\.ts$', '/testing/'] },
       to: { pathNot: ['^src/', '^node_modules/(zod|yaml)/'] },
@@ -26,5 +27,9 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+    },
   },
 };
