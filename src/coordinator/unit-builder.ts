@@ -24,7 +24,7 @@ export function limitOfScope(scope: string): string {
 /** Puts decisions together into one unit: all of it happens, or nothing. */
 export class UnitBuilder {
   private readonly swaps: Swap[] = [];
-  private readonly checked = new Map<string, number>();
+  private readonly checked: Check[] = [];
   private readonly notes: NewEvent[] = [];
   private readonly slots: Slot[] = [];
   private readonly rooms: Room[] = [];
@@ -59,7 +59,7 @@ export class UnitBuilder {
   }
 
   check(subject: string, expected_seq: number): this {
-    this.checked.set(subject, expected_seq);
+    this.checked.push({ subject, expected_seq });
     return this;
   }
 
@@ -143,12 +143,12 @@ export class UnitBuilder {
   }
 
   /** What the unit stands on without changing it: what it says, and whatever was only about to be when it was read. */
-  private checks(): Check[] {
-    for (const subject of this.desk.stoodOn) {
-      if (!this.checked.has(subject)) this.checked.set(subject, this.desk.glimpse(subject).seq);
-    }
-    for (const { subject } of this.swaps) this.checked.delete(subject);
-    return Array.from(this.checked, ([subject, expected_seq]) => ({ subject, expected_seq }));
+  private checks(): readonly Check[] {
+    for (const subject of this.desk.stoodOn) this.check(subject, this.desk.glimpse(subject).seq);
+    if (this.checked.length === 0) return this.checked;
+    const once = new Map(this.checked.map((check) => [check.subject, check]));
+    for (const { subject } of this.swaps) once.delete(subject);
+    return [...once.values()];
   }
 
   private occupy(head: Head): void {

@@ -1,4 +1,3 @@
-import { parseTaskId } from '../plan/task-id.js';
 import { kindOf } from '../subject.js';
 
 /** Where a subject stands in the plan, by its id alone. Edges, and ids no plan can hold, stand nowhere. */
@@ -8,9 +7,16 @@ export interface Place {
   readonly sequence: number | null;
 }
 
+const TRACK_LENGTH_MAX = 8;
+const SEQUENCE_LENGTH = 3;
+
+// This runs for every grant: cutting a well-formed id takes a fraction of what parsing it does.
 export function placeOf(subject: string): Place {
-  const nowhere = { task_id: subject, track: null, sequence: null };
-  if (kindOf(subject) !== 'task') return nowhere;
-  const parsed = parseTaskId(subject);
-  return parsed.ok ? { task_id: subject, track: parsed.id.track, sequence: parsed.id.sequence } : nowhere;
+  const cut = subject.indexOf('-');
+  const sequence = Number(subject.slice(cut + 1, cut + 1 + SEQUENCE_LENGTH));
+  const isTask = cut >= 1 && cut <= TRACK_LENGTH_MAX && sequence >= 1 && kindOf(subject) === 'task';
+  if (!isTask || subject[cut + 1 + SEQUENCE_LENGTH] !== '-') {
+    return { task_id: subject, track: null, sequence: null };
+  }
+  return { task_id: subject, track: subject.slice(0, cut), sequence };
 }
