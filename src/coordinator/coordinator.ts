@@ -371,7 +371,8 @@ export class Coordinator {
   }
 
   private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
-    return this.projects.with(scope, work);
+    const project = this.projects.atWork(scope);
+    return project === undefined ? this.projects.with(scope, work) : work(project);
   }
 
   private async each<T>(

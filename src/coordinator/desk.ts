@@ -8,14 +8,14 @@ import { kindOf, POLICY_SUBJECT, sessionSubject } from '../core/subject.js';
 import type { WorkState } from '../core/views/index.js';
 import type { ProjectKey } from '../stores/store.js';
 import type { Environment } from './environment.js';
-import { type ClaimKey, claimIds } from './identity.js';
+import { claimIds } from './identity.js';
 
 export interface DeskSource {
   readonly key: ProjectKey;
   readonly state: WorkState;
   readonly rules_seq: number;
   readonly limits: Limits;
-  readonly claim_key: ClaimKey;
+  readonly claim_key: string;
   readonly environment: Environment;
   readonly skew_margin_ms: number;
   readonly session_until: ReadonlyMap<string, number>;
@@ -113,7 +113,7 @@ export class Desk {
     return {
       now_ms: this.now_ms,
       rules: this.rulesOf(subject),
-      claimIdOf: claimIds(this.source.claim_key, this.source.key, subject),
+      claimIdOf: claimIds(this.source.claim_key, subject),
     };
   }
 

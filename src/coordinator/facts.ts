@@ -1,17 +1,18 @@
 import type { ClaimFacts } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
 import { inputsOf, waitingFor } from '../core/plan/index.js';
-import { kindOf, sessionSubject } from '../core/subject.js';
+import type { RecordHead } from '../core/record.js';
+import { kindOf } from '../core/subject.js';
 import type { Desk } from './desk.js';
 import { sha256Hex } from './identity.js';
 
 const INPUTS_CHARS_MAX = 64;
 
 /** What the plan and the sessions say of a claim, as the rules want to be told. */
-export function claimFacts(desk: Desk, subject: string, session_id: string): ClaimFacts {
+export function claimFacts(desk: Desk, subject: string, session: RecordHead | null): ClaimFacts {
   return {
     known: isKnown(desk, subject),
-    session_closed: desk.record(sessionSubject(session_id))?.value.state === 'closed',
+    session_closed: session?.value.state === 'closed',
     waiting_for: waitingFor(desk.state.plan, subject, (id) => desk.head(id).phase === 'COMPLETED'),
     inputs: inputsDigest(desk, subject),
     full: desk.full,

@@ -7,12 +7,13 @@ import {
   type ProjectKey,
   type Store,
   type StoredHead,
+  type StoreMeta,
   StoreUnavailable,
   type Unit,
 } from '../stores/store.js';
 import { Desk, type DeskSource } from './desk.js';
 import type { Environment } from './environment.js';
-import type { ClaimKey } from './identity.js';
+import { claimKeyOf } from './identity.js';
 import type { Attempt, Operation } from './operation.js';
 import { type Problem, problem } from './problem.js';
 import { Signal } from './signal.js';
@@ -27,7 +28,7 @@ const PAGE = 2000;
 
 export interface ProjectServices {
   readonly store: Store;
-  readonly claim_key: ClaimKey;
+  readonly meta: StoreMeta;
   readonly environment: Environment;
   readonly time: StoreTime;
   readonly limits: () => Limits;
@@ -58,10 +59,14 @@ export class Project implements DeskSource {
   private busy = false;
   private following: Promise<void> | null = null;
 
+  readonly claim_key: string;
+
   private constructor(
     readonly key: ProjectKey,
     private readonly services: ProjectServices,
-  ) {}
+  ) {
+    this.claim_key = claimKeyOf(services.meta, key);
+  }
 
   static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
     const project = new Project(key, services);
@@ -71,9 +76,6 @@ export class Project implements DeskSource {
 
   get limits(): Limits {
     return this.services.limits();
-  }
-  get claim_key(): ClaimKey {
-    return this.services.claim_key;
   }
   get environment(): Environment {
     return this.services.environment;

@@ -1,8 +1,7 @@
 import type { Limits } from '../core/claims/policy.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../core/subject.js';
-import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
+import { type ProjectKey, type Store, type StoreMeta, StoreUnavailable } from '../stores/store.js';
 import type { Environment } from './environment.js';
-import { type ClaimKey, claimKeyOf } from './identity.js';
 import { type Problem, problem } from './problem.js';
 import { Project } from './project.js';
 import { scopeFault } from './scope.js';
@@ -37,14 +36,14 @@ export class Projects {
 
   private constructor(
     private readonly setup: Setup,
-    private readonly claim_key: ClaimKey,
+    private readonly meta: StoreMeta,
     private readonly time: StoreTime,
   ) {}
 
   static async open(setup: Setup): Promise<Projects> {
     const time = new StoreTime(setup.environment.clock);
     time.tell(await setup.store.now());
-    return new Projects(setup, claimKeyOf(await setup.store.meta()), time);
+    return new Projects(setup, await setup.store.meta(), time);
   }
 
   now(): number {
@@ -78,19 +77,21 @@ export class Projects {
 
   /** Runs work in a project; a name that is none, and a store that cannot be reached, are problems, not exceptions. */
   async with<T>(key: ProjectKey, work: (project: Project) => Promise<T | Problem>): Promise<T | Problem> {
-    // A project at work has a good name, and a command to it waits for nothing.
-    const project = this.at_work.get(key.tenant_id)?.get(key.project_id);
-    const fault = project === undefined ? scopeFault(key) : null;
-    if (fault !== null) return fault;
-    return reachable(async () => work(project ?? (await this.get(key))));
+    const fault = scopeFault(key);
+    return fault ?? reachable(async () => work(await this.get(key)));
+  }
+
+  /** The project, where it is at work: then its name is good, and a command to it waits for nothing. */
+  atWork({ tenant_id, project_id }: ProjectKey): Project | undefined {
+    return this.at_work.get(tenant_id)?.get(project_id);
   }
 
   private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
     const { store, environment, skew_margin_ms } = this.setup;
-    const { claim_key, time } = this;
+    const { meta, time } = this;
     return Project.load(
       { tenant_id, project_id },
-      { store, claim_key, environment, time, limits, skew_margin_ms },
+      { store, meta, environment, time, limits, skew_margin_ms },
     );
   }
 }

@@ -94,8 +94,9 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'handles-survive-lost-history',
     file: 'src/coordinator/identity.ts',
-    find: 'subject, key.incarnation, generation, request_id]',
-    replace: 'subject, generation, request_id]',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is looked for as it stands in the source.
+    find: '\\n${meta.incarnation}',
+    replace: '',
     why: 'After a lossy failover two agents hold the same generation.',
   },
   {

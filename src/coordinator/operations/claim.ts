@@ -4,7 +4,7 @@ import { evolve } from '../../core/claims/evolve.js';
 import { factOf } from '../../core/claims/facts.js';
 import { emptyHead } from '../../core/claims/head.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { kindOf } from '../../core/subject.js';
+import { kindOf, sessionSubject } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { claimFacts } from '../facts.js';
@@ -105,6 +105,7 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
 
 export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller: Caller): ClaimCommand {
   const lease = kindOf(subject) === 'edge' ? desk.policy.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
+  const session = desk.record(sessionSubject(body.session_id));
   const address = caller.client_ip === null ? null : { client_ip: caller.client_ip };
   const metadata = body.metadata === undefined && address === null ? null : { ...body.metadata, ...address };
   return {
@@ -112,16 +113,13 @@ export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller
     agent_id: body.agent_id,
     session_id: body.session_id,
     agent_role: body.agent_role ?? null,
-    user_id: caller.user_id ?? sessionUser(desk, body.session_id),
+    user_id: caller.user_id ?? (session?.value.user_id as string | null | undefined) ?? null,
     lease_seconds: body.lease_duration_seconds ?? lease,
     request_id: body.request_id ?? null,
     metadata,
-    facts: claimFacts(desk, subject, body.session_id),
+    facts: claimFacts(desk, subject, session),
   };
 }
-
-const sessionUser = (desk: Desk, session_id: string): string | null =>
-  (desk.session(session_id)?.user_id as string | null | undefined) ?? null;
 
 function renderClaim(desk: Desk, decision: Decision): ClaimResult | Problem {
   if (!decision.ok) return claimResult(desk.key, decision, '');

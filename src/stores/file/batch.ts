@@ -11,6 +11,8 @@ export interface WaitingUnit {
 /** Units that one write and one sync make durable together, and those who wait for that. */
 export class Batch {
   readonly units: WaitingUnit[] = [];
+  /** The store's time at the last of them. */
+  at_ms = 0;
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (error: Error) => void;
@@ -32,7 +34,11 @@ export interface EncodedBatch {
   readonly placed: readonly { readonly event: EventEnvelope; readonly offset: number }[];
 }
 
-export function encodeBatch(units: readonly WaitingUnit[], prev: string, durable: number): EncodedBatch {
+export function encodeBatch(
+  { units, at_ms }: Pick<Batch, 'units' | 'at_ms'>,
+  prev: string,
+  durable: number,
+): EncodedBatch {
   const texts: string[] = [];
   const events: (EventEnvelope | null)[] = [];
   let hash = prev;
@@ -41,7 +47,8 @@ export function encodeBatch(units: readonly WaitingUnit[], prev: string, durable
     const parts = Math.max(unit.events.length, 1);
     for (let part = 1; part <= parts; part += 1) {
       const event = unit.events[part - 1] ?? null;
-      const place = { prev: hash, part, parts, durable: texts.length === 0 ? durable : undefined };
+      const first = texts.length === 0 ? { durable, at_ms } : undefined;
+      const place = { prev: hash, part, parts, ...first };
       const line = encodeLine(event, place, part === parts ? unit.record : null);
       texts.push(line.text);
       events.push(event);

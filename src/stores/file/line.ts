@@ -39,6 +39,8 @@ export interface LineLog {
   readonly payload_sha256: string;
   /** On the first line of a batch: the last position known durable when it was written. */
   readonly durable?: number;
+  /** Beside it: the store's time when the batch was decided. Events carry the time their command was. */
+  readonly at_ms?: number;
   readonly rules_seq?: number;
   readonly slots?: readonly LineSlot[];
   readonly requests?: readonly LineRequest[];
@@ -59,6 +61,7 @@ export interface LinePlace {
   readonly part: number;
   readonly parts: number;
   readonly durable?: number | undefined;
+  readonly at_ms?: number | undefined;
 }
 
 /** `record` belongs on the last line of its unit. */
@@ -98,6 +101,7 @@ const quoted = (text: string): string => (PLAIN_TEXT.test(text) ? `"${text}"` : 
 function logText(place: LinePlace, payload_sha256: string, record: UnitRecord | null): string {
   let text = `{"prev":"${place.prev}","unit":"${place.part}/${place.parts}","payload_sha256":"${payload_sha256}"`;
   if (place.durable !== undefined) text += `,"durable":${place.durable}`;
+  if (place.at_ms !== undefined) text += `,"at_ms":${place.at_ms}`;
   if (record?.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
   if (record?.slots !== undefined) text += `,"slots":[${record.slots.map(slotText).join()}]`;
   if (record?.requests !== undefined) text += `,"requests":[${record.requests.map(requestText).join()}]`;

@@ -1,4 +1,4 @@
-import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
   type EventQuery,
   type Outcome,
@@ -70,6 +70,7 @@ export class ProjectLog {
     const { outcome, events, record } = this.log.state.ledger.apply(unit, now_ms);
     if (record !== null) {
       this.waiting.units.push({ events, record });
+      this.waiting.at_ms = now_ms;
       if (this.waiting.units.length === 1 && this.flushing === null) this.start();
     }
     return outcome;
@@ -139,7 +140,7 @@ export class ProjectLog {
 
   private async flush(batch: Batch): Promise<void> {
     const { files, state } = this.log;
-    const encoded = encodeBatch(batch.units, state.hash, this.durable_position);
+    const encoded = encodeBatch(batch, state.hash, this.durable_position);
     const file = await files.openActive();
     const size = await file.size();
     if (size !== files.last.bytes) {
@@ -150,11 +151,11 @@ export class ProjectLog {
     }
     await writeFully(file, encoded.bytes);
     await file.sync();
-    this.take(encoded);
+    this.take(encoded, batch.at_ms);
   }
 
   /** What was written is durable: readers may find it. */
-  private take({ bytes, hash, placed }: EncodedBatch): void {
+  private take({ bytes, hash, placed }: EncodedBatch, at_ms: number): void {
     const { files, state } = this.log;
     const start = files.end;
     files.last.bytes += bytes.length;
@@ -162,8 +163,8 @@ export class ProjectLog {
     for (const { event, offset } of placed) {
       state.index.add(event.position, event.subject, event.session_id);
       state.offsets.add(start + offset);
-      state.newest_ms = Math.max(state.newest_ms, msOf(event.timestamp) || 0);
     }
+    state.newest_ms = Math.max(state.newest_ms, at_ms);
     this.durable_position = state.index.position;
   }
 

@@ -79,7 +79,8 @@ export class Replay {
     const { state, unit } = this;
     const last = unit[unit.length - 1] as PlacedLine;
     const events: EventEnvelope[] = [];
-    for (const { event, offset } of unit) {
+    for (const { event, offset, log } of unit) {
+      state.newest_ms = Math.max(state.newest_ms, log.at_ms ?? 0);
       if (event === null) continue;
       events.push(event);
       state.newest_ms = Math.max(state.newest_ms, msOf(event.timestamp) || 0);

@@ -13,7 +13,9 @@ export function decideClaim(head: Head, command: ClaimCommand, ctx: Context): De
   if (refusal !== null) return denied(head, command, ctx, refusal);
   const telling = new Telling(head, ctx);
   tellGrant(telling, command, ctx);
-  return telling.done('GRANTED', { expires_at_ms: telling.head.claim?.expires_at_ms ?? null });
+  const expires_at_ms = telling.head.claim?.expires_at_ms ?? null;
+  // A grant that would be over when it is committed was decided by a clock far behind the store's.
+  return telling.done('GRANTED', { expires_at_ms }, { not_after_ms: expires_at_ms });
 }
 
 export function refusalOf(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {

@@ -45,7 +45,8 @@ export function decideReassign(head: Head, command: ReassignCommand, ctx: Contex
     telling.tell('unheld', operator(head, command.by), { reason: command.reason, by: command.by });
   }
   tellGrant(telling, command.to, ctx);
-  return telling.done('REASSIGNED', { expires_at_ms: telling.head.claim?.expires_at_ms ?? null });
+  const expires_at_ms = telling.head.claim?.expires_at_ms ?? null;
+  return telling.done('REASSIGNED', { expires_at_ms }, { not_after_ms: expires_at_ms });
 }
 
 function supersede(telling: Telling, command: OperatorFields): void {
