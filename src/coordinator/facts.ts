@@ -1,6 +1,6 @@
 import type { ClaimFacts } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
-import { inputsOf, waitingFor } from '../core/plan/index.js';
+import { dependenciesOf, inputsOf, waitingFor } from '../core/plan/index.js';
 import type { RecordHead } from '../core/record.js';
 import { kindOf } from '../core/subject.js';
 import type { Desk } from './desk.js';
@@ -10,11 +10,12 @@ const INPUTS_CHARS_MAX = 64;
 
 /** What the plan and the sessions say of a claim, as the rules want to be told. */
 export function claimFacts(desk: Desk, subject: string, session: RecordHead | null): ClaimFacts {
+  const dependencies = dependenciesOf(desk.state.plan, subject);
   return {
     known: isKnown(desk, subject),
     session_closed: session?.value.state === 'closed',
-    waiting_for: waitingFor(desk.state.plan, subject, (id) => desk.head(id).phase === 'COMPLETED'),
-    inputs: inputsDigest(desk, subject),
+    waiting_for: dependencies.filter((id) => desk.head(id).phase !== 'COMPLETED'),
+    inputs: dependencies.length === 0 ? null : inputsDigest(desk, subject),
     full: desk.full,
   };
 }

@@ -199,7 +199,6 @@ export class Project implements DeskSource {
     for (const [index, outcome] of outcomes.entries()) {
       const job = jobs[index]!;
       const attempt = attempts[index]!;
-      this.services.time.tell(outcome.now_ms);
       switch (outcome.kind) {
         case 'committed':
           behind = this.committed(attempt.unit, outcome) || behind;
@@ -221,6 +220,8 @@ export class Project implements DeskSource {
           this.tryAgain(job, retry);
       }
     }
+    const latest = outcomes.at(-1);
+    if (latest !== undefined) this.services.time.tell(latest.now_ms);
     if (behind) await this.catchUpFor(retry);
     if (moved) this.moved.fire();
     this.queue.unshift(...retry);

@@ -19,11 +19,12 @@ import type {
 const timeOrNull = (at_ms: number | null | undefined): string | null =>
   at_ms === null || at_ms === undefined ? null : isoTime(at_ms);
 
-export function taskClaim(key: ProjectKey, head: Head): TaskClaim | null {
+function taskClaim(key: ProjectKey, head: Head, id: string): TaskClaim | null {
   const { claim } = head;
   if (claim === null) return null;
   const { track, sequence } = placeOf(head.subject);
   return {
+    id,
     tenant_id: key.tenant_id,
     project_id: key.project_id,
     task_id: head.subject,
@@ -43,13 +44,7 @@ export function taskClaim(key: ProjectKey, head: Head): TaskClaim | null {
 
 /** A grant, told to the one who has it: with the claim id. */
 export function grantResult(key: ProjectKey, head: Head, id: string): ClaimResult {
-  const claim = taskClaim(key, head);
-  return {
-    success: true,
-    reason: 'GRANTED',
-    claim: claim === null ? null : { id, ...claim },
-    current_holder: null,
-  };
+  return { success: true, reason: 'GRANTED', claim: taskClaim(key, head, id), current_holder: null };
 }
 
 export function claimResult(key: ProjectKey, decision: Decision, id: string): ClaimResult | Problem {

@@ -122,7 +122,7 @@ export class ProjectLedger {
     const ledger = new ProjectLedger(key, slots);
     ledger.position = snapshot.position;
     ledger.rules_seq = snapshot.rules_seq;
-    for (const head of snapshot.heads) ledger.setHead(head);
+    for (const head of snapshot.heads) ledger.setHead(head, true);
     for (const request of snapshot.requests) ledger.requests.remember(request);
     for (const id of snapshot.note_ids) ledger.note_ids.add(id);
     for (const slot of snapshot.slots) slots.set(key.project_id, slot);
@@ -166,7 +166,7 @@ export class ProjectLedger {
     const events: EventEnvelope[] = [];
     const positions: (number | null)[] = [];
     for (const swap of unit.swaps) {
-      this.setHead(swap.head);
+      this.setHead(swap.head, swap.expected_seq === 0);
       for (const event of swap.events) {
         this.position += 1;
         events.push(placed(event, this.position));
@@ -213,8 +213,8 @@ export class ProjectLedger {
     }
   }
 
-  private setHead(head: StoredHead): void {
-    if (!this.head_of.has(head.subject)) this.order.add(head.subject);
+  private setHead(head: StoredHead, isNew: boolean): void {
+    if (isNew) this.order.add(head.subject);
     this.head_of.set(head.subject, head);
   }
 
@@ -226,7 +226,7 @@ export class ProjectLedger {
     if (head.seq !== seq) {
       throw new Error(`Event ${seq} of ${event.subject} follows event ${head.seq - 1}: events are missing.`);
     }
-    this.setHead(head);
+    this.setHead(head, before === null);
   }
 }
 

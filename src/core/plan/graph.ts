@@ -33,7 +33,7 @@ export function dependenciesOf(lookup: PlanLookup, subject: string): readonly st
   const { task_id, subtask_index } = splitSubject(subject);
   const task = lookup.task(task_id);
   if (task === undefined) return [];
-  if (subtask_index === null) return stepsBefore(lookup, subject);
+  if (subtask_index === null) return subtaskCount(task) === 0 ? waitsOfTask(lookup, task) : subtaskIds(task);
   return [...new Set([...waitsOfTask(lookup, task), ...subtaskWaits(task, subtask_index)])];
 }
 

@@ -13,6 +13,8 @@ export interface UpkeepOptions {
 }
 
 const FLUSHES_PER_MARK = 1000;
+/** With segments of 64 MiB: a snapshot after some 260,000 events at the earliest. */
+const BYTES_PER_SNAPSHOT_EVENT = 256;
 /** On closing, a snapshot is worth its time when reading the events again would take longer. */
 const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
 
@@ -52,9 +54,14 @@ export class Upkeep {
     await this.orWarn(() => this.mark(log));
   }
 
-  /** A snapshot writes every head. Taken once per as many events, it adds no more than a share to the cost of each. */
-  private isSnapshotDue(log: RecoveredLog): boolean {
-    return log.state.index.position - this.snapshot_position >= log.state.ledger.head_count;
+  /**
+   * A snapshot writes every head. Taken once per twice as many events, and not before reading those again would take
+   * seconds, it adds little to the cost of each.
+   */
+  private isSnapshotDue({ state }: RecoveredLog): boolean {
+    const worth_it = this.options.segment_bytes_max / BYTES_PER_SNAPSHOT_EVENT;
+    const since = state.index.position - this.snapshot_position;
+    return since >= Math.max(2 * state.ledger.head_count, worth_it);
   }
 
   /** One at a time; whatever comes while one runs is left to the next occasion. */
