@@ -102,15 +102,15 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'merge-before-its-subtasks',
     file: FACTS,
-    find: "(id) => desk.head(id).phase === 'COMPLETED'),",
-    replace: "(id) => id.includes('::') || desk.head(id).phase === 'COMPLETED'),",
+    find: "(id) => desk.head(id).phase !== 'COMPLETED')",
+    replace: "(id) => !id.includes('::') && desk.head(id).phase !== 'COMPLETED')",
     why: 'A merge is granted while some of what it merges is missing.',
   },
   {
     name: 'dependencies-not-looked-up',
     file: FACTS,
-    find: "(id) => desk.head(id).phase === 'COMPLETED'),",
-    replace: "(id) => id !== ''),",
+    find: "(id) => desk.head(id).phase !== 'COMPLETED')",
+    replace: "(id) => id === '')",
     why: 'Work is handed out in any order.',
   },
   {
@@ -119,6 +119,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     find: 'head.result === null ? null : { generation: head.result.generation, epoch: head.epoch };',
     replace: 'head.result === null ? null : { generation: 1, epoch: 0 };',
     why: 'A result counts that was made from results which no longer do.',
+    open: 'A dependency must be reset and completed anew within one lease: too rare in the seeds tried.',
   },
   {
     name: 'feed-skips-an-event',

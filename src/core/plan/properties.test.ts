@@ -189,7 +189,9 @@ describe('circles', () => {
           const circle = /: (.*?)\. Take/.exec(fault.message)?.[1]?.split(' → ') ?? [];
           expect(circle.length).toBeGreaterThan(1);
           circle.slice(1).forEach((id, at) => {
-            expect(waits.get(circle[at] as string)).toContain(id);
+            // A long circle is told by its beginning and its end.
+            const before = circle[at] as string;
+            if (!id.startsWith('…') && !before.startsWith('…')) expect(waits.get(before)).toContain(id);
           });
           circular += 1;
         }

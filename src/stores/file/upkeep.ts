@@ -55,13 +55,13 @@ export class Upkeep {
   }
 
   /**
-   * A snapshot writes every head. Taken once per twice as many events, and not before reading those again would take
+   * A snapshot writes every head. Taken once per as many events, and not before reading those again would take
    * seconds, it adds little to the cost of each.
    */
   private isSnapshotDue({ state }: RecoveredLog): boolean {
     const worth_it = this.options.segment_bytes_max / BYTES_PER_SNAPSHOT_EVENT;
     const since = state.index.position - this.snapshot_position;
-    return since >= Math.max(2 * state.ledger.head_count, worth_it);
+    return since >= Math.max(state.ledger.head_count, worth_it);
   }
 
   /** One at a time; whatever comes while one runs is left to the next occasion. */
