@@ -6,5 +6,6 @@ export default defineConfig({
     pool: 'forks',
     poolOptions: { forks: { maxForks: 2 } },
     testTimeout: 20_000,
+    reporters: ['default', './test/support/closing-line.ts'],
   },
 });
