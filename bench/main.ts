@@ -4,14 +4,16 @@ import { cycles } from './cycles.js';
 import { disk } from './disk.js';
 import { million } from './million.js';
 
-/** `npm run bench [-- --quick] [-- --only cycles|disk|crowd|million]`. Prints; asserts nothing about time. */
+/** `npm run bench [-- --quick] [-- --only cycles|disk|crowd|million] [-- --tasks N]`. Prints; asserts nothing about time. */
 const quick = process.argv.includes('--quick');
+const at = process.argv.indexOf('--tasks');
+const tasks = at > 0 ? Number(process.argv[at + 1]) : quick ? 50_000 : 1_000_000;
 const only = process.argv[process.argv.indexOf('--only') + 1];
 const parts: Record<string, () => Promise<void>> = {
   disk,
   cycles: () => cycles(quick),
   crowd,
-  million: () => million(quick ? 50_000 : 1_000_000),
+  million: () => million(tasks),
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
