@@ -9,8 +9,8 @@ import { count, emptyTally, neverReached, summary } from './tally.js';
 const TIMEOUT_MS = 10 * 60_000;
 const JOBS = 2;
 /** Most faults show early: many short runs find more than few long ones. The long ones are for what comes late. */
-const SHORT = { seeds: 1_900, commands_max: 130 };
-const LONG = { seeds: 100, from: 5_001 };
+const SHORT = { seeds: 1_600, commands_max: 130 };
+const LONG = { seeds: 400, from: 5_001 };
 
 function* standardRuns(): Generator<RunOptions> {
   for (let seed = 1; seed <= SHORT.seeds; seed += 1) {
