@@ -11,7 +11,7 @@ import { type Caller, OPEN_CALLER } from './caller.js';
 import { type Desk, policyOf } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
-import { Follower } from './follower.js';
+import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
@@ -56,7 +56,7 @@ export class Coordinator {
   private readonly blobs: Blobs;
   private readonly environment: Environment;
   private readonly sweeper: Sweeper;
-  private readonly follower: Follower | null;
+  private readonly stopFollowing: () => void;
 
   private constructor(projects: Projects, options: CoordinatorOptions) {
     this.projects = projects;
@@ -65,7 +65,7 @@ export class Coordinator {
     this.queries = new Queries(projects, options.store, this.blobs);
     this.sweeper = new Sweeper(projects, this.environment);
     const shared = !options.store.capabilities.single_writer;
-    this.follower = shared ? new Follower(projects, this.environment) : null;
+    this.stopFollowing = shared ? followOthers(projects, this.environment) : () => {};
   }
 
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
@@ -81,7 +81,7 @@ export class Coordinator {
   /** Stops what runs by itself. The store belongs to whoever opened it. */
   close(): void {
     this.sweeper.stop();
-    this.follower?.stop();
+    this.stopFollowing();
   }
 
   async claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {

@@ -14,7 +14,7 @@ interface Setup {
   readonly skew_margin_ms: number;
 }
 
-/** What belongs to a tenant as a whole: for now, and for all its projects, its limits. */
+/** What belongs to a tenant as a whole, and holds in all its projects: its limits. */
 export class Tenant {
   constructor(
     readonly project: Project,

@@ -3,6 +3,7 @@ import type { Environment } from './environment.js';
 import { HolderOperation } from './operations/holder.js';
 import type { Project } from './project.js';
 import type { Projects } from './projects.js';
+import { repeat } from './repeat.js';
 
 const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
@@ -12,33 +13,22 @@ const TICK_MS = 1000;
  * answered differently because of it: a project without a sweeper is only quieter.
  */
 export class Sweeper {
-  private cancel: () => void = () => {};
+  readonly stop: () => void;
   private readonly swept_ms = new WeakMap<Project, number>();
-  private stopped = false;
 
   constructor(
     private readonly projects: Projects,
-    private readonly environment: Environment,
+    environment: Environment,
   ) {
-    this.tick();
-  }
-
-  stop(): void {
-    this.stopped = true;
-    this.cancel();
+    this.stop = repeat(environment, TICK_MS, () => {
+      const due = [...this.projects.all()].filter((project) => this.isDue(project));
+      return due.map((project) => this.sweepProject(project));
+    });
   }
 
   async sweep(): Promise<number> {
     const counts = await Promise.all([...this.projects.all()].map((project) => this.sweepProject(project)));
     return counts.reduce((sum, count) => sum + count, 0);
-  }
-
-  private tick(): void {
-    if (this.stopped) return;
-    this.cancel = this.environment.setTimer(TICK_MS, () => {
-      const due = [...this.projects.all()].filter((project) => this.isDue(project));
-      void Promise.all(due.map((project) => this.sweepProject(project))).finally(() => this.tick());
-    });
   }
 
   private isDue(project: Project): boolean {

@@ -15,7 +15,6 @@ import {
   parkedResults,
   planProgress,
   projectStatus,
-  READINESS,
   type Readiness,
   resultsOf,
   type SessionMemory,
@@ -377,5 +376,3 @@ function movedBeyond(project: Project, position: number, signal: AbortSignal): P
     }
   });
 }
-
-export { READINESS };
