@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../src/coordinator/identity.js';
 import type { Project } from '../../src/coordinator/project.js';
 import { taskInput } from '../../src/core/plan/task.js';
-import { foldProject, type WorkState } from '../../src/core/views/index.js';
+import { foldProject, subjectsOf, type WorkState } from '../../src/core/views/index.js';
 import type { Site } from '../fleet/site.js';
 import type { World } from '../world/world.js';
 import type { ProjectWatch } from './project-watch.js';
@@ -26,6 +26,7 @@ export async function checkViews(world: World, site: Site, watch: ProjectWatch):
 function plain(state: WorkState): Record<string, string> {
   const sets = (index: ReadonlyMap<string, ReadonlySet<string>>): unknown =>
     Object.fromEntries([...index].map(([key, members]) => [key, [...members].sort()]));
+  const holders = [...state.live].map((subject) => state.heads.get(subject)?.claim?.agent_id ?? '').sort();
   return {
     position: String(state.position),
     heads: canonicalJson(Object.fromEntries(state.heads)),
@@ -33,7 +34,7 @@ function plain(state: WorkState): Record<string, string> {
     plan: canonicalJson([...state.plan.tasks()].map(taskInput)),
     live: canonicalJson([...state.live].sort()),
     bySession: canonicalJson(sets(state.bySession)),
-    byAgent: canonicalJson(sets(state.byAgent)),
+    held: canonicalJson(Object.fromEntries(holders.map((id) => [id, subjectsOf(state, id).sort()]))),
     paused: canonicalJson([...state.paused].sort()),
   };
 }

@@ -34,7 +34,8 @@ function forge(file: FileNode, end: number, rng: Rng): (() => void) | null {
   const line = decodeLine(Buffer.from(lines[at] as string));
   if (typeof line === 'string' || line.event === null) return null;
   const [part = 1, parts = 1] = line.log.unit.split('/').map(Number);
-  const place = { prev: line.log.prev, part, parts, durable: line.log.durable };
+  const { position } = line.event;
+  const place = { prev: line.log.prev, position, part, parts, durable: line.log.durable };
   const forged = encodeLine({ ...line.event, agent_id: 'forger' }, place, recordOfLog(line.log));
   const before = lines.slice(0, at).map((kept) => `${kept}\n`);
   const after = lines.slice(at + 1).map((kept) => `\n${kept}`);

@@ -35,19 +35,30 @@ export async function openSite(
   return { process, store, coordinator };
 }
 
-/** The same store, with somebody who hears what it confirms. */
+/** The same store, with somebody who hears what it confirms: of each project in the order in which it was asked. */
 export function overheard(store: Store, hear: CommitHearing): Store {
+  const latest = new Map<string, Promise<unknown>>();
+  const told = async (units: readonly Unit[], before: Promise<unknown>) => {
+    hear.began?.(units);
+    try {
+      const outcomes = await store.commit(units);
+      await before;
+      hear.committed(units, outcomes);
+      return outcomes;
+    } finally {
+      hear.ended?.();
+    }
+  };
   return {
     capabilities: store.capabilities,
-    commit: async (units) => {
-      hear.began?.(units);
-      try {
-        const outcomes = await store.commit(units);
-        hear.committed(units, outcomes);
-        return outcomes;
-      } finally {
-        hear.ended?.();
-      }
+    commit: (units) => {
+      const project = `${units[0]?.tenant_id}/${units[0]?.project_id}`;
+      const outcomes = told(units, latest.get(project) ?? Promise.resolve());
+      latest.set(
+        project,
+        outcomes.catch(() => {}),
+      );
+      return outcomes;
     },
     heads: (project, subjects) => store.heads(project, subjects),
     scanHeads: (project, page) => store.scanHeads(project, page),

@@ -84,9 +84,9 @@ export class Coordinator {
     this.stopFollowing();
   }
 
-  async claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
+  claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
     const claim = readClaim(body);
-    if (isProblem(claim)) return claim;
+    if (isProblem(claim)) return Promise.resolve(claim);
     return this.in(scope, (project) => project.run(new ClaimOperation(claim, caller)));
   }
 

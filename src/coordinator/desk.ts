@@ -5,10 +5,18 @@ import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '
 import type { AnyHead } from '../core/fold.js';
 import type { RecordHead } from '../core/record.js';
 import { kindOf, POLICY_SUBJECT, sessionSubject } from '../core/subject.js';
-import type { WorkState } from '../core/views/index.js';
-import type { ProjectKey } from '../stores/store.js';
+import { subjectsOf, type WorkState } from '../core/views/index.js';
+import type { ProjectKey, Room } from '../stores/store.js';
 import type { Environment } from './environment.js';
 import { claimIds } from './identity.js';
+import { tenantRooms } from './rooms.js';
+
+/** What operations that are decided, but not committed yet, are about to do. It only chooses what to try. */
+export class Trial {
+  readonly heads = new Map<string, AnyHead>();
+  /** Until when sessions count once those operations have happened. */
+  readonly session_until = new Map<string, number>();
+}
 
 export interface DeskSource {
   readonly key: ProjectKey;
@@ -19,27 +27,35 @@ export interface DeskSource {
   readonly environment: Environment;
   readonly skew_margin_ms: number;
   readonly session_until: ReadonlyMap<string, number>;
+  /** Resolves when everything decided until now has come to its end. */
+  settled(): Promise<void>;
 }
 
 /**
  * What an operation sees while its batch is decided: the project as the coordinator knows it, and on top of
- * it what the operations before it in the same batch are about to do. It only chooses what to try.
+ * it what the operations before it, in this batch and in those under way, are about to do.
  */
 export class Desk {
-  private readonly tried = new Map<string, AnyHead>();
-  /** What the operation at the desk has read of what others before it in the batch are about to do. */
+  /** What the operation at the desk has read of what others before it are about to do. */
   readonly stoodOn = new Set<string>();
-  /** Until when sessions count once the operations before this one have happened. */
-  private readonly triedUntil = new Map<string, number>();
+  /** What was put on trial at this desk. */
+  private readonly put: AnyHead[] = [];
+  private readonly put_until: { readonly session_id: string; readonly until_ms: number }[] = [];
+  readonly limits: Limits;
   private policyRead: Policy | null = null;
+  private rooms: readonly Room[] | null = null;
   private readonly rulesByKind = new Map<string, Rules>();
+  private session_seen: SessionSeen | null = null;
   /** The limit that the store found full, for the operation now at the desk. */
   full: string | null = null;
 
   constructor(
     private readonly source: DeskSource,
     readonly now_ms: number,
-  ) {}
+    private readonly trial = new Trial(),
+  ) {
+    this.limits = source.limits;
+  }
 
   get key(): ProjectKey {
     return this.source.key;
@@ -50,8 +66,9 @@ export class Desk {
   get rules_seq(): number {
     return this.source.rules_seq;
   }
-  get limits(): Limits {
-    return this.source.limits;
+  get tenantRooms(): readonly Room[] {
+    this.rooms ??= tenantRooms(this.limits);
+    return this.rooms;
   }
   get state(): WorkState {
     return this.source.state;
@@ -59,39 +76,53 @@ export class Desk {
 
   /** A head to decide on. Where it is only about to be, the operation stands on it, and its unit must check it. */
   head(subject: string): Head {
-    if (this.tried.has(subject)) this.stoodOn.add(subject);
-    return this.glimpse(subject);
+    const tried = this.trial.heads.get(subject) as Head | undefined;
+    if (tried === undefined) return this.source.state.heads.get(subject) ?? emptyHead(subject);
+    this.stoodOn.add(subject);
+    return tried;
   }
 
   /** A head to be guided by, where nothing is decided. */
   glimpse(subject: string): Head {
-    const tried = this.tried.get(subject) as Head | undefined;
+    const tried = this.trial.heads.get(subject) as Head | undefined;
     return tried ?? this.source.state.heads.get(subject) ?? emptyHead(subject);
   }
 
   /** The next operation comes to the desk. `full`: the limit that the store found full for it. */
   begin(full: string | null): void {
     this.full = full;
-    this.stoodOn.clear();
+    this.session_seen = null;
+    if (this.stoodOn.size > 0) this.stoodOn.clear();
   }
 
   record(subject: string): RecordHead | null {
-    const tried = this.tried.get(subject) as RecordHead | undefined;
+    const tried = this.trial.heads.get(subject) as RecordHead | undefined;
     return tried ?? this.source.state.records.get(subject) ?? null;
   }
 
   /** What an agent may hold: what it is known to, and what the operations before this one are about to give it. */
   subjectsOf(agent_id: string): ReadonlySet<string> {
-    const subjects = new Set(this.source.state.byAgent.get(agent_id));
-    for (const [subject, head] of this.tried) {
+    const subjects = new Set(subjectsOf(this.source.state, agent_id));
+    for (const [subject, head] of this.trial.heads) {
       if ((head as Head).claim?.agent_id === agent_id) subjects.add(subject);
     }
     return subjects;
   }
 
-  /** The next operation of the batch sees this head. */
+  /** The operations after this one see this head. */
   overlay(head: { subject: string }): void {
-    this.tried.set(head.subject, head as AnyHead);
+    this.trial.heads.set(head.subject, head as AnyHead);
+    this.put.push(head as AnyHead);
+    this.session_seen = null;
+  }
+
+  /** The batch has come to its end, one way or the other: what it tried is known, or did not happen. */
+  clear(): void {
+    const { heads, session_until } = this.trial;
+    for (const head of this.put) if (heads.get(head.subject) === head) heads.delete(head.subject);
+    for (const { session_id, until_ms } of this.put_until) {
+      if (session_until.get(session_id) === until_ms) session_until.delete(session_id);
+    }
   }
 
   get policy(): Policy {
@@ -117,27 +148,38 @@ export class Desk {
     };
   }
 
-  session(session_id: string): Readonly<Record<string, unknown>> | null {
-    return this.record(sessionSubject(session_id))?.value ?? null;
+  /** A session by its subject and its record. An operation asks for the same one again and again. */
+  session(session_id: string): SessionSeen {
+    if (this.session_seen?.session_id !== session_id) {
+      const subject = sessionSubject(session_id);
+      this.session_seen = { session_id, subject, record: this.record(subject) };
+    }
+    return this.session_seen;
   }
 
   /** A desk to try things on, whose trials this one sees only once it accepts them. */
   aside(): Desk {
-    const trial = new Desk(this.source, this.now_ms);
-    trial.begin(this.full);
-    for (const [subject, head] of this.tried) trial.tried.set(subject, head);
-    for (const [session_id, until_ms] of this.triedUntil) trial.triedUntil.set(session_id, until_ms);
-    return trial;
+    const trial = new Trial();
+    for (const [subject, head] of this.trial.heads) trial.heads.set(subject, head);
+    for (const [id, until_ms] of this.trial.session_until) trial.session_until.set(id, until_ms);
+    const aside = new Desk(this.source, this.now_ms, trial);
+    aside.begin(this.full);
+    return aside;
   }
 
-  accept(trial: Desk): void {
-    for (const [subject, head] of trial.tried) this.tried.set(subject, head);
-    for (const [session_id, until_ms] of trial.triedUntil) this.triedUntil.set(session_id, until_ms);
+  accept(aside: Desk): void {
+    for (const head of aside.put) this.overlay(head);
+    for (const { session_id, until_ms } of aside.put_until) this.countUntil(session_id, until_ms);
   }
 
-  /** An operation earlier in this batch is about to change this record. */
+  /** Resolves when what is on trial has come to its end. */
+  settled(): Promise<void> {
+    return this.source.settled();
+  }
+
+  /** An operation before this one is about to change this record. */
   isChanging(subject: string): boolean {
-    return this.tried.has(subject);
+    return this.trial.heads.has(subject);
   }
 
   /**
@@ -148,12 +190,17 @@ export class Desk {
     const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
     const held = this.source.state.bySession.get(session_id)?.size ?? 0;
     const remaining = lease_until_ms === null ? held - 1 : held;
-    const tried_ms = this.triedUntil.get(session_id) ?? 0;
+    const tried_ms = this.trial.session_until.get(session_id) ?? 0;
     const told_ms =
       remaining > 0 ? (this.source.session_until.get(session_id) ?? this.heldUntilMs(session_id)) : 0;
     const until_ms = Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0);
-    this.triedUntil.set(session_id, until_ms);
+    this.countUntil(session_id, until_ms);
     return until_ms;
+  }
+
+  private countUntil(session_id: string, until_ms: number): void {
+    this.trial.session_until.set(session_id, until_ms);
+    this.put_until.push({ session_id, until_ms });
   }
 
   /** From the heads, for a session that acted before this coordinator began. */
@@ -161,6 +208,12 @@ export class Desk {
     const subjects = [...(this.source.state.bySession.get(session_id) ?? [])];
     return Math.max(0, ...subjects.map((id) => occupiedUntilMs(this.glimpse(id), this.rulesOf(id)) ?? 0));
   }
+}
+
+interface SessionSeen {
+  readonly session_id: string;
+  readonly subject: string;
+  readonly record: RecordHead | null;
 }
 
 export function policyOf(record: RecordHead | null): Policy {

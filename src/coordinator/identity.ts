@@ -8,10 +8,7 @@ import type { Environment } from './environment.js';
 export const sha256Hex = (data: string | Uint8Array): string => oneShotHash('sha256', data, 'hex');
 
 /** Tells one body from another under one request id: a guard against mistakes, not against attacks. */
-export function bodyDigest(body: unknown): string {
-  const text = JSON.stringify(body);
-  return `${text.length.toString(36)}-${crc32(text).toString(36)}`;
-}
+export const textDigest = (text: string): string => `${text.length.toString(36)}-${crc32(text).toString(36)}`;
 
 /** JSON with sorted keys: the same data gives the same bytes, whoever wrote it. */
 export function canonicalJson(value: unknown): string {

@@ -11,16 +11,18 @@ import {
   StoreUnavailable,
   type Unit,
 } from '../stores/store.js';
-import { Desk, type DeskSource } from './desk.js';
+import { Desk, type DeskSource, Trial } from './desk.js';
 import type { Environment } from './environment.js';
 import { claimKeyOf } from './identity.js';
 import type { Attempt, Operation } from './operation.js';
-import { type Problem, problem } from './problem.js';
+import { isProblem, type Problem, problem } from './problem.js';
+import { limitOfScope, SESSIONS_SCOPE } from './rooms.js';
 import { Signal } from './signal.js';
 import type { StoreTime } from './store-time.js';
-import { limitOfScope, SESSIONS_SCOPE } from './unit-builder.js';
 
-const BATCH_MAX = 1024;
+/** Small enough that the next batch is decided while this one is at the disk; a store writes them together anyway. */
+const BATCH_MAX = 256;
+const BATCHES_MAX = 4;
 const QUEUE_MAX = 100_000;
 /** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
 const TRIES_MAX = 100;
@@ -45,8 +47,9 @@ interface Job {
 
 /**
  * One project at work. Commands queue here; a batch is decided in turn, committed in one store call, and
- * answered when that call returns. The next batch goes out when the previous one is back: no timer, so a lone
- * command waits for nobody, and a thousand share one fsync.
+ * answered when that call returns. Where nobody else writes, the next batches are decided and sent after it, on what
+ * those before them are about to do: the store keeps their order. No timer, so a lone command waits for nobody, and a
+ * thousand share one fsync.
  */
 export class Project implements DeskSource {
   readonly state: WorkState = emptyWork();
@@ -57,6 +60,9 @@ export class Project implements DeskSource {
   readonly moved = new Signal();
   private queue: Job[] = [];
   private busy = false;
+  private readonly trial = new Trial();
+  /** Batches at the store, the first sent first. They end in that order. */
+  private readonly under_way: Promise<void>[] = [];
   private following: Promise<void> | null = null;
 
   readonly claim_key: string;
@@ -113,35 +119,53 @@ export class Project implements DeskSource {
     return this.following;
   }
 
+  settled(): Promise<void> {
+    return this.under_way.at(-1) ?? Promise.resolve();
+  }
+
   private async work(): Promise<void> {
     this.busy = true;
-    try {
+    await this.environment.breathe();
+    while (this.queue.length > 0) {
+      if (this.under_way.length < this.batches_max) this.send(this.queue.splice(0, BATCH_MAX));
+      else await this.under_way[0];
+      // Whoever has been answered asks again, and that should share the next batch.
       await this.environment.breathe();
-      while (this.queue.length > 0) {
-        await this.flush(this.queue.splice(0, BATCH_MAX));
-        await this.environment.breathe();
-      }
-    } finally {
-      this.busy = false;
     }
+    this.busy = false;
   }
 
-  private async flush(batch: Job[]): Promise<void> {
-    const { jobs, attempts } = this.decideAll(batch);
-    if (jobs.length === 0) return;
-    let outcomes: Outcome[];
+  private get batches_max(): number {
+    return this.services.store.capabilities.single_writer ? BATCHES_MAX : 1;
+  }
+
+  private send(batch: Job[]): void {
+    const sent = this.flush(batch, this.settled()).then(() => {
+      this.under_way.shift();
+      if (!this.busy && this.queue.length > 0) void this.work();
+    });
+    this.under_way.push(sent);
+  }
+
+  private async flush(batch: Job[], before: Promise<void>): Promise<void> {
+    const desk = new Desk(this, this.services.time.now(), this.trial);
+    const { jobs, attempts } = this.decideAll(desk, batch);
+    const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
+    await before;
+    desk.clear();
+    if (isProblem(outcomes)) for (const job of jobs) job.resolve(outcomes);
+    else await this.settleAll(jobs, attempts, outcomes);
+  }
+
+  private async commit(attempts: readonly Attempt<unknown>[]): Promise<Outcome[] | Problem> {
     try {
-      outcomes = await this.services.store.commit(attempts.map((attempt) => attempt.unit));
+      return await this.services.store.commit(attempts.map((attempt) => attempt.unit));
     } catch (error) {
-      const failure = failed(error);
-      for (const job of jobs) job.resolve(failure);
-      return;
+      return failed(error);
     }
-    await this.settleAll(jobs, attempts, outcomes);
   }
 
-  private decideAll(batch: Job[]): { jobs: Job[]; attempts: Attempt<unknown>[] } {
-    const desk = this.desk();
+  private decideAll(desk: Desk, batch: Job[]): { jobs: Job[]; attempts: Attempt<unknown>[] } {
     const jobs: Job[] = [];
     const attempts: Attempt<unknown>[] = [];
     const changing = new Set<string>();
@@ -196,7 +220,8 @@ export class Project implements DeskSource {
     const retry: Job[] = [];
     let behind = false;
     let moved = false;
-    for (const [index, outcome] of outcomes.entries()) {
+    for (let index = 0; index < outcomes.length; index += 1) {
+      const outcome = outcomes[index]!;
       const job = jobs[index]!;
       const attempt = attempts[index]!;
       switch (outcome.kind) {

@@ -9,17 +9,7 @@ import type { Check, RequestRecord, Room, Slot, StoredHead, Swap, Unit } from '.
 import type { Caller } from './caller.js';
 import type { Desk } from './desk.js';
 import { newEventId, noteId } from './identity.js';
-
-/** The scopes in which a store counts who is there, and the limit each stands for. */
-export const CLAIMS_SCOPE = 'claims';
-export const SESSIONS_SCOPE = 'sessions';
-const TRACK_SCOPE = 'track/';
-export const trackScope = (track: string): string => TRACK_SCOPE + track;
-
-export function limitOfScope(scope: string): string {
-  if (scope === CLAIMS_SCOPE) return 'max_concurrent_claims';
-  return scope === SESSIONS_SCOPE ? 'max_active_sessions' : 'max_agents_per_track';
-}
+import { CLAIMS_SCOPE } from './rooms.js';
 
 /** Puts decisions together into one unit: all of it happens, or nothing. */
 export class UnitBuilder {
@@ -27,7 +17,7 @@ export class UnitBuilder {
   private readonly checked: Check[] = [];
   private readonly notes: NewEvent[] = [];
   private readonly slots: Slot[] = [];
-  private readonly rooms: Room[] = [];
+  private rooms: readonly Room[] = [];
   private not_before_ms: number | null = null;
   private not_after_ms: number | null = null;
   private changes_rules = false;
@@ -52,7 +42,8 @@ export class UnitBuilder {
   }
 
   swap(subject: string, expected_seq: number, head: StoredHead, drafts: readonly EventDraft[]): this {
-    const events = drafts.map((draft) => this.named(draft));
+    const events: NewEvent[] = [];
+    for (const draft of drafts) events.push(this.named(draft));
     this.swaps.push({ subject, expected_seq, head, events });
     this.desk.overlay(head);
     return this;
@@ -83,8 +74,7 @@ export class UnitBuilder {
 
   /** Opens the session with its first act, or makes sure that it is still what it was. */
   session(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
-    const subject = sessionSubject(session_id);
-    const known = this.desk.record(subject);
+    const { subject, record: known } = this.desk.session(session_id);
     if (known !== null) return this.check(subject, known.seq);
     const draft = sessionOpened({ session_id, agent_id, user_id: caller.user_id, public_key: null, now_ms });
     return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
@@ -111,7 +101,13 @@ export class UnitBuilder {
   }
 
   room(scope: string, max: number): this {
-    this.rooms.push({ scope, max });
+    this.rooms = [...this.rooms, { scope, max }];
+    return this;
+  }
+
+  roomInTenant(): this {
+    const { tenantRooms } = this.desk;
+    this.rooms = this.rooms.length === 0 ? tenantRooms : [...this.rooms, ...tenantRooms];
     return this;
   }
 
@@ -145,6 +141,12 @@ export class UnitBuilder {
   /** What the unit stands on without changing it: what it says, and whatever was only about to be when it was read. */
   private checks(): readonly Check[] {
     for (const subject of this.desk.stoodOn) this.check(subject, this.desk.glimpse(subject).seq);
+    if (
+      this.checked.length === 1 &&
+      !this.swaps.some(({ subject }) => subject === this.checked[0]?.subject)
+    ) {
+      return this.checked;
+    }
     if (this.checked.length === 0) return this.checked;
     const once = new Map(this.checked.map((check) => [check.subject, check]));
     for (const { subject } of this.swaps) once.delete(subject);
@@ -163,14 +165,13 @@ export class UnitBuilder {
     this.not_after_ms = Math.min(this.not_after_ms ?? Number.POSITIVE_INFINITY, at_ms);
   }
 
+  /** The draft becomes the event: it was made for this unit, and copying it would cost more than deciding it. */
   private named(draft: EventDraft, event_id?: string): NewEvent {
     const { tenant_id, project_id } = this.desk.key;
-    const event: NewEvent = {
-      event_id: event_id ?? newEventId(this.desk.environment, this.desk.now_ms),
-      tenant_id,
-      project_id,
-      ...draft,
-    };
+    const event = draft as NewEvent;
+    event.event_id = event_id ?? newEventId(this.desk.environment, this.desk.now_ms);
+    event.tenant_id = tenant_id;
+    event.project_id = project_id;
     if (this.request_id !== null && event.request_id === undefined) event.request_id = this.request_id;
     return event;
   }

@@ -2,25 +2,38 @@
 export interface Deadline {
   until_ms: number;
   heap_index: number;
+  /** The deadline by which the heap has placed it: never later than `until_ms`. */
+  placed_ms: number;
 }
 
-/** The earliest deadline first. A deadline that moves is moved in place, so renewals leave nothing behind. */
+/**
+ * The earliest deadline first. A deadline that moves is moved in place, so renewals leave nothing behind; one that
+ * moves to a later time stays where it is until it comes up, so that a renewal costs nothing.
+ */
 export class DeadlineHeap<T extends Deadline> {
   private readonly items: T[] = [];
 
+  /** Those that end first have come up; whoever has been put off since goes to its new place. */
   earliest(): T | undefined {
-    return this.items[0];
+    for (;;) {
+      const first = this.items[0];
+      if (first === undefined || first.placed_ms === first.until_ms) return first;
+      first.placed_ms = first.until_ms;
+      this.sink(first, 0);
+    }
   }
 
   add(item: T): void {
+    item.placed_ms = item.until_ms;
     this.items.push(item);
     this.rise(item, this.items.length - 1);
   }
 
   /** To be called after `until_ms` of a member changed. */
   moved(item: T): void {
+    if (item.until_ms >= item.placed_ms) return;
+    item.placed_ms = item.until_ms;
     this.rise(item, item.heap_index);
-    this.sink(item, item.heap_index);
   }
 
   remove(item: T): void {
@@ -28,9 +41,8 @@ export class DeadlineHeap<T extends Deadline> {
     const last = this.items.pop() as T;
     item.heap_index = -1;
     if (last === item) return;
-    last.heap_index = index;
-    this.items[index] = last;
-    this.moved(last);
+    this.rise(last, index);
+    this.sink(last, last.heap_index);
   }
 
   private rise(item: T, from: number): void {
@@ -38,7 +50,7 @@ export class DeadlineHeap<T extends Deadline> {
     while (index > 0) {
       const above = (index - 1) >> 1;
       const parent = this.items[above] as T;
-      if (parent.until_ms <= item.until_ms) break;
+      if (parent.placed_ms <= item.placed_ms) break;
       this.place(parent, index);
       index = above;
     }
@@ -51,8 +63,8 @@ export class DeadlineHeap<T extends Deadline> {
     for (let below = 2 * index + 1; below < items.length; below = 2 * index + 1) {
       const left = items[below] as T;
       const right = items[below + 1];
-      const child = right !== undefined && right.until_ms < left.until_ms ? right : left;
-      if (item.until_ms <= child.until_ms) break;
+      const child = right !== undefined && right.placed_ms < left.placed_ms ? right : left;
+      if (item.placed_ms <= child.placed_ms) break;
       const childIndex = child.heap_index;
       this.place(child, index);
       index = childIndex;

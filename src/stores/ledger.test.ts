@@ -47,8 +47,9 @@ function unitFor(
 function run(ledger: ProjectLedger, works: readonly Work[], from_ms: number): Logged[] {
   return works.flatMap((one, i) => {
     const now_ms = from_ms + i;
-    const { events, record } = ledger.apply(unitFor(ledger, one), now_ms);
-    return record === null ? [] : [{ events, record, now_ms }];
+    const { events, first_position, record } = ledger.apply(unitFor(ledger, one), now_ms);
+    const placed = events.map((event, index) => ({ ...event, position: first_position + index }));
+    return record === null ? [] : [{ events: placed, record, now_ms }];
   });
 }
 
@@ -124,7 +125,7 @@ describe('a ledger', () => {
     expect(ledger.apply(unitOf(KEY, { slots, requests, changes_rules: true }), 0).record).toStrictEqual({
       rules_seq: 1,
       slots,
-      requests: [{ key: 'k', digest: 'd' }],
+      requests: [{ key: 'k', digest: 'd', keep: true }],
     });
   });
 

@@ -21,8 +21,9 @@ export interface LoggedRequest {
 
 export interface Applied {
   readonly outcome: Outcome;
-  /** To be appended, in order. */
-  readonly events: EventEnvelope[];
+  /** To be appended, in order; the first of them at `first_position`. */
+  readonly events: readonly NewEvent[];
+  readonly first_position: number;
   /** Null: the unit left nothing to write, not even without events. */
   readonly record: UnitRecord | null;
 }
@@ -80,7 +81,8 @@ export class ProjectLedger {
   apply(unit: Unit, now_ms: number): Applied {
     assertWellFormed(unit);
     const refusal = this.refusal(unit, now_ms);
-    return refusal === null ? this.take(unit, now_ms) : { outcome: refusal, events: [], record: null };
+    if (refusal === null) return this.take(unit, now_ms);
+    return { outcome: refusal, events: NO_EVENTS, first_position: this.position + 1, record: null };
   }
 
   /**
@@ -163,14 +165,14 @@ export class ProjectLedger {
   }
 
   private take(unit: Unit, now_ms: number): Applied {
-    const events: EventEnvelope[] = [];
+    const first_position = this.position + 1;
+    const events: NewEvent[] = [];
     const positions: (number | null)[] = [];
     for (const swap of unit.swaps) {
       this.setHead(swap.head, swap.expected_seq === 0);
       for (const event of swap.events) {
-        this.position += 1;
-        events.push(placed(event, this.position));
-        positions.push(this.position);
+        events.push(event);
+        positions.push(++this.position);
       }
     }
     for (const note of unit.notes) {
@@ -179,25 +181,32 @@ export class ProjectLedger {
         continue;
       }
       this.note_ids.add(note.event_id);
-      this.position += 1;
-      events.push(placed(note, this.position));
-      positions.push(this.position);
+      events.push(note);
+      positions.push(++this.position);
     }
     if (unit.changes_rules) this.rules_seq += 1;
     this.takeSlots(unit.slots, now_ms);
     const record = this.recordOf(unit, events.length);
-    if (record?.requests !== undefined) this.remember(record.requests, positionsTaken(positions), now_ms);
+    if (record?.requests !== undefined) {
+      const taken = events.length === positions.length ? (positions as number[]) : positionsTaken(positions);
+      for (const { key, digest, reply } of record.requests) {
+        this.requests.add({ key, digest, reply, positions: taken, at_ms: now_ms });
+      }
+    }
     if (record !== null) this.written = true;
-    return { outcome: { kind: 'committed', positions, rules_seq: this.rules_seq, now_ms }, events, record };
+    const outcome: Outcome = { kind: 'committed', positions, rules_seq: this.rules_seq, now_ms };
+    return { outcome, events, first_position, record };
   }
 
   private recordOf(unit: Unit, eventCount: number): UnitRecord | null {
-    const kept = unit.requests.length === 0 ? unit.requests : unit.requests.filter((request) => request.keep);
+    const kept = unit.requests.every((request) => request.keep)
+      ? unit.requests
+      : unit.requests.filter((request) => request.keep);
     if (eventCount + unit.slots.length + kept.length === 0 && !unit.changes_rules) return null;
     const record: { rules_seq?: number; slots?: readonly Slot[]; requests?: readonly LoggedRequest[] } = {};
     if (unit.changes_rules) record.rules_seq = this.rules_seq;
     if (unit.slots.length > 0) record.slots = unit.slots;
-    if (kept.length > 0) record.requests = kept.map(loggedRequest);
+    if (kept.length > 0) record.requests = kept;
     return record;
   }
 
@@ -230,11 +239,7 @@ export class ProjectLedger {
   }
 }
 
-/** The position comes first because a spread onto a literal is four times as fast that way round (Node 20). */
-const placed = (event: NewEvent, position: number): EventEnvelope => ({ position, ...event });
-
-const loggedRequest = ({ key, digest, reply }: LoggedRequest): LoggedRequest =>
-  reply === undefined ? { key, digest } : { key, digest, reply };
+const NO_EVENTS: readonly NewEvent[] = [];
 
 const positionsTaken = (positions: readonly (number | null)[]): number[] =>
   positions.filter((position) => position !== null);

@@ -24,7 +24,11 @@ export class RequestMemory {
 
   /** A key that is known keeps its first meaning. */
   remember(request: KeptRequest): void {
-    if (this.by_key.has(request.key)) return;
+    if (!this.by_key.has(request.key)) this.add(request);
+  }
+
+  /** For a key that was just looked for in vain. */
+  add(request: KeptRequest): void {
     this.by_key.set(request.key, request);
     this.queue.push(request);
     this.forget(request.at_ms - REQUEST_WINDOW_MS);

@@ -115,7 +115,7 @@ export class TenantSlots {
   private take(project_id: string, { scope, member }: Slot, until_ms: number): void {
     const scopes = getOrMake(this.projects, project_id, (): Scopes => new Map());
     const members = getOrMake(scopes, scope, () => new Map<string, Place>());
-    const place: Place = { project_id, scope, member, until_ms, heap_index: -1 };
+    const place: Place = { project_id, scope, member, until_ms, placed_ms: until_ms, heap_index: -1 };
     members.set(member, place);
     this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
     if (until_ms !== Number.POSITIVE_INFINITY) this.deadlines.add(place);

@@ -122,7 +122,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'replay-without-its-first-event',
     file: 'src/stores/requests.ts',
-    find: '    if (this.by_key.has(request.key)) return;\n    this.by_key.set(request.key, request);',
+    find: '    this.by_key.set(request.key, request);',
     replace: '    this.by_key.set(request.key, { ...request, positions: request.positions.slice(1) });',
     why: 'A retry is answered without the event that granted it.',
   },

@@ -4,21 +4,24 @@ import { evolve } from '../../core/claims/evolve.js';
 import { factOf } from '../../core/claims/facts.js';
 import { emptyHead } from '../../core/claims/head.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { kindOf, sessionSubject } from '../../core/subject.js';
+import { kindOf } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { claimFacts } from '../facts.js';
 import type { Attempt, Operation } from '../operation.js';
 import type { Problem } from '../problem.js';
 import { claimResult, grantResult, refusedClaim } from '../render.js';
-import { CLAIMS_SCOPE, SESSIONS_SCOPE, UnitBuilder } from '../unit-builder.js';
+import { UnitBuilder } from '../unit-builder.js';
 import type { ClaimBody, ClaimResult } from '../wire.js';
-import { countSession, countTrackAgent, requestOf } from './shared.js';
+import { countSession, countTrackAgent, requestFor, requestOf } from './shared.js';
 
 export interface ClaimRequest {
   readonly subject: string;
-  readonly body: Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
+  readonly body: ClaimFields;
 }
+
+/** What a claim says beside its subject. */
+type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
 
 /** A refusal over dependencies stands on some of them being open when the store looked, not on all. */
 const CHECKED_DEPENDENCIES_MAX = 20;
@@ -31,13 +34,12 @@ export class ClaimOperation implements Operation<ClaimResult | Problem> {
     private readonly claim: ClaimRequest,
     private readonly caller: Caller,
   ) {
-    this.request = requestOf(caller, claim.subject, claim.body);
+    const { request_id } = claim.body;
+    this.request = request_id === undefined ? null : requestFor(caller, request_id, wordsOf(claim));
   }
 
   attempt(desk: Desk): Attempt<ClaimResult | Problem> {
-    const unit = new UnitBuilder(desk, this.claim.body.request_id ?? null);
-    const decision = tryClaim(desk, unit, this.claim, this.caller);
-    return { unit: unit.build(this.request), reply: renderClaim(desk, decision) };
+    return attemptClaim(desk, this.claim, this.caller, this.request);
   }
 
   replay(events: readonly EventEnvelope[], desk: Desk): ClaimResult {
@@ -81,6 +83,24 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
   }
 }
 
+export function attemptClaim(
+  desk: Desk,
+  claim: ClaimRequest,
+  caller: Caller,
+  request: Operation<unknown>['request'],
+): Attempt<ClaimResult | Problem> {
+  const unit = new UnitBuilder(desk, claim.body.request_id ?? null);
+  const decision = tryClaim(desk, unit, claim, caller);
+  return { unit: unit.build(request), reply: renderClaim(desk, decision) };
+}
+
+/** Everything that a claim asks for, in one text. Only a role may have a line break in it. */
+function wordsOf({ subject, body }: ClaimRequest): string {
+  const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata } = body;
+  const told = metadata === undefined ? '' : JSON.stringify(metadata);
+  return `${subject}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${told}\n${agent_role}`;
+}
+
 /** Decides one claim and puts what follows from it into the unit. */
 export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, caller: Caller): Decision {
   const { subject, body } = claim;
@@ -88,8 +108,7 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
   const decision = decide(desk.head(subject), command, desk.context(subject));
   if (decision.ok) {
     unit.session(body.session_id, body.agent_id, caller, desk.now_ms);
-    unit.room(CLAIMS_SCOPE, desk.limits.max_concurrent_claims);
-    unit.room(SESSIONS_SCOPE, desk.limits.max_active_sessions);
+    unit.roomInTenant();
   }
   unit.decided(decision);
   countSession(unit, desk, decision);
@@ -105,7 +124,7 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
 
 export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller: Caller): ClaimCommand {
   const lease = kindOf(subject) === 'edge' ? desk.policy.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
-  const session = desk.record(sessionSubject(body.session_id));
+  const session = desk.session(body.session_id).record;
   const address = caller.client_ip === null ? null : { client_ip: caller.client_ip };
   const metadata = body.metadata === undefined && address === null ? null : { ...body.metadata, ...address };
   return {

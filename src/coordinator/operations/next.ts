@@ -9,7 +9,7 @@ import { readyWork } from '../ready.js';
 import { refusedClaim } from '../render.js';
 import { UnitBuilder } from '../unit-builder.js';
 import type { ClaimResult, NextBody } from '../wire.js';
-import { ClaimOperation, replayedClaim } from './claim.js';
+import { attemptClaim, replayedClaim } from './claim.js';
 import { requestOf } from './shared.js';
 
 const WAITS_NAMED_MAX = 20;
@@ -41,8 +41,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     for (const subject of readyWork(desk, this.body.agent_id, track)) {
       if (this.passedOver.has(subject) || this.fullTracks.has(trackOf(desk, subject))) continue;
       this.trackTried = trackOf(desk, subject);
-      const trial = new ClaimOperation({ subject, body: claim }, this.caller);
-      const attempt = trial.attempt(desk);
+      const attempt = attemptClaim(desk, { subject, body: claim }, this.caller, null);
       const granted = 'success' in attempt.reply && attempt.reply.success;
       if (granted || isFinal(attempt.reply)) {
         return { reply: attempt.reply, unit: { ...attempt.unit, requests: this.remember(granted) } };

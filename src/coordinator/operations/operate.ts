@@ -14,7 +14,7 @@ import type { Attempt, Needs, Operation } from '../operation.js';
 import { notInPlan, type Problem } from '../problem.js';
 import { stateOf } from '../queries/task.js';
 import { invalidLease } from '../render.js';
-import { CLAIMS_SCOPE, SESSIONS_SCOPE, UnitBuilder } from '../unit-builder.js';
+import { UnitBuilder } from '../unit-builder.js';
 import type { OperatorVerb, operatorBodies } from '../wire.js';
 import { claimCommand } from './claim.js';
 import { countSession, countTrackAgent, requestOf } from './shared.js';
@@ -56,8 +56,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const { claim } = decision.next;
     if (decision.code === 'REASSIGNED' && claim !== null) {
       unit.session(claim.session_id, claim.agent_id, this.caller, desk.now_ms);
-      unit.room(CLAIMS_SCOPE, desk.limits.max_concurrent_claims);
-      unit.room(SESSIONS_SCOPE, desk.limits.max_active_sessions);
+      unit.roomInTenant();
       countSession(unit, desk, decision);
     }
     unit.decided(decision);

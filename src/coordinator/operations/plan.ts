@@ -59,7 +59,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
 
   attempt(desk: Desk): Attempt<PlanResult | Problem> | Needs {
     // Two changes of one plan never share a batch: the second is proposed on what the first has made.
-    if (desk.isChanging(PLAN_SUBJECT)) return { needs: () => desk.environment.breathe() };
+    if (desk.isChanging(PLAN_SUBJECT)) return { needs: () => desk.settled() };
     const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
     const known = desk.record(PLAN_SUBJECT);
     const version = versionOf(desk);

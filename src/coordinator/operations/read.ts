@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Handle } from '../../core/claims/commands.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
-import { parseTaskId } from '../../core/plan/index.js';
+import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { kindOf } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import { isProblem, type Problem, problem } from '../problem.js';
@@ -44,6 +44,7 @@ export function readSubject(task_id: unknown): string | Problem {
     const cut = task_id.indexOf('#');
     return edgeSubject(task_id.slice(0, cut), task_id.slice(cut + 1));
   }
+  if (isTaskId(task_id)) return task_id;
   const task = parseTaskId(task_id);
   return task.ok ? task_id : invalidSubject('task_id', task.message);
 }
@@ -89,9 +90,8 @@ function handleOf(
 export function readClaim(body: unknown): ClaimRequest | Problem {
   const read = readBody(claimBody, body);
   if (isProblem(read)) return read;
-  const { task_id, feature_id, edge, ...rest } = read;
-  const subject = subjectOf({ task_id, feature_id, edge });
-  return isProblem(subject) ? subject : { subject, body: rest };
+  const subject = subjectOf(read);
+  return isProblem(subject) ? subject : { subject, body: read };
 }
 
 export interface BatchClaim {

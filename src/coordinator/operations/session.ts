@@ -4,7 +4,8 @@ import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import type { Attempt, Operation } from '../operation.js';
 import { refusedClaim } from '../render.js';
-import { SESSIONS_SCOPE, sessionOpened, UnitBuilder } from '../unit-builder.js';
+import { SESSIONS_SCOPE } from '../rooms.js';
+import { sessionOpened, UnitBuilder } from '../unit-builder.js';
 
 export interface SessionRecord {
   session_id: string;
@@ -108,8 +109,8 @@ export class CloseSessionOperation implements Operation<SessionResult> {
 }
 
 export function sessionRecord(desk: Desk, session_id: string): SessionRecord | null {
-  const value = desk.session(session_id);
-  if (value === null) return null;
+  const value = desk.session(session_id).record?.value;
+  if (value === undefined) return null;
   return {
     session_id,
     ...desk.key,

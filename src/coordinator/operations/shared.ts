@@ -3,8 +3,9 @@ import type { Head } from '../../core/claims/head.js';
 import { occupiedUntilMs } from '../../core/claims/lease.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
-import { bodyDigest } from '../identity.js';
-import { SESSIONS_SCOPE, trackScope, type UnitBuilder } from '../unit-builder.js';
+import { textDigest } from '../identity.js';
+import { SESSIONS_SCOPE, trackScope } from '../rooms.js';
+import type { UnitBuilder } from '../unit-builder.js';
 
 /**
  * Under which key a request is remembered, and what tells its body from another. `operation` names the command, or
@@ -12,15 +13,21 @@ import { SESSIONS_SCOPE, trackScope, type UnitBuilder } from '../unit-builder.js
  */
 export function requestOf(caller: Caller, operation: string, body: { request_id?: string | undefined }) {
   if (body.request_id === undefined) return null;
-  return { key: `${caller.principal}/${body.request_id}`, digest: bodyDigest([operation, body]) };
+  return requestFor(caller, body.request_id, JSON.stringify([operation, body]));
 }
+
+/** `text`: everything the request asks for. */
+export const requestFor = (caller: Caller, request_id: string, text: string) => ({
+  key: `${caller.principal}/${request_id}`,
+  digest: textDigest(text),
+});
 
 /** The session has acted: it counts as active a while longer, or as long as what it holds. */
 export function countSession(unit: UnitBuilder, desk: Desk, decision: Decision): void {
   const { claim } = decision.next;
   if (claim === null || decision.events.length === 0) return;
   // What a closed session still held is released after it: that makes it no more active.
-  if (desk.session(claim.session_id)?.state === 'closed') return;
+  if (desk.session(claim.session_id).record?.value.state === 'closed') return;
   const lease_ms = occupiedUntilMs(decision.next, desk.rulesOf(decision.next.subject));
   unit.slot(SESSIONS_SCOPE, claim.session_id, desk.sessionUntilMs(claim.session_id, lease_ms));
 }

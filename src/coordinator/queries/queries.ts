@@ -35,8 +35,8 @@ import { type SessionRecord, sessionRecord } from '../operations/session.js';
 import { isProblem, notInPlan, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
+import { CLAIMS_SCOPE } from '../rooms.js';
 import { scopeFault, tenantFault } from '../scope.js';
-import { CLAIMS_SCOPE } from '../unit-builder.js';
 import { Tallies } from './tallies.js';
 import { stateOf } from './task.js';
 
@@ -231,7 +231,7 @@ export class Queries {
       const past = at === undefined ? null : await this.stateAt(key, at);
       const { agents: tallied } = past ?? (await this.talliesOf(project));
       const state = past ?? project.state;
-      const agents = agentViews({ byAgent: state.byAgent, agents: tallied });
+      const agents = agentViews({ ...state, agents: tallied });
       return { agents, position: state.position, last_updated: state.last_updated };
     });
   }

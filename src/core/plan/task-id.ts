@@ -36,7 +36,8 @@ export function parseTaskId(text: string): TaskIdReading {
   return { ok: true, id };
 }
 
-export const isTaskId = (text: string): boolean => parseTaskId(text).ok;
+export const isTaskId = (text: string): boolean =>
+  text.length <= TASK_ID_LENGTH_MAX && TASK_ID_PATTERN.test(text);
 
 /** For borders that take an id. */
 export const taskIdSchema = z

@@ -1,5 +1,6 @@
 import { factOf } from '../claims/facts.js';
 import type { EventEnvelope } from '../events/envelope.js';
+import { type Holdings, subjectsOf } from './claim-index.js';
 import { isOwnDeed } from './deed.js';
 
 /** An agent may come back in a new session for years; the view names the ones it was last seen in. */
@@ -73,18 +74,14 @@ function seenIn(sessions: Set<string>, session_id: string): void {
   }
 }
 
-export function agentViews({
-  agents,
-  byAgent,
-}: {
-  readonly agents: ReadonlyMap<string, AgentTally>;
-  readonly byAgent: ReadonlyMap<string, ReadonlySet<string>>;
-}): AgentView[] {
-  return [...agents.values()]
+export function agentViews(
+  state: Holdings & { readonly agents: ReadonlyMap<string, AgentTally> },
+): AgentView[] {
+  return [...state.agents.values()]
     .map((tally) => ({
       ...tally,
       sessions: [...tally.sessions],
-      claims: [...(byAgent.get(tally.agent_id) ?? [])].sort(),
+      claims: subjectsOf(state, tally.agent_id).sort(),
     }))
     .sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1));
 }

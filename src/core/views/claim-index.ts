@@ -7,8 +7,8 @@ export interface ClaimIndex {
   readonly live: Set<string>;
   /** The same subjects by the session that holds them. */
   readonly bySession: Map<string, Set<string>>;
-  /** The same subjects by the agent that holds them. */
-  readonly byAgent: Map<string, Set<string>>;
+  /** The sessions in which an agent may hold some of them: `subjectsOf` tells which. */
+  readonly sessionsOf: Map<string, Set<string>>;
   /** Subjects that wait after an error, over or not. */
   readonly paused: Set<string>;
   /** The tracks an agent has been granted work in. */
@@ -18,7 +18,7 @@ export interface ClaimIndex {
 export const emptyClaimIndex = (): ClaimIndex => ({
   live: new Set(),
   bySession: new Map(),
-  byAgent: new Map(),
+  sessionsOf: new Map(),
   paused: new Set(),
   tracksOf: new Map(),
 });
@@ -32,15 +32,26 @@ export function moveClaim(index: ClaimIndex, before: Head | null, after: Head): 
   if (was !== null) {
     index.live.delete(subject);
     remove(index.bySession, was.session_id, subject);
-    remove(index.byAgent, was.agent_id, subject);
+    if (!index.bySession.has(was.session_id)) remove(index.sessionsOf, was.agent_id, was.session_id);
   }
   if (is !== null) {
     index.live.add(subject);
     add(index.bySession, is.session_id, subject);
-    add(index.byAgent, is.agent_id, subject);
+    add(index.sessionsOf, is.agent_id, is.session_id);
   }
   if (after.retry_at_ms !== null) index.paused.add(subject);
   else if (index.paused.size > 0) index.paused.delete(subject);
+}
+
+/** Who holds what. */
+export interface Holdings extends Pick<ClaimIndex, 'bySession' | 'sessionsOf'> {
+  readonly heads: ReadonlyMap<string, Head>;
+}
+
+/** The subjects on which an agent has an ACTIVE or SUSPENDED claim. */
+export function subjectsOf({ heads, bySession, sessionsOf }: Holdings, agent_id: string): string[] {
+  const ofSessions = [...(sessionsOf.get(agent_id) ?? [])].flatMap((id) => [...(bySession.get(id) ?? [])]);
+  return ofSessions.filter((subject) => heads.get(subject)?.claim?.agent_id === agent_id);
 }
 
 /** An agent was granted this subject, now or once: it knows its way about in that track. */

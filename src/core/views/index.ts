@@ -1,5 +1,5 @@
 export { type AgentTally, type AgentView, agentViews, SESSIONS_PER_AGENT_MAX, tallyAgent } from './agents.js';
-export type { ClaimIndex } from './claim-index.js';
+export { type ClaimIndex, subjectsOf } from './claim-index.js';
 export { absorb, type CommittedUnit, learnHead } from './learn.js';
 export {
   type ClaimHistory,

@@ -1,10 +1,11 @@
-import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { NewEvent } from '../../core/events/envelope.js';
 import type { UnitRecord } from '../ledger.js';
-import { encodeLine } from './line.js';
+import { encodeLine, type LinePlace } from './line.js';
 
 /** A unit that memory has taken and the disk has not yet. */
 export interface WaitingUnit {
-  readonly events: readonly EventEnvelope[];
+  readonly events: readonly NewEvent[];
+  readonly first_position: number;
   readonly record: UnitRecord;
 }
 
@@ -30,8 +31,9 @@ export class Batch {
 export interface EncodedBatch {
   readonly bytes: Buffer;
   readonly hash: string;
-  /** Each event with where its line begins, counted from the start of the batch. */
-  readonly placed: readonly { readonly event: EventEnvelope; readonly offset: number }[];
+  /** The events in order, and where the line of each begins, counted from the start of the batch. */
+  readonly events: readonly NewEvent[];
+  readonly offsets: readonly number[];
 }
 
 export function encodeBatch(
@@ -40,34 +42,41 @@ export function encodeBatch(
   durable: number,
 ): EncodedBatch {
   const texts: string[] = [];
-  const events: (EventEnvelope | null)[] = [];
+  const lines: (NewEvent | null)[] = [];
   let hash = prev;
   let length = 0;
-  for (const unit of units) {
-    const parts = Math.max(unit.events.length, 1);
+  for (const { events, first_position, record } of units) {
+    const parts = Math.max(events.length, 1);
     for (let part = 1; part <= parts; part += 1) {
-      const event = unit.events[part - 1] ?? null;
-      const first = texts.length === 0 ? { durable, at_ms } : undefined;
-      const place = { prev: hash, part, parts, ...first };
-      const line = encodeLine(event, place, part === parts ? unit.record : null);
+      const event = events[part - 1] ?? null;
+      const place: LinePlace = { prev: hash, position: first_position + part - 1, part, parts };
+      const line = encodeLine(
+        event,
+        texts.length === 0 ? { ...place, durable, at_ms } : place,
+        part === parts ? record : null,
+      );
       texts.push(line.text);
-      events.push(event);
+      lines.push(event);
       hash = line.hash;
       length += line.text.length;
     }
   }
-  return { hash, ...laidOut(texts, events, length) };
+  return { hash, ...laidOut(texts, lines, length) };
 }
 
 /** A character takes at most three bytes. Written one after the other, the lines tell their offsets by themselves. */
-function laidOut(texts: readonly string[], events: readonly (EventEnvelope | null)[], length: number) {
+function laidOut(texts: readonly string[], lines: readonly (NewEvent | null)[], length: number) {
   const buffer = Buffer.allocUnsafe(length * 3);
-  const placed: { event: EventEnvelope; offset: number }[] = [];
+  const events: NewEvent[] = [];
+  const offsets: number[] = [];
   let offset = 0;
-  for (const [index, text] of texts.entries()) {
-    const event = events[index] ?? null;
-    if (event !== null) placed.push({ event, offset });
-    offset += buffer.write(text, offset);
+  for (let index = 0; index < texts.length; index += 1) {
+    const event = lines[index] ?? null;
+    if (event !== null) {
+      events.push(event);
+      offsets.push(offset);
+    }
+    offset += buffer.write(texts[index] as string, offset);
   }
-  return { bytes: buffer.subarray(0, offset), placed };
+  return { bytes: buffer.subarray(0, offset), events, offsets };
 }

@@ -106,14 +106,16 @@ export class FileStore implements Store {
 
   commit(units: readonly Unit[]): Promise<Outcome[]> {
     return this.guarded(async () => {
+      // Whatever keeps a unit from being taken is found before the first of them is.
+      await this.openLogs(units);
+      this.assertOpen();
       const outcomes: Outcome[] = [];
       const waits = new Set<ProjectLog | Tenant>();
+      const now_ms = this.clock.now();
       for (const unit of units) {
-        const tenant = this.tenants.get(unit.tenant_id) ?? (await this.tenant(unit.tenant_id));
-        const log = tenant.logs.get(unit.project_id) ?? (await tenant.openLog(unit.project_id));
-        this.assertOpen();
-        if (unit.rooms.length > 0) assertCountable(tenant);
-        const outcome = log.apply(unit, this.clock.now());
+        const tenant = this.tenants.get(unit.tenant_id) as Tenant;
+        const log = tenant.logs.get(unit.project_id) as ProjectLog;
+        const outcome = log.apply(unit, now_ms);
         outcomes.push(outcome);
         // Whoever fills a scope may be in another project: that must be durable too before it is told.
         waits.add(outcome.kind === 'full' ? tenant : log);
@@ -121,6 +123,16 @@ export class FileStore implements Store {
       await Promise.all([...waits].map((wait) => wait.durable()));
       return outcomes;
     });
+  }
+
+  private async openLogs(units: readonly Unit[]): Promise<void> {
+    for (const { tenant_id, project_id } of units) {
+      const tenant = this.tenants.get(tenant_id) ?? (await this.tenant(tenant_id));
+      if (!tenant.logs.has(project_id)) await tenant.openLog(project_id);
+    }
+    for (const { tenant_id, rooms } of units) {
+      if (rooms.length > 0) assertCountable(this.tenants.get(tenant_id) as Tenant);
+    }
   }
 
   heads(key: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {

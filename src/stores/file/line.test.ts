@@ -17,7 +17,7 @@ const EVENT: EventEnvelope = {
   agent_id: 'x","payload":{}',
   payload: { text: 'ü "," \n', nested: { payload: { log: 1 } } },
 };
-const FIRST = { prev: NO_HASH, part: 1, parts: 1 };
+const FIRST = { prev: NO_HASH, position: 1, part: 1, parts: 1 };
 
 const decoded = (text: string): DecodedLine => {
   const line = decodeLine(Buffer.from(text.slice(0, -1)));

@@ -1,4 +1,4 @@
-import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import {
   type EventQuery,
   type Outcome,
@@ -67,9 +67,9 @@ export class ProjectLog {
         'The disk does not keep up: too many commits are waiting. Try again in a moment.',
       );
     }
-    const { outcome, events, record } = this.log.state.ledger.apply(unit, now_ms);
+    const { outcome, events, first_position, record } = this.log.state.ledger.apply(unit, now_ms);
     if (record !== null) {
-      this.waiting.units.push({ events, record });
+      this.waiting.units.push({ events, first_position, record });
       this.waiting.at_ms = now_ms;
       if (this.waiting.units.length === 1 && this.flushing === null) this.start();
     }
@@ -155,14 +155,15 @@ export class ProjectLog {
   }
 
   /** What was written is durable: readers may find it. */
-  private take({ bytes, hash, placed }: EncodedBatch, at_ms: number): void {
+  private take({ bytes, hash, events, offsets }: EncodedBatch, at_ms: number): void {
     const { files, state } = this.log;
     const start = files.end;
     files.last.bytes += bytes.length;
     state.hash = hash;
-    for (const { event, offset } of placed) {
-      state.index.add(event.position, event.subject, event.session_id);
-      state.offsets.add(start + offset);
+    for (let index = 0; index < events.length; index += 1) {
+      const { subject, session_id } = events[index] as NewEvent;
+      state.index.add(state.index.position + 1, subject, session_id);
+      state.offsets.add(start + (offsets[index] as number));
     }
     state.newest_ms = Math.max(state.newest_ms, at_ms);
     this.durable_position = state.index.position;
