@@ -12,6 +12,15 @@ module.exports = {
     only('core', []),
     only('stores', ['core']),
     only('coordinator', ['stores', 'core']),
+    only('server', ['coordinator', 'stores', 'core']),
+    only('cli', ['server', 'client', 'coordinator', 'stores', 'core']),
+    {
+      name: 'client-imports-wire-types-only',
+      comment: 'who installs the SDK gets no store, no coordinator and no server: it takes their types alone',
+      severity: 'error',
+      from: { path: ours('client'), pathNot: ['\\.test\\.ts$', '/testing/'] },
+      to: { path: '^src/', pathNot: [ours('client')], dependencyTypesNot: ['type-only'] },
+    },
     {
       name: 'core-is-pure',
       comment:
