@@ -161,6 +161,7 @@ class Feed {
 export class Feeds {
   private readonly feeds = new Map<string, Promise<Feed>>();
   private readonly heart: NodeJS.Timeout;
+  private closed = false;
 
   constructor(
     private readonly queries: Queries,
@@ -189,12 +190,15 @@ export class Feeds {
     if (out.destroyed) return leave();
     out.once('close', leave);
     out.writeHead(200, STREAM_HEADERS);
+    // It asked before the server began to stop, and is answered after.
+    if (this.closed) return void out.end();
     out.write(HELLO);
     await feed.bringUp(listener).catch(() => out.destroy());
   }
 
   /** Ends every stream: its listeners come back, with their cursors, to whoever serves then. */
   async close(): Promise<void> {
+    this.closed = true;
     clearInterval(this.heart);
     for (const feed of await Promise.allSettled(this.feeds.values())) {
       if (feed.status === 'fulfilled') feed.value.end();
