@@ -13,6 +13,7 @@ import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
+import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
 import { NextOperation } from './operations/next.js';
@@ -209,6 +210,17 @@ export class Coordinator {
     return this.in(scope, (project) =>
       project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
     );
+  }
+
+  /** A step of the methodology, told by who took it. */
+  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.AppendResult> {
+    const read = readBody(wire.appendBody, body);
+    if (isProblem(read)) return read;
+    const told = readTold(read);
+    if (isProblem(told)) return told;
+    const subject = told === null ? null : readSubject(told);
+    if (isProblem(subject)) return subject;
+    return this.in(scope, (project) => project.run(new AppendOperation(subject, read, caller)));
   }
 
   async operate(
