@@ -34,6 +34,7 @@ import { scopeFault, tenantFault } from './scope.js';
 import { Sweeper } from './sweeper.js';
 import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
+import { NOBODY, type Witness } from './witness.js';
 
 export interface CoordinatorOptions {
   readonly store: Store;
@@ -43,6 +44,8 @@ export interface CoordinatorOptions {
   readonly limits?: Partial<Limits>;
   /** How far clocks may differ, where the store has none of its own. */
   readonly skew_margin_ms?: number;
+  /** Hears of every answer and every commit. */
+  readonly witness?: Witness;
 }
 
 type Reply<T> = Promise<T | Problem>;
@@ -75,6 +78,7 @@ export class Coordinator {
       environment: options.environment ?? systemEnvironment,
       default_limits: { ...DEFAULT_LIMITS, ...options.limits },
       skew_margin_ms: options.skew_margin_ms ?? 0,
+      witness: options.witness ?? NOBODY,
     });
     return new Coordinator(projects, options);
   }

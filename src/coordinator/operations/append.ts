@@ -20,6 +20,7 @@ import { requestOf } from './shared.js';
  * the holder may tell it.
  */
 export class AppendOperation implements Operation<AppendResult | Problem> {
+  readonly kind = 'append_event';
   readonly request;
 
   constructor(
