@@ -54,7 +54,7 @@ export function pack(objects: readonly object[]): Packed {
 
 export function unpack<T extends object>({ packs, turns }: Packed): T[] {
   const groups = packs.map(unpackAlike) as unknown as T[][];
-  if (turns === undefined) return groups.flat();
+  if (turns === undefined) return groups[0] ?? [];
   const rows = groups.map((group) => group.values());
   return turns.map((number) => rows[number]?.next().value as T);
 }
