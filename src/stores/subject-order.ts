@@ -35,6 +35,7 @@ export class SubjectOrder {
 
   /** Few new subjects are kept apart: paging through a million while work goes on must not sort a million each time. */
   private settle(): void {
+    // The default order is that of code units, and takes two thirds of the time of a function that compares.
     if (!this.recent_sorted) this.recent.sort();
     this.recent_sorted = true;
     if (this.recent.length <= RECENT_MAX) return;

@@ -39,8 +39,9 @@ export interface SnapshotSource {
 export const SNAPSHOTS_KEPT = 2;
 const MANIFEST = 'manifest.json';
 const TEMPORARY = 'unfinished';
-/** A line holds this many values: enough to be alike, and few enough that commits do not wait for one to be written. */
-const VALUES_PER_LINE = 1024;
+/** Many values to a line are read much faster than one; but commits wait while a line is made. */
+const VALUES_PER_LINE_MAX = 1024;
+const LINE_LENGTH_AIMED = 512 * 1024;
 
 /**
  * Writes a snapshot beside the log while commits go on. `whenDurable` is awaited before it gets its name: the parts
@@ -98,10 +99,13 @@ async function writeParts(
 
 function* jsonLines<T>(values: Iterable<T>, shape: (values: readonly T[]) => unknown) {
   let line: T[] = [];
+  let count = VALUES_PER_LINE_MAX;
   for (const value of values) {
     line.push(value);
-    if (line.length < VALUES_PER_LINE) continue;
-    yield Buffer.from(`${JSON.stringify(shape(line))}\n`);
+    if (line.length < count) continue;
+    const text = JSON.stringify(shape(line));
+    yield Buffer.from(`${text}\n`);
+    count = Math.min(VALUES_PER_LINE_MAX, Math.ceil((line.length * LINE_LENGTH_AIMED) / text.length));
     line = [];
   }
   if (line.length > 0) yield Buffer.from(`${JSON.stringify(shape(line))}\n`);
