@@ -54,8 +54,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'half-a-unit-taken',
     file: REPLAY,
-    find: "const [part = 0, parts = 0] = line.log.unit.split('/').map(Number);",
-    replace: 'const [part, parts] = [1, 1];',
+    find: 'const { part, parts } = placeInUnit(line.log.unit);',
+    replace: 'const { part, parts } = ALONE;',
     why: 'Of what should happen as a whole or not at all, a crash leaves one half.',
   },
   {
