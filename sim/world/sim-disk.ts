@@ -113,7 +113,8 @@ export class SimDisk implements Disk {
   }
 
   write(file: FileNode, bytes: Uint8Array): Promise<number> {
-    const copy = Uint8Array.from(bytes);
+    // A copy: the writer may use its buffer again.
+    const copy = new Uint8Array(bytes);
     const finish = (): void => file.append(copy.subarray(0, this.rng.int(copy.length + 1)));
     const write = (): number => {
       if (!this.faults.isFull) {
