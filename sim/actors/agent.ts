@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../../src/stores/store.js';
-import type { Answer } from './client.js';
 import type { ClaimWish, Command, SimHandle } from './commands.js';
+import { handlesIn } from './grants.js';
 import { Actor, type Stage } from './stage.js';
 
 const HANDLES_REMEMBERED_MAX = 50;
@@ -15,11 +15,6 @@ const WHILE_HOLDING = {
   claim: 16,
 };
 const WHILE_IDLE = { claim: 55, next: 14, batch: 8, atomic: 8, zombie: 8, close_session: 1 };
-
-interface Granted {
-  readonly success: boolean;
-  readonly claim: { id: string; task_id: string; generation: number; session_id: string } | null;
-}
 
 /** An agent that works, dawdles, forgets, and never quite believes that its time is up. */
 export class Agent extends Actor {
@@ -80,7 +75,7 @@ export class Agent extends Actor {
 
   private async claim(command: Command): Promise<void> {
     const answer = await this.call(command);
-    this.keepGrants(answer, command.request_ids);
+    this.keep(handlesIn(answer, command, this.stage.fleet.incarnation));
     if (answer.kind === 'reply' && reasonOf(answer.reply) === 'SESSION_CLOSED') this.openSession();
   }
 
@@ -105,20 +100,8 @@ export class Agent extends Actor {
     this.session_id = `${this.commands.actor}-s${this.sessions_opened}`;
   }
 
-  private keepGrants(answer: Answer, request_ids: readonly string[]): void {
-    if (answer.kind === 'unknown') return;
-    const { results } = answer.reply as { results?: readonly unknown[] };
-    for (const [at, one] of (results ?? [answer.reply]).entries()) {
-      const { success, claim } = one as Partial<Granted>;
-      if (success !== true || claim == null) continue;
-      const handle: SimHandle = {
-        task_id: claim.task_id,
-        generation: claim.generation,
-        session_id: claim.session_id,
-        claim_id: claim.id,
-        granted_by: request_ids[at] ?? '',
-        incarnation: this.stage.fleet.incarnation,
-      };
+  private keep(handles: readonly SimHandle[]): void {
+    for (const handle of handles) {
       this.held.push(handle);
       this.remembered.push(handle);
       if (this.remembered.length > HANDLES_REMEMBERED_MAX) this.remembered.shift();

@@ -46,8 +46,12 @@ export class Client {
 
   private attempt(record: CommandRecord): Promise<Answer> {
     return new Promise((resolve) => {
-      this.process.after(this.rng.between(1_000, 25_000), 'gives up waiting', () => resolve(UNKNOWN));
-      this.send(record, (reply) => resolve({ kind: 'reply', reply }));
+      const patience_ms = this.rng.between(1_000, 25_000);
+      const stopWaiting = this.process.after(patience_ms, 'gives up waiting', () => resolve(UNKNOWN));
+      this.send(record, (reply) => {
+        stopWaiting();
+        resolve({ kind: 'reply', reply });
+      });
     });
   }
 

@@ -1,7 +1,9 @@
 import type { Head } from '../../src/core/claims/head.js';
 import { holdReason, live } from '../../src/core/claims/lease.js';
+import { dependenciesOf } from '../../src/core/plan/index.js';
 import { WORLD_EPOCH_MS } from '../world/world.js';
 import type { Command } from './commands.js';
+import { handlesIn } from './grants.js';
 import { Actor } from './stage.js';
 
 const WILD = {
@@ -12,6 +14,7 @@ const WILD = {
   unhold: 14,
   adopt: 14,
   review: 14,
+  redo: 8,
   add_tasks: 2,
   put_plan: 1,
   put_policy: 1,
@@ -36,6 +39,7 @@ export class Human extends Actor {
     // Before the plan stands there is nothing to change about it.
     if (isPlan && (!scenario.has('plan_changes') || this.watch().state.plan.task_count === 0)) return;
     if (deed === 'put_policy' && !scenario.has('policy_changes')) return;
+    if (deed === 'redo') return scenario.has('redo') ? this.redo() : undefined;
     const command = this.commandFor(deed);
     if (command !== null) await this.call(command);
   }
@@ -64,7 +68,7 @@ export class Human extends Actor {
     return newest === null ? WORLD_EPOCH_MS : Date.parse(newest);
   }
 
-  private commandFor(deed: Deed): Command | null {
+  private commandFor(deed: Exclude<Deed, 'redo'>): Command | null {
     switch (deed) {
       case 'add_tasks':
         return this.addTask();
@@ -82,7 +86,7 @@ export class Human extends Actor {
   }
 
   private operate(
-    verb: Exclude<Deed, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review'>,
+    verb: Exclude<Deed, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review' | 'redo'>,
   ): Command | null {
     const head = this.aHead(verb);
     if (head === null) return null;
@@ -117,6 +121,34 @@ export class Human extends Actor {
     });
     const from = fitting.length > 0 && this.rng.chance(0.95) ? fitting : heads;
     return from.length === 0 ? null : this.rng.pick(from);
+  }
+
+  /** Does anew, behind the back of whoever is at work, what that work is made from. */
+  private async redo(): Promise<void> {
+    const head = this.aHeadInUse();
+    if (head === null) return;
+    const { subject, generation } = head;
+    const { lease_seconds } = this.stage.scenario;
+    const body = { expected_generation: generation, reason: 'it can be done better' };
+    await this.call(this.commands.operate('reset', subject, body));
+    const wish = { task_id: subject, session_id: 'redo', lease_duration_seconds: lease_seconds };
+    const claim = this.commands.claim(wish);
+    const granted = handlesIn(await this.call(claim), claim, this.stage.fleet.incarnation);
+    for (const handle of granted) {
+      await this.call(this.commands.holder('submit', handle, { result_data: { anew: this.rng.int(3) } }));
+      this.stage.reached.hit('done anew');
+    }
+  }
+
+  /** Completed, and what somebody holds a claim on is made from it. */
+  private aHeadInUse(): Head | null {
+    const watch = this.watch();
+    const { plan, heads } = watch.state;
+    const now_ms = this.roughNowMs();
+    const held = [...heads.values()].filter((head) => live(head, now_ms, watch.rulesOf(head.subject)));
+    const used = held.flatMap(({ subject }) => dependenciesOf(plan, subject).map((id) => heads.get(id)));
+    const completed = used.filter((head) => head?.phase === 'COMPLETED');
+    return completed.length === 0 ? null : (this.rng.pick(completed) ?? null);
   }
 
   private review(): Command | null {

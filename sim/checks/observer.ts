@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../src/coordinator/identity.js';
 import { factOf } from '../../src/core/claims/facts.js';
+import { sameValue } from '../../src/core/claims/invariants/same.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
@@ -23,6 +23,8 @@ function inputsNow({ state }: ProjectWatch, subject: string): string | null {
 
 /** Sees every commit that a store confirmed, and holds the world to it from then on. */
 export class Observer {
+  /** Grows with every event of every log. */
+  events_seen = 0;
   private watches = new Map<string, ProjectWatch>();
   private wasFull = new Set<string>();
   /** What each subject was last granted for. */
@@ -75,14 +77,14 @@ export class Observer {
     const watch = this.watch(key);
     for (const known of watch.events.slice(after)) {
       const found = events[known.position - after - 1];
-      if (found !== undefined && canonicalJson(found) === canonicalJson(known)) continue;
+      if (found !== undefined && sameValue(found, known)) continue;
       const what = found === undefined ? 'is gone' : 'has changed';
       this.world.violate('INV-10', `${nameOf(key)}: event ${known.position} (${known.event_type}) ${what}`);
       return;
     }
     const unheard = events.slice(watch.events.length - after);
     this.checkWhole(key, unheard);
-    for (const event of unheard) watch.see(event);
+    for (const event of unheard) this.see(watch, event);
   }
 
   headsAre(key: ProjectKey, heads: readonly StoredHead[]): void {
@@ -97,8 +99,13 @@ export class Observer {
     this.watches = new Map();
     for (const watch of before.values()) {
       const fresh = this.watch(watch.key);
-      for (const event of kept.get(nameOf(watch.key)) ?? []) fresh.see(event);
+      for (const event of kept.get(nameOf(watch.key)) ?? []) this.see(fresh, event);
     }
+  }
+
+  private see(watch: ProjectWatch, event: EventEnvelope): void {
+    this.events_seen += 1;
+    watch.see(event);
   }
 
   private checkWhole(key: ProjectKey, found: readonly EventEnvelope[]): void {
@@ -159,8 +166,9 @@ export class Observer {
       this.world.trace(
         `log ${nameOf(unit)} ${position} ${event.event_type} ${event.subject} g${event.generation}`,
       );
-      this.count(watch, { ...event, position }, facts);
-      watch.see({ ...event, position });
+      const placed = { ...event, position };
+      this.count(watch, placed, facts);
+      this.see(watch, placed);
     }
     if (facts.includes('granted')) this.checkLimits(watch, outcome.now_ms);
   }

@@ -11,6 +11,8 @@ export class Pace {
 
   constructor(
     private readonly world: World,
+    /** How far the clock leaps at once. */
+    private readonly tick_ms: number,
     /** Null: the first time that is told. */
     private start_ms: number | null = null,
   ) {
@@ -20,7 +22,7 @@ export class Pace {
   told(outcomes: readonly Outcome[]): void {
     for (const { now_ms } of outcomes) {
       this.start_ms ??= now_ms;
-      const passed_ms = (this.world.now_ms - this.since_ms) * SPEED_MAX + ROUNDING_MS;
+      const passed_ms = (this.world.now_ms - this.since_ms + this.tick_ms) * SPEED_MAX + ROUNDING_MS;
       if (now_ms - this.start_ms <= passed_ms) continue;
       this.world.violate('CLOCK', `the store’s clock ran ahead by ${now_ms - this.start_ms - passed_ms} ms`);
     }

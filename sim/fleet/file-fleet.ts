@@ -13,6 +13,14 @@ const ROOT = '/data';
 /** Reading a log whole at every restart would take longer than all the rest; the last restart reads it whole. */
 const TAIL_COMPARED = 50;
 const COMMIT_MS = 10;
+const SNAPSHOT_BEGUN = /\/snapshots\/unfinished$/;
+const SNAPSHOT_NAME = /\/snapshots\/\d+$/;
+const SNAPSHOT_MS = 20;
+const SNAPSHOT_AMBUSH_CHANCE = 0.3;
+const STALL_MAX_MS = 1000;
+const LOG_FILE = /\/events\.jsonl$/;
+const LOG_STALL_CHANCE = 0.3;
+const LOG_STALL_MS = 3000;
 const AMBUSH_LEASES = 8;
 const CLOCK_STEP_MAX_MS = 10 * 60_000;
 
@@ -27,6 +35,8 @@ export class FileFleet implements Fleet {
   private committing = 0;
   /** The next commit is the last thing the process does. */
   private lies_in_wait = false;
+  /** The log is slow to reach the disk while a snapshot is written beside it. */
+  private log_stalls = false;
   /** Once it is up again it falls a second time. */
   private falls_again = false;
   private readonly platter = new Platter();
@@ -43,9 +53,14 @@ export class FileFleet implements Fleet {
     this.platter.syncFolder(this.platter.root);
     this.faults = {
       isFull: false,
+      write_failure_chance: scenario.rates.write_failure_chance,
       sync_failure_chance: scenario.rates.sync_failure_chance,
-      onFull: () => reached.hit('disk full'),
-      onSyncFailure: () => reached.hit('sync failure'),
+      stallMs: (path) => this.stallMs(path),
+      befell: (what) => reached.hit(what),
+      named: (folder) => {
+        if (SNAPSHOT_BEGUN.test(folder)) this.stallLog();
+        if (SNAPSHOT_NAME.test(folder)) this.strikeSnapshot();
+      },
     };
   }
 
@@ -81,6 +96,7 @@ export class FileFleet implements Fleet {
     this.wild = false;
     this.lies_in_wait = false;
     this.faults.isFull = false;
+    this.faults.write_failure_chance = 0;
     this.faults.sync_failure_chance = 0;
   }
 
@@ -123,6 +139,27 @@ export class FileFleet implements Fleet {
     this.crashAfter(this.ambush.between(0, COMMIT_MS), this.setting.scenario.rates.power_chance / 2);
   }
 
+  /** From its name on a snapshot counts, whatever becomes of the log that it was taken from. */
+  private strikeSnapshot(): void {
+    const { scenario, reached } = this.setting;
+    const chance = this.log_stalls ? 1 : SNAPSHOT_AMBUSH_CHANCE;
+    this.log_stalls = false;
+    if (!this.wild || !scenario.has('ambush') || !this.ambush.chance(chance)) return;
+    reached.hit('crash after snapshot');
+    this.crashAfter(this.ambush.between(0, SNAPSHOT_MS), scenario.rates.power_chance);
+  }
+
+  private stallLog(): void {
+    this.log_stalls = this.wild && this.setting.scenario.has('stall') && this.ambush.chance(LOG_STALL_CHANCE);
+  }
+
+  private stallMs(path: string): number {
+    if (!this.wild) return 0;
+    if (this.log_stalls && LOG_FILE.test(path)) return LOG_STALL_MS;
+    const isStalled = this.rng.chance(this.setting.scenario.rates.stall_chance);
+    return isStalled ? this.rng.between(0, STALL_MAX_MS) : 0;
+  }
+
   private crashAfter(after_ms: number, power_chance: number): void {
     const { process } = this;
     this.setting.world.schedule(after_ms, 'crash', () => {
@@ -137,6 +174,7 @@ export class FileFleet implements Fleet {
     this.process?.kill();
     this.current = null;
     this.committing = 0;
+    this.log_stalls = false;
     if (!withPower) return;
     this.setting.world.trace('the power fails');
     this.platter.losePower(this.rng);
@@ -174,7 +212,8 @@ export class FileFleet implements Fleet {
   private newProcess(): Process {
     this.boots += 1;
     const name = `coordinator-${this.boots}`;
-    this.process = new Process(this.setting.world, name, this.rng.fork(name));
+    const { clock_tick_ms } = this.setting.scenario.rates;
+    this.process = new Process(this.setting.world, name, this.rng.fork(name), clock_tick_ms);
     return this.process;
   }
 
@@ -188,7 +227,7 @@ export class FileFleet implements Fleet {
       observer.recovered(key, after, events);
       observer.headsAre(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
     }
-    const pace = new Pace(this.setting.world, await store.now());
+    const pace = new Pace(this.setting.world, scenario.rates.clock_tick_ms, await store.now());
     const heard = overheard(store, {
       began: (units) => {
         this.committing += 1;
@@ -212,7 +251,7 @@ export class FileFleet implements Fleet {
   }
 
   private openStore(process: Process): Promise<Store> {
-    const { scenario, reached } = this.setting;
+    const { world, scenario, reached } = this.setting;
     const random = this.rng.fork(`secret ${process.name}`);
     return openFileStore({
       root: ROOT,
@@ -222,7 +261,9 @@ export class FileFleet implements Fleet {
       segment_bytes_max: scenario.segment_bytes_max,
       onWarning: (sentence) => {
         if (sentence.includes('left unfinished')) reached.hit('torn tail cut');
-        this.setting.world.trace(`warning: ${sentence}`);
+        world.trace(`warning: ${sentence}`);
+        // It gets its name when it is on the disk as a whole, and nothing here damages snapshots.
+        if (sentence.includes('is left aside')) world.violate('INV-20', sentence);
       },
       onBroken: () => process.after(1, 'stops', () => this.die(process)),
     });
@@ -236,7 +277,7 @@ export class FileFleet implements Fleet {
     if (isDamaged && isDamageToIt) reached.hit('corruption refused');
     else if (isDamageToIt)
       world.violate('INV-10', `the log was refused, and nobody damaged it: ${error.message}`);
-    else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable)) {
+    else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable) && !isOfDisk(error)) {
       world.violate('THROWN', error instanceof Error ? (error.stack ?? error.message) : String(error));
     }
     process.kill();
@@ -262,3 +303,6 @@ export class FileFleet implements Fleet {
     rival.kill();
   }
 }
+
+/** Before the store is open nobody has told its disk's errors from any others. */
+const isOfDisk = (error: unknown): boolean => error instanceof Error && 'syscall' in error;

@@ -36,8 +36,9 @@ export class SharedFleet implements Fleet {
     this.slots = Array.from({ length: this.size }, () => ({ process: null, site: null }));
     this.faults = { failure_chance: scenario.rates.link_failure_chance };
     const secret = Buffer.from(this.rng.bytes(32)).toString('hex');
-    const process = new Process(world, 'store', this.rng.fork('store'));
-    this.shared = new SharedStore(process, secret, (units, outcomes) => {
+    const { clock_tick_ms } = scenario.rates;
+    const process = new Process(world, 'store', this.rng.fork('store'), clock_tick_ms);
+    this.shared = new SharedStore(process, secret, clock_tick_ms, (units, outcomes) => {
       observer.committed(units, outcomes);
       for (const [index, unit] of units.entries()) {
         if (outcomes[index]?.kind !== 'committed') continue;

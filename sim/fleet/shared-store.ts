@@ -46,6 +46,7 @@ export class SharedStore {
   constructor(
     readonly process: Process,
     private readonly secret: string,
+    private readonly tick_ms: number,
     private readonly hear: (units: readonly Unit[], outcomes: readonly Outcome[]) => void,
   ) {
     this.current = this.listen(openMemoryStore({ clock: process.clock, meta: this.meta() }));
@@ -82,7 +83,7 @@ export class SharedStore {
   /** What still reaches a store that was replaced is lost with it. */
   private listen(store: MemoryStore): Store {
     const { incarnation } = this;
-    const pace = new Pace(this.process.world);
+    const pace = new Pace(this.process.world, this.tick_ms);
     return overheard(store, {
       committed: (units, outcomes) => {
         if (incarnation !== this.incarnation) return;

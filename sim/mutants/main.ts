@@ -6,11 +6,12 @@ import { Control } from './control.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 import { heading, row, summary } from './report.js';
-import { steps, type TrialLimits, tryMutant, type Verdict } from './trial.js';
+import { steps, tryMutant, type Verdict } from './trial.js';
 
 /** The code as it is must pass the search and these seeds, or there is no telling what kills a mutant. */
 const SOUND_SEEDS = 40;
-const LIMITS: TrialLimits = { seeds_max: 2_000, trial_ms_max: 300_000 };
+/** Not a time: the verdict must not hang on what else the machine has to do. */
+const SEEDS_MAX = 600;
 
 const { values } = parseArgs({
   options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' } },
@@ -18,7 +19,7 @@ const { values } = parseArgs({
 
 function chosen(): readonly Mutant[] {
   const { only } = values;
-  if (only === undefined) return MUTANTS.filter(({ open }) => open === undefined);
+  if (only === undefined) return MUTANTS;
   const found = MUTANTS.filter(({ name }) => name === only);
   if (found.length > 0) return found;
   const names = MUTANTS.map(({ name }) => `  ${name}`);
@@ -43,17 +44,19 @@ async function judge(mutant: Mutant, folder: string, control: Control): Promise<
   } catch (error) {
     return { fate: 'unfit', by: '', says: String(error), seeds: 0, seconds: 0 };
   }
-  return tryMutant(script, mutant.file.startsWith('src/core/'), LIMITS, control);
+  return tryMutant(script, mutant.file.startsWith('src/core/'), SEEDS_MAX, control);
 }
 
 async function judgeAll(folder: string, control: Control): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  const left = chosen()[Symbol.iterator]();
+  const mutants = chosen();
+  const left = mutants[Symbol.iterator]();
   const work = async (): Promise<void> => {
     for (const mutant of left) {
       const verdict = await judge(mutant, folder, control);
       verdicts.push(verdict);
       process.stdout.write(`${row(mutant, verdict)}\n`);
+      process.stderr.write(`${verdicts.length} of ${mutants.length} tried\n`);
     }
   };
   await Promise.all(Array.from({ length: Number(values.jobs) }, work));
@@ -70,9 +73,6 @@ async function main(): Promise<void> {
     await assertSound(control);
     const verdicts = await judgeAll(folder, control);
     process.stdout.write(`\n${summary(verdicts)}\n`);
-    for (const { name, open } of MUTANTS) {
-      if (open !== undefined) process.stdout.write(`not caught yet: ${name}. ${open}\n`);
-    }
     process.exitCode = verdicts.every(({ fate }) => fate === 'killed') ? 0 : 1;
   } finally {
     control?.end();

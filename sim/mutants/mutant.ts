@@ -8,8 +8,6 @@ export interface Mutant {
   readonly replace: string;
   /** What would go wrong. */
   readonly why: string;
-  /** Why neither the search nor the simulator catches it yet. Such a mutant is tried only by name. */
-  readonly open?: string;
 }
 
 /** The source with the fault in it. Throws where the mutant no longer applies. */

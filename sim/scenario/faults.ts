@@ -8,9 +8,12 @@ export const FAULTS = [
   'ambush',
   'freeze',
   'clock_step',
+  'coarse_clock',
   'power',
   'disk_full',
+  'write_failure',
   'sync_failure',
+  'stall',
   'rot',
   'rival',
   'link',
@@ -21,6 +24,7 @@ export const FAULTS = [
   'plan_changes',
   'policy_changes',
   'close_session',
+  'redo',
   'second_tenant',
 ] as const;
 export type Fault = (typeof FAULTS)[number];

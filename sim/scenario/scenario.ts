@@ -22,7 +22,10 @@ export interface Rates {
   readonly double_chance: number;
   readonly delay_chance: number;
   readonly link_failure_chance: number;
+  readonly write_failure_chance: number;
   readonly sync_failure_chance: number;
+  /** Of one sync, that it takes much longer than others. */
+  readonly stall_chance: number;
   readonly crash_every_ms: number | null;
   readonly freeze_every_ms: number | null;
   readonly clock_step_every_ms: number | null;
@@ -35,6 +38,8 @@ export interface Rates {
   readonly power_chance: number;
   /** Of the restarts, those that find the log damaged. */
   readonly rot_chance: number;
+  /** The store’s clock moves in leaps of this; 0: it does not. */
+  readonly clock_tick_ms: number;
 }
 
 export interface Scenario {
@@ -55,7 +60,8 @@ export interface Scenario {
   has(fault: Fault): boolean;
 }
 
-const COMMANDS = 520;
+/** While things go wrong; in liveness mode more follow until all is done. */
+export const COMMANDS = 500;
 const FAULTY_SHARE = 0.75;
 
 export function scenarioOf(options: RunOptions): Scenario {
@@ -85,7 +91,7 @@ export function scenarioOf(options: RunOptions): Scenario {
     commands: options.commands_max ?? COMMANDS,
     lease_seconds,
     think_ms: rng.pick([1_000, 2_000, 4_000]),
-    segment_bytes_max: rng.pick([20_000, 60_000, 1_000_000]),
+    segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),
     policy: policyFor(rng.fork('policy'), lease_seconds),
     limits: limitsFor(rng.fork('limits'), options.mode),
     plan: planFor(rng.fork('plan')),
@@ -140,7 +146,9 @@ function ratesFor(
     double_chance: chance('double', [0.02, 0.1]),
     delay_chance: chance('delay', [0.02, 0.1]),
     link_failure_chance: isFile ? 0 : chance('link', [0.01, 0.05, 0.15]),
+    write_failure_chance: isFile ? chance('write_failure', [0, 0.01, 0.03]) : 0,
     sync_failure_chance: isFile ? chance('sync_failure', [0, 0.001, 0.004]) : 0,
+    stall_chance: isFile ? chance('stall', [0, 0.05, 0.2]) : 0,
     crash_every_ms: every('crash', [12, 30, 80]),
     freeze_every_ms: every('freeze', [10, 30]),
     clock_step_every_ms: every('clock_step', [4, 15]),
@@ -151,5 +159,6 @@ function ratesFor(
     failover_at_ms: !isFile && has('failover') && rng.chance(0.3) ? failover_ms : null,
     power_chance: has('power') ? 0.7 : 0,
     rot_chance: has('rot') ? 0.15 : 0,
+    clock_tick_ms: chance('coarse_clock', [0, 0, 20, 1000]),
   };
 }

@@ -54,9 +54,9 @@ export class FileNode {
     return this.seen.view();
   }
 
+  /** The bytes are the file's from now on. */
   append(bytes: Uint8Array): void {
-    // A copy: the writer may use its buffer again.
-    this.change({ kind: 'write', at: this.seen.length, bytes: Uint8Array.from(bytes) });
+    this.change({ kind: 'write', at: this.seen.length, bytes });
   }
 
   truncate(size: number): void {
@@ -95,7 +95,7 @@ export class FileNode {
 
   /** Somebody writes over what is stored, and nobody is told. Returns a way to put it right. */
   overwrite(content: Uint8Array): () => void {
-    const before = Uint8Array.from(this.seen.view());
+    const before = new Uint8Array(this.seen.view());
     const put = (bytes: Uint8Array): void => {
       this.sync();
       for (const stored of [this.seen, this.platter]) stored.set(bytes);

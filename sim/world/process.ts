@@ -25,13 +25,19 @@ export class Process {
     readonly world: World,
     readonly name: string,
     private readonly rng: Rng,
+    /** Its clocks move in leaps of this; 0: they do not. */
+    tick_ms = 0,
   ) {
     this.drift = 1 + rng.between(-DRIFT_MAX, DRIFT_MAX);
     this.wall_offset_ms = rng.between(-500, 500);
     this.timer_lateness = rng.between(TIMER_LATENESS.min, TIMER_LATENESS.max);
+    const passedMs = (): number => {
+      const passed_ms = world.now_ms * this.drift;
+      return tick_ms === 0 ? passed_ms : Math.floor(passed_ms / tick_ms) * tick_ms;
+    };
     this.clock = {
-      monotonicMs: () => 1000 + world.now_ms * this.drift,
-      wallMs: () => WORLD_EPOCH_MS + world.now_ms * this.drift + this.wall_offset_ms,
+      monotonicMs: () => 1000 + passedMs(),
+      wallMs: () => WORLD_EPOCH_MS + passedMs() + this.wall_offset_ms,
     };
   }
 

@@ -70,7 +70,9 @@ export class Rng {
   }
 
   bytes(count: number): Uint8Array {
-    return Uint8Array.from({ length: count }, () => this.word() & 0xff);
+    const bytes = new Uint8Array(count);
+    for (let at = 0; at < count; at += 1) bytes[at] = this.word();
+    return bytes;
   }
 
   private word(): number {

@@ -7,10 +7,15 @@ import type { Rng } from './rng.js';
 /** How a disk misbehaves. Changed while the simulation runs. */
 export interface DiskFaults {
   isFull: boolean;
+  /** Of one write, that only part of it gets there. */
+  write_failure_chance: number;
   /** Of one sync. */
   sync_failure_chance: number;
-  onFull(): void;
-  onSyncFailure(): void;
+  /** How much longer than others this sync takes. */
+  stallMs(path: string): number;
+  befell(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
+  /** A folder is there by this name now. */
+  named(folder: string): void;
 }
 
 interface Pending {
@@ -41,24 +46,25 @@ export class SimDisk implements Disk {
   async openAppend(path: string): Promise<DiskFile> {
     return this.later('open', () => {
       const there = this.platter.file(path);
-      if (there !== null) return new SimFile(this, there);
+      if (there !== null) return new SimFile(this, there, path);
       if (this.faults.isFull) throw this.full();
       const made = this.platter.makeFile(path);
       if (made === null) throw diskError('ENOENT', `no folder for ${path}`);
-      return new SimFile(this, made);
+      return new SimFile(this, made, path);
     });
   }
 
   async openRead(path: string): Promise<DiskFile | null> {
     return this.later('open', () => {
       const file = this.platter.file(path);
-      return file === null ? null : new SimFile(this, file);
+      return file === null ? null : new SimFile(this, file, path);
     });
   }
 
   rename(from: string, to: string): Promise<void> {
     return this.later('rename', () => {
       if (!this.platter.rename(from, to)) throw diskError('ENOENT', `cannot rename ${from} to ${to}`);
+      this.faults.named(to);
     });
   }
 
@@ -75,6 +81,7 @@ export class SimDisk implements Disk {
       if (this.platter.folder(path) !== null) return false;
       if (this.faults.isFull) throw this.full();
       this.platter.makeFolder(path);
+      this.faults.named(path);
       return true;
     });
     if (made) await this.later('sync new folders', () => this.syncAbove(path));
@@ -113,34 +120,48 @@ export class SimDisk implements Disk {
   }
 
   write(file: FileNode, bytes: Uint8Array): Promise<number> {
-    const copy = Uint8Array.from(bytes);
+    // A copy: the writer may use its buffer again.
+    const copy = new Uint8Array(bytes);
     const finish = (): void => file.append(copy.subarray(0, this.rng.int(copy.length + 1)));
     const write = (): number => {
+      if (this.rng.chance(this.faults.write_failure_chance)) {
+        this.faults.befell('write failure');
+        finish();
+        throw diskError('EIO', 'the disk could not take it all');
+      }
       if (!this.faults.isFull) {
         file.append(copy);
         return copy.length;
       }
       const taken = this.rng.int(copy.length);
       if (taken === 0 || this.rng.chance(0.5)) throw this.full();
-      this.faults.onFull();
+      this.faults.befell('disk full');
       file.append(copy.subarray(0, taken));
       return taken;
     };
     return this.later('write', write, finish);
   }
 
-  sync(file: FileNode): Promise<void> {
-    return this.later('sync', () => {
+  sync(file: FileNode, path: string): Promise<void> {
+    const sync = (): void => {
       this.maybeFailSync(() => file.failSync(this.rng));
       file.sync();
-    });
+    };
+    const stall_ms = this.faults.stallMs(path);
+    if (stall_ms > 0) this.faults.befell('sync stalled');
+    return this.later('sync', sync, undefined, stall_ms);
   }
 
-  later<T>(label: string, effect: () => T, finish: () => void = () => swallow(effect)): Promise<T> {
+  later<T>(
+    label: string,
+    effect: () => T,
+    finish: () => void = () => swallow(effect),
+    longer_ms = 0,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const pending = { finish };
       this.pending.add(pending);
-      this.owner.after(this.rng.between(0.05, 4), label, () => {
+      this.owner.after(this.rng.between(0.05, 4) + longer_ms, label, () => {
         this.pending.delete(pending);
         try {
           resolve(effect());
@@ -153,13 +174,13 @@ export class SimDisk implements Disk {
 
   private maybeFailSync(damage: () => void): void {
     if (!this.rng.chance(this.faults.sync_failure_chance)) return;
-    this.faults.onSyncFailure();
+    this.faults.befell('sync failure');
     damage();
     throw diskError('EIO', 'the disk could not write');
   }
 
   private full(): Error {
-    this.faults.onFull();
+    this.faults.befell('disk full');
     return diskError('ENOSPC', 'no space left');
   }
 }
@@ -168,6 +189,7 @@ class SimFile implements DiskFile {
   constructor(
     private readonly disk: SimDisk,
     private readonly file: FileNode,
+    private readonly path: string,
   ) {}
 
   write(bytes: Uint8Array): Promise<number> {
@@ -183,7 +205,7 @@ class SimFile implements DiskFile {
   }
 
   sync(): Promise<void> {
-    return this.disk.sync(this.file);
+    return this.disk.sync(this.file, this.path);
   }
 
   truncate(size: number): Promise<void> {

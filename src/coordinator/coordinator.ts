@@ -13,6 +13,7 @@ import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
+import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
 import { NextOperation } from './operations/next.js';
@@ -33,6 +34,7 @@ import { scopeFault, tenantFault } from './scope.js';
 import { Sweeper } from './sweeper.js';
 import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
+import { NOBODY, type Witness } from './witness.js';
 
 export interface CoordinatorOptions {
   readonly store: Store;
@@ -42,6 +44,8 @@ export interface CoordinatorOptions {
   readonly limits?: Partial<Limits>;
   /** How far clocks may differ, where the store has none of its own. */
   readonly skew_margin_ms?: number;
+  /** Hears of every answer and every commit. */
+  readonly witness?: Witness;
 }
 
 type Reply<T> = Promise<T | Problem>;
@@ -74,6 +78,7 @@ export class Coordinator {
       environment: options.environment ?? systemEnvironment,
       default_limits: { ...DEFAULT_LIMITS, ...options.limits },
       skew_margin_ms: options.skew_margin_ms ?? 0,
+      witness: options.witness ?? NOBODY,
     });
     return new Coordinator(projects, options);
   }
@@ -217,6 +222,17 @@ export class Coordinator {
     return this.in(scope, (project) =>
       project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
     );
+  }
+
+  /** A step of the methodology, told by who took it. */
+  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.AppendResult> {
+    const read = readBody(wire.appendBody, body);
+    if (isProblem(read)) return read;
+    const told = readTold(read);
+    if (isProblem(told)) return told;
+    const subject = told === null ? null : readSubject(told);
+    if (isProblem(subject)) return subject;
+    return this.in(scope, (project) => project.run(new AppendOperation(subject, read, caller)));
   }
 
   async operate(

@@ -5,3 +5,4 @@ export { Coordinator, type CoordinatorOptions } from './coordinator.js';
 export { type Environment, systemEnvironment } from './environment.js';
 export { isProblem, type Problem, type ProblemCode } from './problem.js';
 export type * from './wire.js';
+export type { Witness } from './witness.js';

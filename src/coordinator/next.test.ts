@@ -167,6 +167,15 @@ forEachStore('next', (open) => {
     expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x'] });
   });
 
+  test('lets nobody wait for a plan that is done', async () => {
+    const { alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    const waiting = beta.next({ wait_seconds: 30 });
+    await alpha.submits('A-001-x');
+    expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [] });
+    expect(await beta.next({ wait_seconds: 30 })).toMatchObject({ reason: 'NOTHING_READY' });
+  });
+
   test('gives one of several who wait what has become ready, and lets the others wait on', async () => {
     const { house, alpha } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
     await alpha.claims('A-001-x');

@@ -7,6 +7,8 @@ import type { Desk } from './desk.js';
  * whenever the store shows that what it was decided on has moved.
  */
 export interface Operation<Reply> {
+  /** What it is called where commands are counted. */
+  readonly kind: string;
   /** Null: nothing has to be remembered. */
   readonly request: { readonly key: string; readonly digest: string } | null;
   attempt(desk: Desk): Attempt<Reply> | Needs;

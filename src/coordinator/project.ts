@@ -19,6 +19,7 @@ import { isProblem, type Problem, problem } from './problem.js';
 import { limitOfScope, SESSIONS_SCOPE } from './rooms.js';
 import { Signal } from './signal.js';
 import type { StoreTime } from './store-time.js';
+import type { Witness } from './witness.js';
 
 /** Small enough that the next batch is decided while this one is at the disk; a store writes them together anyway. */
 const BATCH_MAX = 256;
@@ -27,6 +28,8 @@ const QUEUE_MAX = 100_000;
 /** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
 const TRIES_MAX = 100;
 const PAGE = 2000;
+/** An event of the plan may carry hundreds of tasks: what is read at once is held at once. */
+const PLAN_PAGE = 32;
 
 export interface ProjectServices {
   readonly store: Store;
@@ -35,6 +38,7 @@ export interface ProjectServices {
   readonly time: StoreTime;
   readonly limits: () => Limits;
   readonly skew_margin_ms: number;
+  readonly witness: Witness;
 }
 
 interface Job {
@@ -153,13 +157,22 @@ export class Project implements DeskSource {
     const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
     await before;
     desk.clear();
-    if (isProblem(outcomes)) for (const job of jobs) job.resolve(outcomes);
+    if (isProblem(outcomes)) for (const job of jobs) this.answer(job, outcomes);
     else await this.settleAll(jobs, attempts, outcomes);
   }
 
+  private answer(job: Job, reply: unknown): void {
+    this.services.witness.answered(this.key, job.operation.kind, reply);
+    job.resolve(reply);
+  }
+
   private async commit(attempts: readonly Attempt<unknown>[]): Promise<Outcome[] | Problem> {
+    const { store, witness, environment } = this.services;
+    const asked_ms = environment.clock.monotonicMs();
     try {
-      return await this.services.store.commit(attempts.map((attempt) => attempt.unit));
+      const outcomes = await store.commit(attempts.map((attempt) => attempt.unit));
+      witness.flushed(attempts.length, environment.clock.monotonicMs() - asked_ms);
+      return outcomes;
     } catch (error) {
       return failed(error);
     }
@@ -202,11 +215,11 @@ export class Project implements DeskSource {
 
   private fetchFor(job: Job, needs: () => Promise<void>): void {
     job.tries += 1;
-    if (job.tries > TRIES_MAX) job.resolve(contended());
+    if (job.tries > TRIES_MAX) this.answer(job, contended());
     else {
       needs().then(
         () => this.again([job]),
-        (error) => job.resolve(failed(error)),
+        (error) => this.answer(job, failed(error)),
       );
     }
   }
@@ -228,7 +241,8 @@ export class Project implements DeskSource {
         case 'committed':
           behind = this.committed(attempt.unit, outcome) || behind;
           moved = moved || outcome.positions.length > 0;
-          job.resolve(attempt.reply);
+          this.services.witness.committed(this.key, attempt.unit);
+          this.answer(job, attempt.reply);
           break;
         case 'replay':
           void this.answerReplay(job, outcome);
@@ -258,13 +272,13 @@ export class Project implements DeskSource {
       await this.follow();
     } catch (error) {
       const failure = failed(error);
-      for (const job of retry.splice(0)) job.resolve(failure);
+      for (const job of retry.splice(0)) this.answer(job, failure);
     }
   }
 
   private tryAgain(job: Job, retry: Job[]): void {
     job.tries += 1;
-    if (job.tries > TRIES_MAX) job.resolve(contended());
+    if (job.tries > TRIES_MAX) this.answer(job, contended());
     else retry.push(job);
   }
 
@@ -289,13 +303,13 @@ export class Project implements DeskSource {
     if (request.digest !== job.operation.request?.digest) {
       const detail =
         'This request_id was used before with another body. Use a new request_id for a new command.';
-      return job.resolve(problem('IDEMPOTENCY_CONFLICT', detail));
+      return this.answer(job, problem('IDEMPOTENCY_CONFLICT', detail));
     }
     try {
       const events = await this.eventsAt(request.positions);
-      job.resolve(request.reply ?? job.operation.replay(events, this.desk()));
+      this.answer(job, request.reply ?? job.operation.replay(events, this.desk()));
     } catch (error) {
-      job.resolve(failed(error));
+      this.answer(job, failed(error));
     }
   }
 
@@ -347,7 +361,7 @@ export class Project implements DeskSource {
 
   private async loadPlan(until_position: number): Promise<void> {
     for (let after = 0; ; ) {
-      const query = { subject: PLAN_SUBJECT, after, until_position, limit: PAGE };
+      const query = { subject: PLAN_SUBJECT, after, until_position, limit: PLAN_PAGE };
       const events = await this.services.store.events(this.key, query);
       for (const event of events) evolveWork(this.state, event);
       const last = events.at(-1);

@@ -6,12 +6,14 @@ import { type Problem, problem } from './problem.js';
 import { Project } from './project.js';
 import { scopeFault } from './scope.js';
 import { StoreTime } from './store-time.js';
+import type { Witness } from './witness.js';
 
 interface Setup {
   readonly store: Store;
   readonly environment: Environment;
   readonly default_limits: Limits;
   readonly skew_margin_ms: number;
+  readonly witness: Witness;
 }
 
 /** What belongs to a tenant as a whole, and holds in all its projects: its limits. */
@@ -87,11 +89,11 @@ export class Projects {
   }
 
   private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
-    const { store, environment, skew_margin_ms } = this.setup;
+    const { store, environment, skew_margin_ms, witness } = this.setup;
     const { meta, time } = this;
     return Project.load(
       { tenant_id, project_id },
-      { store, meta, environment, time, limits, skew_margin_ms },
+      { store, meta, environment, time, limits, skew_margin_ms, witness },
     );
   }
 }

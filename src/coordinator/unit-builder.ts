@@ -21,6 +21,7 @@ export class UnitBuilder {
   private not_before_ms: number | null = null;
   private not_after_ms: number | null = null;
   private changes_rules = false;
+  private has_effect = false;
 
   constructor(
     private readonly desk: Desk,
@@ -72,6 +73,13 @@ export class UnitBuilder {
     return this;
   }
 
+  /** Something that was told, and took effect with that. */
+  told(draft: EventDraft, event_id: string): this {
+    this.notes.push(this.named(draft, event_id));
+    this.has_effect = true;
+    return this;
+  }
+
   /** Opens the session with its first act, or makes sure that it is still what it was. */
   session(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
     const { subject, record: known } = this.desk.session(session_id);
@@ -118,7 +126,7 @@ export class UnitBuilder {
 
   /** `keep`: a known request answers for this unit, and an unknown one is known from now on. */
   build(request: { key: string; digest: string } | null, reply?: unknown): Unit {
-    const keep = this.swaps.length > 0;
+    const keep = this.has_effect || this.swaps.length > 0;
     const { tenant_id, project_id } = this.desk.key;
     const requests: RequestRecord[] =
       request === null ? [] : [{ key: request.key, digest: request.digest, keep, reply }];

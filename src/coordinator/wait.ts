@@ -25,11 +25,16 @@ export async function waitForWork(
     const reply = await ask();
     stop();
     const left_ms = deadline_ms - environment.clock.monotonicMs();
-    if (isProblem(reply) || reply.reason !== 'NOTHING_READY' || left_ms <= 0) return reply;
+    if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
+    if (left_ms <= 0 || isDone(project)) return reply;
     if (!moved) await somethingMoves(project, environment, left_ms, gone);
     if (gone?.aborted) return reply;
   }
 }
+
+/** All of the plan is complete: whoever waits would wait for a new plan, and can ask again. */
+const isDone = ({ state: { plan, completed } }: Project): boolean =>
+  plan.subject_count > 0 && completed >= plan.subject_count;
 
 /** Resolves when the project moves, when the next lease or pause runs out, or when the time is up or nobody waits. */
 function somethingMoves(

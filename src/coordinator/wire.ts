@@ -8,6 +8,7 @@ import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from
 const SUBJECT_CHARS_MAX = 200;
 const METADATA_BYTES_MAX = 4096;
 export const NOTE_BYTES_MAX = 4096;
+const PAYLOAD_BYTES_MAX = 64 * 1024;
 export const BATCH_ITEMS_MAX = 1000;
 export const ATOMIC_ITEMS_MAX = 20;
 
@@ -36,15 +37,14 @@ export function plainData(value: unknown, depth_max = 32): boolean {
 }
 
 const PLAIN = 'expected plain JSON data, at most 32 deep, without __proto__, constructor or prototype keys';
-const metadata = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && plainData(value),
-    PLAIN,
-  )
-  .refine(
-    (value) => JSON.stringify(value).length <= METADATA_BYTES_MAX,
-    `at most ${METADATA_BYTES_MAX} bytes`,
-  );
+const plainObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && plainData(value),
+  PLAIN,
+);
+const metadata = plainObject.refine(
+  (value) => JSON.stringify(value).length <= METADATA_BYTES_MAX,
+  `at most ${METADATA_BYTES_MAX} bytes`,
+);
 
 const common = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
 const handle = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
@@ -127,6 +127,23 @@ export const noteBody = z.strictObject({
   ...common,
 });
 
+export const appendBody = z.strictObject({
+  event_type: text(100),
+  task_id: subject.optional(),
+  feature_id: text(100).optional(),
+  edge: text(100).optional(),
+  agent_id: agentIdSchema,
+  agent_role: text(64).optional(),
+  session_id: sessionIdSchema.optional(),
+  generation: generation.optional(),
+  claim_id: claimId.optional(),
+  payload: plainObject.refine(
+    (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
+    `at most ${PAYLOAD_BYTES_MAX} bytes`,
+  ),
+  ...common,
+});
+
 const operatorFields = { expected_generation: generation, reason: text(2000), ...common };
 export const OPERATOR_VERBS = ['force_release', 'reassign', 'reset', 'hold', 'unhold', 'adopt'] as const;
 export type OperatorVerb = (typeof OPERATOR_VERBS)[number];
@@ -195,6 +212,7 @@ export type ResumeBody = z.infer<typeof resumeBody>;
 export type ReviewBody = z.infer<typeof reviewBody>;
 export type NextBody = z.infer<typeof nextBody>;
 export type NoteBody = z.infer<typeof noteBody>;
+export type AppendBody = z.infer<typeof appendBody>;
 export type SessionBody = z.infer<typeof sessionBody>;
 export type PolicyBody = z.infer<typeof policyBody>;
 export type LimitsBody = z.infer<typeof limitsBody>;
@@ -244,6 +262,12 @@ export interface RenewalResult {
 export interface ReleaseResult {
   success: boolean;
   reason: string;
+  next?: string;
+}
+export interface AppendResult {
+  success: boolean;
+  reason: string;
+  event_id: string | null;
   next?: string;
 }
 export interface SubmissionResult {

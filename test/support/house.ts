@@ -8,6 +8,7 @@ import {
   isProblem,
   MemoryBlobs,
   type Problem,
+  type Witness,
 } from '../../src/coordinator/index.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
@@ -26,6 +27,7 @@ const SECRET = '5'.repeat(64);
 export interface HouseOptions {
   readonly limits?: Partial<Limits>;
   readonly start?: string;
+  readonly witness?: Witness;
 }
 
 /** A coordinator on a store of its own, in a world that stands still. */
@@ -102,9 +104,9 @@ export class House {
   }
 
   private opened(): Promise<Coordinator> {
-    const { limits, blobs } = this.options;
+    const { start: _, ...options } = this.options;
     const { store, world: environment } = this;
-    return Coordinator.open({ store, environment, blobs, ...(limits === undefined ? {} : { limits }) });
+    return Coordinator.open({ store, environment, ...options });
   }
 }
 

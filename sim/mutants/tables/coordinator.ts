@@ -24,8 +24,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'request-not-kept',
     file: UNIT,
-    find: 'const keep = this.swaps.length > 0;',
-    replace: 'const keep = this.swaps.length > 1000;',
+    find: 'const keep = this.has_effect || this.swaps.length > 0;',
+    replace: 'const keep = this.has_effect;',
     why: 'A retry is answered as if it were the first time.',
   },
   {
@@ -59,8 +59,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'note-named-at-random',
     file: UNIT,
-    find: 'this.notes.push(this.named(draft, event_id));',
-    replace: 'this.notes.push(this.named(draft, event_id.slice(0, 0) || undefined));',
+    find: '    ]);\n    this.notes.push(this.named(draft, event_id));',
+    replace: '    ]);\n    this.notes.push(this.named(draft, event_id.slice(0, 0) || undefined));',
     why: 'The same refusal is written down again with every retry.',
   },
   {
@@ -119,7 +119,6 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     find: 'head.result === null ? null : { generation: head.result.generation, epoch: head.epoch };',
     replace: 'head.result === null ? null : { generation: 1, epoch: 0 };',
     why: 'A result counts that was made from results which no longer do.',
-    open: 'A dependency must be reset and completed anew within one lease: too rare in the seeds tried.',
   },
   {
     name: 'feed-skips-an-event',

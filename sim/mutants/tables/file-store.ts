@@ -54,8 +54,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'half-a-unit-taken',
     file: REPLAY,
-    find: "const [part = 0, parts = 0] = line.log.unit.split('/').map(Number);",
-    replace: 'const [part, parts] = [1, 1];',
+    find: 'const { part, parts } = placeInUnit(line.log.unit);',
+    replace: 'const { part, parts } = ALONE;',
     why: 'Of what should happen as a whole or not at all, a crash leaves one half.',
   },
   {
@@ -106,7 +106,6 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: '  await whenDurable();\n',
     replace: '',
     why: 'The snapshot knows of commits that the log lost with the power.',
-    open: 'Not judged yet.',
   },
   {
     name: 'snapshot-not-synced',
@@ -114,7 +113,6 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: '    await file.sync();\n',
     replace: '',
     why: 'A snapshot that is not on the disk is taken for the beginning of the log.',
-    open: 'Not judged yet; the digests in the manifest may make it harmless.',
   },
   {
     name: 'second-writer-let-in',

@@ -46,7 +46,6 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     find: 'now_ms >= unit.not_after_ms',
     replace: 'now_ms > unit.not_after_ms',
     why: 'In the instant in which a claim runs out it can be renewed and taken over.',
-    open: 'Needs a commit in one exact millisecond. The conformance suite pins that instant.',
   },
   {
     name: 'head-deleted-on-completion',

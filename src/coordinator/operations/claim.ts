@@ -28,6 +28,7 @@ const CHECKED_DEPENDENCIES_MAX = 20;
 const DEFAULT_LEASE_SECONDS = 300;
 
 export class ClaimOperation implements Operation<ClaimResult | Problem> {
+  readonly kind = 'claim';
   readonly request;
 
   constructor(
@@ -49,6 +50,7 @@ export class ClaimOperation implements Operation<ClaimResult | Problem> {
 
 /** Several claims, each with its own fate, or all of them or none. */
 export class AtomicClaimOperation implements Operation<readonly (ClaimResult | Problem)[]> {
+  readonly kind = 'batch_claim';
   readonly request;
 
   constructor(

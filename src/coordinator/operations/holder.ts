@@ -10,6 +10,7 @@ import { countSession, countTrackAgent } from './shared.js';
  * be remembered: whoever repeats one gets the answer that the head gives.
  */
 export class HolderOperation<Reply> implements Operation<Reply> {
+  readonly kind: string;
   readonly request = null;
 
   constructor(
@@ -17,7 +18,9 @@ export class HolderOperation<Reply> implements Operation<Reply> {
     private readonly command: ClaimsCommand | ((desk: Desk) => ClaimsCommand),
     private readonly render: (decision: Decision) => Reply,
     private readonly request_id: string | null = null,
-  ) {}
+  ) {
+    this.kind = typeof command === 'function' ? 'record_review' : command.type;
+  }
 
   attempt(desk: Desk): Attempt<Reply> {
     const command = typeof this.command === 'function' ? this.command(desk) : this.command;

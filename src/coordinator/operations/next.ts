@@ -16,6 +16,7 @@ const WAITS_NAMED_MAX = 20;
 
 /** The best ready work, chosen and claimed in one step, so that two who ask at once get two pieces. */
 export class NextOperation implements Operation<ClaimResult | Problem> {
+  readonly kind = 'next';
   readonly request;
   private followed = false;
   /** What was refused us while we asked: another may still be free. */

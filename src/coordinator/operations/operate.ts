@@ -32,6 +32,7 @@ export interface OperatorResult extends TaskState {
 
 /** A human's command over a subject: force_release, reassign, reset, hold, unhold, adopt. */
 export class OperatorOperation implements Operation<OperatorResult | Problem> {
+  readonly kind;
   readonly request;
   private history: readonly EventEnvelope[] | null = null;
 
@@ -41,6 +42,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     private readonly caller: Caller,
     private readonly historyOf: (subject: string) => Promise<readonly EventEnvelope[]>,
   ) {
+    this.kind = asked.verb;
     this.request = requestOf(caller, asked.verb, { ...asked.body, ...{ subject } });
   }
 

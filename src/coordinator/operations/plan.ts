@@ -44,6 +44,7 @@ export interface PlanAsked {
 }
 
 export class PlanOperation implements Operation<PlanResult | Problem> {
+  readonly kind = 'plan';
   readonly request;
 
   constructor(

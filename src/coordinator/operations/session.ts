@@ -34,6 +34,7 @@ export interface OpenSession {
 
 /** Opening a session twice is opening it once; where we name it, the request says that it is the same. */
 export class OpenSessionOperation implements Operation<SessionResult> {
+  readonly kind = 'open_session';
   constructor(
     private readonly opening: OpenSession,
     readonly request: Operation<SessionResult>['request'],
@@ -71,6 +72,7 @@ export class OpenSessionOperation implements Operation<SessionResult> {
 }
 
 export class CloseSessionOperation implements Operation<SessionResult> {
+  readonly kind = 'close_session';
   readonly request = null;
 
   constructor(

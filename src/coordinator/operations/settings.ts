@@ -7,6 +7,7 @@ import { requestOf } from './shared.js';
 
 /** Changes a record of settings: the policy of a project, the limits of a tenant. */
 export class SettingsOperation<Settings extends object> implements Operation<Settings> {
+  readonly kind = 'settings';
   readonly request;
 
   constructor(

@@ -29,6 +29,7 @@ interface Past {
 }
 
 export class SubmitOperation implements Operation<SubmissionResult> {
+  readonly kind = 'submit';
   readonly request = null;
   private past: Past | null = null;
 

@@ -1,3 +1,4 @@
+import { live } from '../../core/claims/lease.js';
 import { rulesFor } from '../../core/claims/policy.js';
 import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
 import { kindOf, POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
@@ -73,6 +74,13 @@ export interface EventFilter {
   until?: string;
 }
 
+export interface Standing {
+  readonly key: ProjectKey;
+  readonly active_claims: number;
+  readonly pending_tasks: number;
+  readonly completed_tasks: number;
+}
+
 /** What can be asked. Every answer about a project's present comes from heads the coordinator has followed to now. */
 export class Queries {
   private readonly tallies = new WeakMap<Project, Tallies>();
@@ -86,6 +94,21 @@ export class Queries {
   async projectsOf(tenant_id: string): Promise<string[]> {
     if (tenantFault(tenant_id) !== null) return [];
     return (await this.store.projects(tenant_id)).filter((project_id) => project_id !== TENANT_PROJECT);
+  }
+
+  /** How the projects at work stand, from memory alone. */
+  *standings(): Generator<Standing> {
+    for (const project of this.projects.all()) {
+      if (project.key.project_id === TENANT_PROJECT) continue;
+      const { plan, completed } = project.state;
+      const pending_tasks = Math.max(0, plan.subject_count - completed);
+      yield {
+        key: project.key,
+        active_claims: liveClaims(project),
+        pending_tasks,
+        completed_tasks: completed,
+      };
+    }
   }
 
   async listProjects(tenant_id: string): Promise<{ projects: ProjectEntry[] }> {
@@ -348,6 +371,15 @@ function isWanted(project: Project, state: TaskState, filter: TaskFilter): boole
   if (filter.phase !== undefined && state.phase !== filter.phase) return false;
   if (filter.readiness !== undefined && state.readiness !== filter.readiness) return false;
   return filter.track === undefined || project.state.plan.get(state.task_id)?.task.track === filter.track;
+}
+
+function liveClaims(project: Project): number {
+  const desk = project.desk();
+  let count = 0;
+  for (const subject of project.state.live) {
+    if (live(desk.glimpse(subject), desk.now_ms, desk.rulesOf(subject))) count += 1;
+  }
+  return count;
 }
 
 function vantage(project: Project): Vantage {

@@ -14,6 +14,9 @@ export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodTy
   Object.entries({ ...taskEvents, ...edgeEvents, ...methodologyEvents, ...recordEvents }),
 );
 
+/** What agents and tools tell of themselves. Everything else is written by the commands that make it happen. */
+export const isTold = (event_type: string): boolean => Object.hasOwn(methodologyEvents, event_type);
+
 const printable = name.regex(/^[\x21-\x7e]+$/, { error: 'expected visible ASCII characters and no space' });
 
 /** The envelope of an event about to be written; the commit adds its position. */

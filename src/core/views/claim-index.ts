@@ -1,4 +1,5 @@
 import type { Head } from '../claims/head.js';
+import { kindOf } from '../subject.js';
 import { placeOf } from './place.js';
 
 /** Heads by what one looks for in them, so that nobody need walk over a million. */
@@ -13,6 +14,8 @@ export interface ClaimIndex {
   readonly paused: Set<string>;
   /** The tracks an agent has been granted work in. */
   readonly tracksOf: Map<string, Set<string>>;
+  /** How many tasks and subtasks are COMPLETED. */
+  completed: number;
 }
 
 export const emptyClaimIndex = (): ClaimIndex => ({
@@ -21,11 +24,14 @@ export const emptyClaimIndex = (): ClaimIndex => ({
   sessionsOf: new Map(),
   paused: new Set(),
   tracksOf: new Map(),
+  completed: 0,
 });
 
 /** Keeps the index true when a head moves. */
 export function moveClaim(index: ClaimIndex, before: Head | null, after: Head): void {
   const { subject } = after;
+  const done = Number(after.phase === 'COMPLETED') - Number(before?.phase === 'COMPLETED');
+  if (done !== 0 && kindOf(subject) === 'task') index.completed += done;
   const was = before === null ? null : openClaim(before);
   const is = openClaim(after);
   if (was !== null && is !== null && before?.generation === after.generation) return;

@@ -232,3 +232,11 @@ it('makes everything that waits durable with one sync', async () => {
   expect(await positionsOf(store)).toHaveLength(101);
   await store.close();
 });
+
+it('says which folder it cannot open, and why', async () => {
+  const folder = await freshFolder();
+  await appendFile(`${folder}/a-file`, 'x');
+  const opening = openFileStore({ root: `${folder}/a-file/store` });
+  await expect(opening).rejects.toThrow(StoreUnavailable);
+  await expect(opening).rejects.toThrow(/a-file\/store cannot be opened: .*ENOTDIR/);
+});

@@ -42,16 +42,27 @@ export interface FileStoreOptions {
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open. */
+/** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or the disk fails. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const disk = strictDisk(options.disk ?? nodeDisk);
   const root = options.root.replace(/(?<=.)\/+$/, '');
+  try {
+    return await openIn({ ...options, root });
+  } catch (error) {
+    throw isDiskError(error)
+      ? new StoreUnavailable(`The store in ${root} cannot be opened: ${messageOf(error)}.`)
+      : error;
+  }
+}
+
+async function openIn(options: FileStoreOptions): Promise<FileStore> {
+  const { root } = options;
+  const disk = strictDisk(options.disk ?? nodeDisk);
   await disk.makeFolder(root);
   const lock = await disk.lock(`${root}/${LOCK_FILE}`);
   if (lock === null) throw await inUse(disk, root);
   try {
     const meta = await openStoreFile(disk, root, options.random ?? randomBytes);
-    return new FileStore({ ...options, root }, disk, lock, meta);
+    return new FileStore(options, disk, lock, meta);
   } catch (error) {
     await lock.release();
     throw error;

@@ -61,9 +61,9 @@ async function readPositions(
   positions: readonly number[],
 ): Promise<EventEnvelope[]> {
   const runs = runsOf(files, state, positions);
-  const events = await Promise.all(runs.map((run) => readRun(files, run)));
-  const wanted = new Set(positions);
-  return events.flat().filter((event) => wanted.has(event.position));
+  const wanted = new Set(positions.map((position) => state.offsets.at(position)));
+  const events = await Promise.all(runs.map((run) => readRun(files, run, wanted)));
+  return events.flat();
 }
 
 interface Run {
@@ -91,10 +91,16 @@ function runsOf(files: LogFiles, state: LogState, positions: readonly number[]):
   return runs;
 }
 
-async function readRun(files: LogFiles, { from, to }: Run): Promise<EventEnvelope[]> {
+/** What lies between the wanted lines is read with them, and passed over. */
+async function readRun(
+  files: LogFiles,
+  { from, to }: Run,
+  wanted: ReadonlySet<number>,
+): Promise<EventEnvelope[]> {
   const bytes = await files.read(from, to - from);
   const events: EventEnvelope[] = [];
   visitWholeLines(bytes, from, (line, offset) => {
+    if (!wanted.has(offset)) return;
     const decoded = decodeLine(line);
     if (typeof decoded === 'string') throw damaged(files, offset, decoded);
     if (decoded.event !== null) events.push(decoded.event);

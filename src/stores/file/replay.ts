@@ -25,7 +25,8 @@ export const emptyState = (key: ProjectKey, slots: TenantSlots): LogState => ({
   newest_ms: 0,
 });
 
-interface PlacedLine extends DecodedLine {
+interface PlacedLine {
+  readonly line: DecodedLine;
   readonly offset: number;
 }
 
@@ -53,16 +54,16 @@ export class Replay {
   take(bytes: Buffer, offset: number): string | null {
     const line = decodeLine(bytes);
     if (typeof line === 'string') return line;
-    const [part = 0, parts = 0] = line.log.unit.split('/').map(Number);
+    const { part, parts } = placeInUnit(line.log.unit);
     const misfit = this.misfit(line, part);
     if (misfit !== null) return misfit;
-    this.unit.push({ ...line, offset });
+    this.unit.push({ line, offset });
     if (part === parts) this.takeUnit(offset + bytes.length + 1);
     return null;
   }
 
   private misfit({ event, log }: DecodedLine, part: number): string | null {
-    const before = this.unit[this.unit.length - 1];
+    const before = this.unit[this.unit.length - 1]?.line;
     if (log.prev !== (before?.hash ?? this.state.hash)) return 'it does not continue the line before it';
     if (part !== this.unit.length + 1)
       return `it is part ${log.unit} of a unit whose other parts are missing`;
@@ -77,9 +78,10 @@ export class Replay {
 
   private takeUnit(end: number): void {
     const { state, unit } = this;
-    const last = unit[unit.length - 1] as PlacedLine;
+    const last = (unit[unit.length - 1] as PlacedLine).line;
     const events: EventEnvelope[] = [];
-    for (const { event, offset, log } of unit) {
+    for (const { line, offset } of unit) {
+      const { event, log } = line;
       state.newest_ms = Math.max(state.newest_ms, log.at_ms ?? 0);
       if (event === null) continue;
       events.push(event);
@@ -95,4 +97,13 @@ export class Replay {
     this.whole_end = end;
     this.unit = [];
   }
+}
+
+const ALONE = { part: 1, parts: 1 };
+
+/** Most units are one line. */
+function placeInUnit(text: string): { part: number; parts: number } {
+  if (text === '1/1') return ALONE;
+  const [part = 0, parts = 0] = text.split('/').map(Number);
+  return { part, parts };
 }

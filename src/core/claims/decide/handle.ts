@@ -1,5 +1,6 @@
 import type { Context, Handle } from '../commands.js';
 import type { Head } from '../head.js';
+import { live } from '../lease.js';
 
 export type HandleFault = 'NO_CLAIM' | 'GENERATION_MISMATCH' | 'SESSION_MISMATCH';
 
@@ -18,4 +19,10 @@ export function handleFault(head: Head, handle: Handle, ctx: Context): HandleFau
   if (handle.generation !== head.generation) return 'GENERATION_MISMATCH';
   if (head.claim.state === 'RELEASED' || head.claim.state === 'SUPERSEDED') return 'NO_CLAIM';
   return isHolders(head, handle, ctx) ? null : 'SESSION_MISMATCH';
+}
+
+/** Whoever tells of work that is held must be the one who holds it; of what nobody holds anybody may tell. */
+export function speakerFault(head: Head, handle: Handle | null, ctx: Context): HandleFault | null {
+  if (!live(head, ctx.now_ms, ctx.rules)) return null;
+  return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, ctx);
 }

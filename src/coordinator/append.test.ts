@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../../test/support/agent.js';
+import { forEachStore, P, planOf } from '../../test/support/house.js';
+import { OPEN_CALLER } from './caller.js';
+
+const A = 'A-001-core';
+const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design→code' };
+const iteration = (iteration: number) => ({
+  event_type: 'iteration_completed',
+  agent_id: 'alpha',
+  payload: { iteration, status: 'iterating' },
+});
+
+forEachStore('telling a step of the methodology', (open) => {
+  async function begin() {
+    const house = await open();
+    await house.plan(planOf(A));
+    return { house, coordinator: house.coordinator, alpha: new Agent(house, 'alpha', 's1') };
+  }
+
+  test('what nobody holds anybody may tell of, and it is in the log with its subject', async () => {
+    const { house, coordinator } = await begin();
+    const reply = await coordinator.appendEvent(P, { ...iteration(1), ...EDGE });
+    expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
+    expect((await house.events()).at(-1)).toMatchObject({
+      event_type: 'iteration_completed',
+      subject: 'REQ-F-AUTH-001#design_code',
+      feature_id: 'REQ-F-AUTH-001',
+      edge: 'design_code',
+      payload: { iteration: 1 },
+    });
+  });
+
+  test('of what somebody holds only the holder may tell, under its generation', async () => {
+    const { coordinator, alpha } = await begin();
+    const { claim } = await alpha.claims(A);
+    const told = { ...iteration(1), task_id: A };
+    const asked = async (more: object) => {
+      const reply = await coordinator.appendEvent(P, { ...told, ...more });
+      return 'reason' in reply ? reply.reason : reply.problem;
+    };
+    expect(await asked({})).toBe('SESSION_MISMATCH');
+    expect(await asked({ session_id: 's2', generation: 1 })).toBe('SESSION_MISMATCH');
+    expect(await asked({ session_id: 's1', generation: 2 })).toBe('GENERATION_MISMATCH');
+    expect(await asked({ session_id: 's1', generation: 1, claim_id: 'clm_wrong' })).toBe('SESSION_MISMATCH');
+    expect(await asked({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
+    const closed = { ...OPEN_CALLER, claim_id_optional: false };
+    const bare = { ...told, session_id: 's1', generation: 1 };
+    expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+  });
+
+  test('told twice under one request id, it happened once', async () => {
+    const { house, coordinator } = await begin();
+    const body = { ...iteration(1), request_id: 'r1' };
+    const first = await coordinator.appendEvent(P, body);
+    expect(await coordinator.appendEvent(P, body)).toEqual(first);
+    const other = await coordinator.appendEvent(P, { ...iteration(2), request_id: 'r1' });
+    expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    const told = (await house.events()).filter(({ event_type }) => event_type === 'iteration_completed');
+    expect(told).toHaveLength(1);
+  });
+
+  test('what a command writes cannot be told, nor what the catalogue does not know', async () => {
+    const { house, coordinator } = await begin();
+    const before = (await house.events()).length;
+    const asked = async (body: object) => {
+      const reply = await coordinator.appendEvent(P, body);
+      return 'problem' in reply ? reply.problem : reply.reason;
+    };
+    expect(await asked({ ...iteration(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe('INVALID_EVENT');
+    expect(await asked({ ...iteration(1), event_type: 'edge_claim' })).toBe('INVALID_EVENT');
+    expect(await asked({ ...iteration(1), event_type: 'constructor' })).toBe('INVALID_EVENT');
+    expect(await asked({ ...iteration(1), payload: { iteration: -1 } })).toBe('INVALID_EVENT');
+    expect(await asked({ ...iteration(1), payload: { big: 'x'.repeat(70_000) } })).toBe('INVALID_REQUEST');
+    expect(await asked({ ...iteration(1), task_id: 'A-999-nowhere' })).toBe('UNKNOWN_TASK');
+    expect(await asked({ ...iteration(1), task_id: A, edge: 'x' })).toBe('INVALID_REQUEST');
+    expect(await house.events()).toHaveLength(before);
+  });
+});

@@ -1,0 +1,103 @@
+import type { Handle } from '../../core/claims/commands.js';
+import { speakerFault } from '../../core/claims/decide/handle.js';
+import { checkNewEvent, isTold } from '../../core/events/catalogue.js';
+import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
+import { edgeSubject } from '../../core/graph/edge-name.js';
+import { subjectKeys } from '../../core/subject.js';
+import { adviceFor } from '../advice.js';
+import type { Caller } from '../caller.js';
+import type { Desk } from '../desk.js';
+import { isKnown } from '../facts.js';
+import { newEventId } from '../identity.js';
+import type { Attempt, Operation } from '../operation.js';
+import { type Problem, problem } from '../problem.js';
+import { UnitBuilder } from '../unit-builder.js';
+import type { AppendBody, AppendResult } from '../wire.js';
+import { requestOf } from './shared.js';
+
+/**
+ * A step of the methodology, told by who took it. It moves no head; where it concerns work that somebody holds, only
+ * the holder may tell it.
+ */
+export class AppendOperation implements Operation<AppendResult | Problem> {
+  readonly kind = 'append_event';
+  readonly request;
+
+  constructor(
+    private readonly subject: string | null,
+    private readonly body: AppendBody,
+    private readonly caller: Caller,
+  ) {
+    this.request = requestOf(caller, 'append_event', body);
+  }
+
+  attempt(desk: Desk): Attempt<AppendResult | Problem> {
+    const unit = new UnitBuilder(desk, this.body.request_id ?? null);
+    const refusal = this.subject === null ? null : this.refusal(desk, unit, this.subject);
+    if (refusal !== null) return { unit: unit.build(this.request), reply: refused(refusal) };
+    const event_id = newEventId(desk.environment, desk.now_ms);
+    const draft = this.draft(desk);
+    const checked = checkNewEvent({ ...desk.key, event_id, ...draft });
+    if (!checked.ok) {
+      const faults = checked.faults.slice(0, 20);
+      const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
+      return { unit: unit.build(this.request), reply: problem('INVALID_EVENT', detail, faults) };
+    }
+    return { unit: unit.told(draft, event_id).build(this.request), reply: appended(event_id) };
+  }
+
+  replay([event]: readonly EventEnvelope[]): AppendResult {
+    if (event === undefined) throw new Error('what was told and remembered has no event');
+    return appended(event.event_id);
+  }
+
+  /** Checked where it was decided: the one who holds it may be another by the time of the commit. */
+  private refusal(desk: Desk, unit: UnitBuilder, subject: string): string | null {
+    const head = desk.head(subject);
+    unit.check(subject, head.seq);
+    if (!isKnown(desk, subject) && head.seq === 0) return 'UNKNOWN_TASK';
+    return speakerFault(head, this.handle(), desk.context(subject));
+  }
+
+  private handle(): Handle | null {
+    const { generation, session_id, claim_id } = this.body;
+    if (generation === undefined || session_id === undefined) return null;
+    if (claim_id === undefined && !this.caller.claim_id_optional) return null;
+    return { generation, session_id, claim_id: claim_id ?? null };
+  }
+
+  private draft(desk: Desk): EventDraft {
+    const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = this.body;
+    const draft: EventDraft = { event_type, timestamp: isoTime(desk.now_ms), agent_id, payload };
+    if (this.subject !== null) Object.assign(draft, { subject: this.subject }, subjectKeys(this.subject));
+    else if (feature_id !== undefined) draft.feature_id = feature_id;
+    if (agent_role !== undefined) draft.agent_role = agent_role;
+    if (session_id !== undefined) draft.session_id = session_id;
+    if (generation !== undefined) draft.generation = generation;
+    return draft;
+  }
+}
+
+/** What the event is about: a task, an edge of a feature, a feature as a whole, or the project. */
+export function readTold({ event_type, task_id, feature_id, edge }: AppendBody): string | null | Problem {
+  if (!isTold(event_type)) {
+    const message = `${event_type} is not told by an agent: it is written by the command that makes it happen`;
+    return problem('INVALID_EVENT', `event_type: ${message}`, [{ path: 'event_type', message }]);
+  }
+  if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
+  if (task_id === undefined && feature_id !== undefined && edge !== undefined) {
+    return edgeSubject(feature_id, edge);
+  }
+  if (task_id === undefined && edge === undefined) return null;
+  const message = 'expected task_id, or feature_id with or without edge, or none of them';
+  return problem('INVALID_REQUEST', `task_id: ${message}`, [{ path: 'task_id', message }]);
+}
+
+const appended = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });
+
+const refused = (reason: string): AppendResult => ({
+  success: false,
+  reason,
+  event_id: null,
+  next: adviceFor(reason),
+});

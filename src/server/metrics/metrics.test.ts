@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../../../test/support/agent.js';
+import { House, planOf } from '../../../test/support/house.js';
+import { Metrics } from './metrics.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+const OWN = 'tenant="acme",project="shop"';
+
+/** The samples of a metric, as `{labels} value` by name. */
+async function samples(metrics: Metrics): Promise<Map<string, string>> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]),
+  );
+}
+
+async function begin() {
+  const metrics = new Metrics();
+  const house = await House.open('memory', { witness: metrics, limits: { min_lease_duration_seconds: 1 } });
+  metrics.watch({
+    standings: () => house.coordinator.queries.standings(),
+    feedLag: () => 3,
+    listeners: () => 2,
+  });
+  await house.plan(planOf(A, B));
+  return { metrics, house, alpha: new Agent(house, 'alpha', 's1'), beta: new Agent(house, 'beta', 's2') };
+}
+
+test('counts every answer, also the refusals that the log keeps once', async () => {
+  const { metrics, alpha, beta } = await begin();
+  await alpha.claims(A);
+  await beta.claims(A);
+  await beta.claims(A);
+  await alpha.renews(A);
+  await alpha.renews(A, { expected_generation: 7 });
+  await alpha.submits(A);
+  await beta.claims(A);
+  await beta.claims('A-999-nowhere');
+  const said = await samples(metrics);
+  expect(said.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
+  expect(said.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
+  expect(said.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
+  expect(said.get(`coditect_claims_total{${OWN},result="unknown_task"}`)).toBe('1');
+  expect(said.get(`coditect_results_total{${OWN},result="accepted"}`)).toBe('1');
+  expect(said.get(`coditect_lease_renewals_total{${OWN},result="renewed"}`)).toBe('1');
+  expect(said.get(`coditect_lease_renewals_total{${OWN},result="failed"}`)).toBe('1');
+  expect(said.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
+});
+
+test('shows how work stands: what is live, what is left, what is done', async () => {
+  const { metrics, house, alpha } = await begin();
+  await alpha.claims(A, { lease_duration_seconds: 5 });
+  let said = await samples(metrics);
+  expect(said.get(`coditect_active_claims{${OWN}}`)).toBe('1');
+  expect(said.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
+  house.advance(10);
+  said = await samples(metrics);
+  expect(said.get(`coditect_active_claims{${OWN}}`)).toBe('0');
+  await alpha.submits(A);
+  said = await samples(metrics);
+  expect(said.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
+  expect(said.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
+  expect(said.get('coditect_feed_lag_events')).toBe('3');
+  expect(said.get('coditect_feed_listeners')).toBe('2');
+});
+
+test('measures claims, tasks from their first grant, and the generations they took', async () => {
+  const { metrics, house, alpha, beta } = await begin();
+  await alpha.claims(A, { lease_duration_seconds: 5 });
+  house.advance(20);
+  await beta.claims(A, { lease_duration_seconds: 100 });
+  house.advance(50);
+  await beta.submits(A);
+  const said = await samples(metrics);
+  const of = (name: string, le: string) => said.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
+  expect(said.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
+  expect([of('claim_duration_seconds', '15'), of('claim_duration_seconds', '60')]).toEqual(['0', '1']);
+  expect([of('task_completion_time_seconds', '60'), of('task_completion_time_seconds', '300')]).toEqual([
+    '0',
+    '1',
+  ]);
+  expect([of('generations_per_task', '1'), of('generations_per_task', '2')]).toEqual(['0', '1']);
+  expect(Number(said.get('coditect_store_commit_seconds_count'))).toBeGreaterThan(0);
+  expect(Number(said.get('coditect_batch_units_count'))).toBeGreaterThan(0);
+});
+
+test('has labels of their own for a hundred projects, and one for all others', async () => {
+  const metrics = new Metrics('x_');
+  for (let number = 0; number < 150; number += 1) {
+    metrics.answered({ tenant_id: 't', project_id: `p${number}` }, 'claim', { reason: 'GRANTED' });
+  }
+  const counted = [...(await samples(metrics))].filter(([name]) => name.startsWith('x_claims_total'));
+  expect(counted).toHaveLength(101);
+  expect(new Map(counted).get('x_claims_total{tenant="other",project="other",result="granted"}')).toBe('50');
+});
