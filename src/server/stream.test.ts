@@ -88,17 +88,46 @@ test('is narrowed as pages are, and may begin now', async () => {
   expect(one.positions).toEqual(page.body.events.map((event: { position: number }) => event.position));
 });
 
+const QUIET: FeedSettings = { heartbeat_ms: 60_000, unsent_bytes_max: 1 << 20 };
 const KEY = { tenant_id: 'acme', project_id: 'shop' };
+
+/** What a reading of the log waits for, before it reads and after. */
+interface Holds {
+  before?: (query: EventQuery) => Promise<void>;
+  after?: (query: EventQuery) => Promise<void>;
+}
+
+/** Holds the readings that begin at a position until it is let go; `held` resolves with the first. */
+function holdAt(position: number) {
+  let letGo = (): void => {};
+  let arrived = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const open = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const hold = async ({ after }: EventQuery): Promise<void> => {
+    if (after !== position) return;
+    arrived();
+    await open;
+  };
+  return { hold, held, letGo: () => letGo() };
+}
 
 /** Feeds on a socket of their own, over a store that counts how often its log is read. */
 async function feedsOf(settings: FeedSettings) {
   const memory = openMemoryStore();
+  const holds: Holds = {};
   let reads = 0;
   const store: Store = Object.create(memory, {
     events: {
-      value: (project: ProjectKey, query: EventQuery) => {
+      value: async (project: ProjectKey, query: EventQuery) => {
         reads += 1;
-        return memory.events(project, query);
+        await holds.before?.(query);
+        const events = await memory.events(project, query);
+        await holds.after?.(query);
+        return events;
       },
     },
     capabilities: { value: { ...memory.capabilities, single_writer: true } },
@@ -119,11 +148,11 @@ async function feedsOf(settings: FeedSettings) {
   });
   const plan = (version: number, filler = '') =>
     coordinator.putPlan(KEY, { tracks: { A: [{ id: 'A-001-x', description: `${version}${filler}` }] } });
-  return { port: (server.address() as AddressInfo).port, plan, outs, reads: () => reads };
+  return { port: (server.address() as AddressInfo).port, plan, outs, holds, reads: () => reads };
 }
 
 test('reads the log once for all who listen', async () => {
-  const { port, plan, reads } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 1 << 20 });
+  const { port, plan, reads } = await feedsOf(QUIET);
   await plan(1);
   const listeners = Array.from({ length: 50 }, () => Listener.open(port, '/'));
   for (const listener of listeners) await listener.until(() => listener.positions.length === 1);
@@ -131,6 +160,44 @@ test('reads the log once for all who listen', async () => {
   for (let version = 2; version <= 11; version += 1) await plan(version);
   for (const listener of listeners) await listener.until(() => listener.positions.length === 11);
   expect(reads() - before).toBeLessThan(50);
+});
+
+test('misses nothing that was told to the others while it was still reading', async () => {
+  const { port, plan, holds } = await feedsOf(QUIET);
+  await plan(1);
+  const first = Listener.open(port, '/');
+  await first.until(() => first.positions.length === 1);
+  const reading = holdAt(0);
+  holds.after = reading.hold;
+  const second = Listener.open(port, '/');
+  await reading.held;
+  await plan(2);
+  await first.until(() => first.positions.length === 2);
+  reading.letGo();
+  await second.until(() => second.positions.length === 2);
+  await plan(3);
+  await second.until(() => second.positions.length === 3);
+  expect(second.positions).toEqual([1, 2, 3]);
+});
+
+test('is told nothing twice that it had read before the others were told', async () => {
+  const { port, plan, holds } = await feedsOf(QUIET);
+  await plan(1);
+  const first = Listener.open(port, '/');
+  await first.until(() => first.positions.length === 1);
+  const tail = holdAt(1);
+  holds.before = tail.hold;
+  await plan(2);
+  await tail.held;
+  const second = Listener.open(port, '/');
+  await second.until(() => second.positions.length === 2);
+  await plan(3);
+  tail.letGo();
+  await plan(4);
+  for (const listener of [first, second]) {
+    await listener.until(() => listener.positions.at(-1) === 4);
+    expect(listener.positions).toEqual([1, 2, 3, 4]);
+  }
 });
 
 test('sends heartbeats as comments', async () => {
