@@ -263,6 +263,28 @@ describe('what goes on', () => {
     expect((await served.ask('PUT', `${P}/policy`, { max_attempts: 0 })).status).toBe(400);
   });
 
+  test('a step of the methodology is told, by the holder where there is one', async () => {
+    const told = {
+      event_type: 'iteration_completed',
+      agent_id: 'alpha',
+      payload: { iteration: 1, status: 'iterating' },
+    };
+    const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
+    const said = await served.post(`${P}/events`, { ...told, ...edge });
+    expect(said).toMatchObject({ status: 200, body: { reason: 'APPENDED' } });
+    const events = (await served.get(`${P}/events?feature_id=REQ-F-AUTH-001`)).body.events;
+    expect(events).toMatchObject([{ event_id: said.body.event_id, edge: 'design_code' }]);
+    await served.claim('C-001-x');
+    const stranger = await served.post(`${P}/events`, {
+      ...told,
+      task_id: 'C-001-x',
+      session_id: 's7',
+      generation: 1,
+    });
+    expect([stranger.status, stranger.body.success]).toEqual([409, false]);
+    expect((await served.post(`${P}/events`, { ...told, event_type: 'TASK_CLAIMED' })).status).toBe(400);
+  });
+
   test('events come in pages, narrowed, from a cursor on', async () => {
     const first = await served.get(`${P}/events?limit=3`);
     expect(first.body.events.map((event: { position: number }) => event.position)).toEqual([1, 2, 3]);

@@ -26,5 +26,5 @@ export async function openStoreUrl(
 function folderOf(url: string): string | null {
   if (url.startsWith('file://')) return fileURLToPath(url);
   if (!url.startsWith('file:') || url.length === 'file:'.length) return null;
-  return resolve(decodeURIComponent(url.slice('file:'.length)));
+  return resolve(url.slice('file:'.length));
 }

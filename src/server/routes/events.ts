@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { positionOf } from '../../coordinator/cursor.js';
 import { isProblem } from '../../coordinator/problem.js';
+import { appendBody } from '../../coordinator/wire.js';
 import { answer, STREAM_HEADERS } from '../answer.js';
-import { PROJECT, type Route, route, STREAMED, scopeOf } from '../route.js';
+import { type Ask, PROJECT, type Route, route, STREAMED, scopeOf } from '../route.js';
 import { event } from '../schemas/overview.js';
+import { appendResult } from '../schemas/work.js';
 
 const EVENTS_MAX = 1000;
 const word = z.string().min(1).max(200).exactOptional();
@@ -37,6 +39,18 @@ export const eventRoutes: readonly Route[] = [
     reply: z.object({ events: z.array(event), next: z.string() }),
     run: async ({ house, params, query }) =>
       answer(await house.coordinator.queries.events(scopeOf({ params }), query)),
+  }),
+  route({
+    id: 'append_event',
+    method: 'POST',
+    path: `${PROJECT}/events`,
+    action: 'work',
+    summary: 'Tell a step of the methodology; of work that somebody holds, only its holder may',
+    body: { kind: 'json', schema: appendBody },
+    reply: appendResult,
+    decides: true,
+    run: async ({ house, params, body, caller }: Ask) =>
+      answer(await house.coordinator.appendEvent(scopeOf({ params }), body, caller)),
   }),
   route({
     id: 'events_stream',

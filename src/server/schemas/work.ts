@@ -115,6 +115,15 @@ export const noteResult = describe<wire.ReleaseResult>()(
     next,
   }),
 );
+export const appendResult = describe<wire.AppendResult>()(
+  'AppendResult',
+  z.object({
+    success: z.boolean(),
+    reason: z.string().describe('APPENDED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
+    event_id: z.string().nullable(),
+    next,
+  }),
+);
 export const submissionResult = describe<wire.SubmissionResult>()(
   'SubmissionResult',
   z.object({

@@ -1,0 +1,66 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { openMemoryStore } from '../stores/memory/memory-store.js';
+import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
+import { createApp } from './app.js';
+import { OPEN_PRINCIPAL } from './auth/principal.js';
+import { listen } from './listen.js';
+import { type House, route } from './route.js';
+import { startServer } from './server.js';
+
+/** A server with one route, whose work ends in this. */
+async function failing(error: unknown) {
+  const logged: Record<string, unknown>[] = [];
+  const app = createApp({
+    house: { stopping: new AbortController().signal } as House,
+    routes: [
+      route({
+        id: 'fails',
+        method: 'GET',
+        path: '/fails',
+        action: 'public',
+        summary: 'Fails',
+        reply: z.object({}),
+        run: () => Promise.reject(error),
+      }),
+    ],
+    gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL },
+    log: (line) => logged.push(line),
+  });
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => listening.stop());
+  const said = await fetch(`http://127.0.0.1:${listening.port}/fails`);
+  return { status: said.status, headers: said.headers, text: await said.text(), logged };
+}
+
+test('a fault of ours tells the caller an id, and only the log what it was', async () => {
+  const { status, text, logged } = await failing(new Error('the secret is 42'));
+  expect([status, JSON.parse(text).code]).toEqual([500, 'INTERNAL']);
+  expect(text).not.toMatch(/secret|\.ts|at /);
+  const [line] = logged;
+  expect(line?.error).toMatch(/the secret is 42/);
+  expect(text).toContain(line?.error_id);
+});
+
+test('a store that cannot be reached is 503, one that may have written is 504', async () => {
+  const away = await failing(new StoreUnavailable('no route to 10.0.0.3'));
+  expect([away.status, JSON.parse(away.text).code]).toEqual([503, 'UNAVAILABLE']);
+  expect(away.headers.get('retry-after')).not.toBeNull();
+  expect(away.text).not.toContain('10.0.0.3');
+  const broken = await failing(new StoreBroken('disk on fire'));
+  expect([broken.status, JSON.parse(broken.text).code]).toEqual([504, 'UNKNOWN']);
+  expect(broken.text).not.toContain('fire');
+});
+
+test('is alive while its store is away, and not ready', async () => {
+  const memory = openMemoryStore();
+  let isAway = false;
+  const now = () => (isAway ? Promise.reject(new StoreUnavailable('away')) : memory.now());
+  const store: Store = Object.create(memory, { now: { value: now } });
+  const server = await startServer({ store, port: 0 });
+  onTestFinished(() => server.stop());
+  const statusOf = async (path: string) => (await fetch(server.url + path)).status;
+  expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 200]);
+  isAway = true;
+  expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 503]);
+});
