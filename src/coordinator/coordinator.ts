@@ -1,7 +1,7 @@
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { sessionIdSchema } from '../core/ids.js';
+import { keyIdSchema, sessionIdSchema } from '../core/ids.js';
 import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
@@ -13,8 +13,10 @@ import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
+import { KeyRing } from './key-ring.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
+import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
 import { PlanOperation, type PlanResult, versionOf } from './operations/plan.js';
@@ -347,6 +349,34 @@ export class Coordinator {
     });
   }
 
+  /** The platform's keys, for whoever must know who asks. */
+  keyRing(): Promise<KeyRing> {
+    return KeyRing.open(this.projects);
+  }
+
+  async createKey(scope: KeyScope, body: unknown, caller = OPEN_CALLER): Reply<wire.KeyCreated> {
+    const read = readBody(wire.keyBody, body);
+    if (isProblem(read)) return read;
+    if (read.role === 'operator' && !scope.platform) {
+      return problem('FORBIDDEN', 'A key of role operator is made by an operator.');
+    }
+    return this.withKeys(scope, ({ project }) =>
+      project.run(new CreateKeyOperation(scope, read, caller, this.environment)),
+    );
+  }
+
+  listKeys(scope: KeyScope): Reply<{ keys: readonly wire.Key[] }> {
+    return this.withKeys(scope, async (ring) => {
+      await ring.project.follow();
+      return { keys: ring.list(scope) };
+    });
+  }
+
+  async revokeKey(scope: KeyScope, key_id: string, caller = OPEN_CALLER): Reply<wire.Key> {
+    if (!keyIdSchema.safeParse(key_id).success) return noKey();
+    return this.withKeys(scope, ({ project }) => project.run(new RevokeKeyOperation(scope, key_id, caller)));
+  }
+
   async putBlob(
     tenant_id: string,
     sha256: string,
@@ -373,6 +403,10 @@ export class Coordinator {
   private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
     const project = this.projects.atWork(scope);
     return project === undefined ? this.projects.with(scope, work) : work(project);
+  }
+
+  private async withKeys<T>(scope: KeyScope, work: (ring: KeyRing) => Reply<T>): Reply<T> {
+    return tenantFault(scope.tenant_id) ?? reachable(async () => work(await this.keyRing()));
   }
 
   private async each<T>(

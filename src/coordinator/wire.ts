@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
+import { ROLES, type Role } from '../core/roles.js';
 
 /** The bodies that commands take: strict, bounded, and spelled as the wire contract spells them. */
 
@@ -185,6 +186,21 @@ export const limitsBody = z.strictObject({
   ...common,
 });
 
+const TEN_YEARS_SECONDS = 10 * YEAR_SECONDS;
+export const keyBody = z
+  .strictObject({
+    role: z.enum(ROLES),
+    label: text(100).optional(),
+    user_id: agentIdSchema.optional(),
+    expires_in_seconds: seconds(TEN_YEARS_SECONDS).optional(),
+    expires_at: z.iso.datetime().optional(),
+    ...common,
+  })
+  .refine((body) => body.expires_in_seconds === undefined || body.expires_at === undefined, {
+    path: ['expires_at'],
+    message: 'expected expires_in_seconds or expires_at, not both',
+  });
+
 export type ClaimBody = z.infer<typeof claimBody>;
 export type BatchClaimBody = z.input<typeof batchClaimBody>;
 export type RenewBody = z.infer<typeof renewBody>;
@@ -198,6 +214,7 @@ export type NoteBody = z.infer<typeof noteBody>;
 export type SessionBody = z.infer<typeof sessionBody>;
 export type PolicyBody = z.infer<typeof policyBody>;
 export type LimitsBody = z.infer<typeof limitsBody>;
+export type KeyBody = z.infer<typeof keyBody>;
 
 /** Replies, field by field as the wire contract has them. */
 
@@ -261,6 +278,27 @@ export interface GateResult {
   reason: string;
   generation: number;
   until: string | null;
+  next?: string;
+}
+/** A key as its tenant sees it: everything but the secret. */
+export interface Key {
+  key_id: string;
+  /** Null: an operator's, good in every tenant. */
+  tenant_id: string | null;
+  role: Role;
+  label: string | null;
+  user_id: string | null;
+  state: 'active' | 'expired' | 'revoked';
+  /** The last characters of the token, to recognise it by. */
+  last_four: string;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+export interface KeyCreated extends Key {
+  /** Shown this once: null when the request is repeated. */
+  token: string | null;
   next?: string;
 }
 export interface Briefing {
