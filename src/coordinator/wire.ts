@@ -150,7 +150,10 @@ export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   user_id: text(200),
   project_id: projectIdSchema,
-  public_key: z.string().max(200).optional(),
+  public_key: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'expected an Ed25519 public key: its 32 bytes in base64url')
+    .optional(),
   ...common,
 });
 
@@ -183,6 +186,7 @@ export const limitsBody = z.strictObject({
   max_result_size_bytes: count(1024 ** 3).optional(),
   max_active_sessions: count(1_000_000).optional(),
   session_idle_seconds: seconds(YEAR_SECONDS).optional(),
+  require_signatures: z.boolean().optional(),
   ...common,
 });
 
