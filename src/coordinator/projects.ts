@@ -1,4 +1,5 @@
 import type { Limits } from '../core/claims/policy.js';
+import type { RecordHead } from '../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../core/subject.js';
 import { type ProjectKey, type Store, type StoreMeta, StoreUnavailable } from '../stores/store.js';
 import type { Environment } from './environment.js';
@@ -18,14 +19,24 @@ interface Setup {
 
 /** What belongs to a tenant as a whole, and holds in all its projects: its limits. */
 export class Tenant {
+  private said: RecordHead | undefined;
+  private limits: Limits;
+
   constructor(
     readonly project: Project,
     private readonly default_limits: Limits,
-  ) {}
+  ) {
+    this.limits = default_limits;
+  }
 
+  /** Asked for with every command, and made anew only when somebody has changed them. */
   currentLimits(): Limits {
-    const said = this.project.state.records.get(LIMITS_SUBJECT)?.value as Partial<Limits> | undefined;
-    return said === undefined ? this.default_limits : { ...this.default_limits, ...said };
+    const said = this.project.state.records.get(LIMITS_SUBJECT);
+    if (said !== this.said) {
+      this.said = said;
+      this.limits = { ...this.default_limits, ...(said?.value as Partial<Limits> | undefined) };
+    }
+    return this.limits;
   }
 }
 

@@ -4,6 +4,7 @@ import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import { createApp } from './app.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
+import { RateLimiter } from './auth/rate-limit.js';
 import { listen } from './listen.js';
 import { type House, route } from './route.js';
 import { startServer } from './server.js';
@@ -25,6 +26,7 @@ async function failing(error: unknown) {
       }),
     ],
     gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL },
+    limiter: new RateLimiter(),
     log: (line) => logged.push(line),
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });

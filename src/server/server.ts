@@ -3,10 +3,11 @@ import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import type { Gatekeeper } from './auth/gatekeeper.js';
+import { openGatekeeper } from './auth/gatekeeper.js';
 import type { AuthOptions } from './auth/options.js';
-import { OPEN_PRINCIPAL } from './auth/principal.js';
+import { RateLimiter } from './auth/rate-limit.js';
 import { listen } from './listen.js';
+import { Metrics } from './metrics/metrics.js';
 import { isLoopback } from './open-door.js';
 import { ROUTES } from './routes.js';
 import { Feeds } from './stream.js';
@@ -43,22 +44,30 @@ export interface RunningServer {
 /** Opens the coordinator on a store and serves it. From here on the store is the server's, which closes it. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { store, host = '127.0.0.1', port = PORT, log = () => {} } = options;
+  const metrics = new Metrics(options.metrics_prefix);
   const coordinator = await Coordinator.open({
     store,
+    witness: metrics,
     ...(options.blobs === undefined ? {} : { blobs: options.blobs }),
     limits: { ...(isLoopback(host) ? ENTERPRISE_LIMITS : {}), ...options.limits },
   });
   const feeds = new Feeds(coordinator.queries, store);
+  metrics.watch({
+    standings: () => coordinator.queries.standings(),
+    feedLag: () => feeds.lag(),
+    listeners: () => feeds.listeners(),
+  });
   const stopping = new AbortController();
   const close = async (): Promise<void> => {
     coordinator.close();
     await store.close();
   };
   try {
-    const gatekeeper: Gatekeeper = { open: true, authenticate: async () => OPEN_PRINCIPAL };
-    if (gatekeeper.open && !isLoopback(host)) throw new Error(notOpen(host));
-    const house = { coordinator, store, feeds, metrics: async () => '', stopping: stopping.signal };
-    const app = createApp({ house, routes: ROUTES, gatekeeper, log });
+    const keys = await coordinator.keyRing();
+    const gatekeeper = await openGatekeeper({ keys, host, jwt: options.auth?.jwt });
+    const limiter = new RateLimiter(options.auth?.rate_limits);
+    const house = { coordinator, store, feeds, metrics: () => metrics.text(), stopping: stopping.signal };
+    const app = createApp({ house, routes: ROUTES, gatekeeper, limiter, log });
     const listening = await listen(app, { host, port });
     let stopped: Promise<void> | null = null;
     const stop = async (): Promise<void> => {
@@ -86,6 +95,3 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error;
   }
 }
-
-const notOpen = (host: string): string =>
-  `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;

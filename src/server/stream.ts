@@ -91,6 +91,8 @@ class Feed {
   readonly listeners = new Set<Listener>();
   private readonly ending = new AbortController();
   private pieces: Piece[] = [];
+  /** The last event read. */
+  private latest: number;
 
   constructor(
     private readonly queries: Queries,
@@ -98,7 +100,15 @@ class Feed {
     /** Everything up to here was told to those who had joined. */
     public position: number,
   ) {
+    this.latest = position;
     void this.read();
+  }
+
+  /** Events that were read and that somebody who listens has not been told yet. */
+  get lag(): number {
+    let behind = 0;
+    for (const { position } of this.listeners) behind = Math.max(behind, this.latest - position);
+    return behind;
   }
 
   get ended(): boolean {
@@ -137,6 +147,7 @@ class Feed {
       try {
         for await (const { event } of this.queries.follow(this.key, cursorAt(position), signal)) {
           position = event.position;
+          this.latest = position;
           if (this.pieces.length === 0) setImmediate(() => this.tellAll());
           this.pieces.push(pieceOf(event));
         }
@@ -161,6 +172,8 @@ class Feed {
 export class Feeds {
   private readonly feeds = new Map<string, Promise<Feed>>();
   private readonly heart: NodeJS.Timeout;
+  /** Those of them that are there, and have not ended. */
+  private readonly open_feeds = new Set<Feed>();
   private closed = false;
 
   constructor(
@@ -183,9 +196,12 @@ export class Feeds {
     const from = position === 'now' ? feed.position : position;
     const listener = new Listener(out, wanted, from, this.settings.unsent_bytes_max);
     feed.listeners.add(listener);
+    this.open_feeds.add(feed);
     const leave = (): void => {
       feed.listeners.delete(listener);
-      if (feed.listeners.size === 0) feed.end();
+      if (feed.listeners.size > 0) return;
+      feed.end();
+      this.open_feeds.delete(feed);
     };
     if (out.destroyed) return leave();
     out.once('close', leave);
@@ -194,6 +210,17 @@ export class Feeds {
     if (this.closed) return void out.end();
     out.write(HELLO);
     await feed.bringUp(listener).catch(() => out.destroy());
+  }
+
+  /** Events that the slowest of all who listen is behind. */
+  lag(): number {
+    return Math.max(0, ...[...this.open_feeds].map((feed) => feed.lag));
+  }
+
+  listeners(): number {
+    let count = 0;
+    for (const feed of this.open_feeds) count += feed.listeners.size;
+    return count;
   }
 
   /** Ends every stream: its listeners come back, with their cursors, to whoever serves then. */

@@ -43,6 +43,8 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
       const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
       return { unit: unit.build(this.request), reply: problem('INVALID_EVENT', detail, faults) };
     }
+    const { signature } = this.body;
+    if (signature !== undefined) draft.payload = { ...draft.payload, signature };
     return { unit: unit.told(draft, event_id).build(this.request), reply: appended(event_id) };
   }
 
