@@ -27,6 +27,9 @@ export interface Request {
   /** What the server itself may wait before it answers. */
   readonly wait_seconds?: number;
   readonly signal?: AbortSignal | undefined;
+  /** In place of the client's own. */
+  readonly timeout_seconds?: number;
+  readonly tries?: number;
 }
 
 interface Failure {
@@ -43,7 +46,7 @@ const TIMEOUT_SECONDS = 10;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 5000;
 /** Answers that say nothing about what became of the request, or that it may be sent again. */
-const PASSING = new Set([429, 502, 503, 504]);
+const PASSING = new Set([408, 429, 502, 503, 504]);
 
 export const newRequestId = (): string => randomUUID();
 
@@ -65,7 +68,8 @@ export class Http {
   }
 
   private async send<T>(request: Request, read: (response: Response) => Promise<T>): Promise<T | Problem> {
-    const { tries = TRIES, within_seconds = WITHIN_SECONDS } = this.options.retry ?? {};
+    const { within_seconds = WITHIN_SECONDS } = this.options.retry ?? {};
+    const tries = request.tries ?? this.options.retry?.tries ?? TRIES;
     const end_ms = performance.now() + within_seconds * 1000;
     let reached = false;
     for (let tried = 1; ; tried++) {
@@ -84,8 +88,8 @@ export class Http {
     request: Request,
     read: (response: Response) => Promise<T>,
   ): Promise<Outcome<T | Problem>> {
-    const wait_seconds = request.wait_seconds ?? 0;
-    const timeout_ms = ((this.options.timeout_seconds ?? TIMEOUT_SECONDS) + wait_seconds) * 1000;
+    const try_seconds = request.timeout_seconds ?? this.options.timeout_seconds ?? TIMEOUT_SECONDS;
+    const timeout_ms = (try_seconds + (request.wait_seconds ?? 0)) * 1000;
     const limit = new AbortController();
     const stop = () => limit.abort();
     const timer = setTimeout(stop, timeout_ms);
