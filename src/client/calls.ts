@@ -101,6 +101,7 @@ export class Calls {
     const project = options.project ?? env.GENESIS_PROJECT;
     if (project === undefined) throw new TypeError('expected options.project or GENESIS_PROJECT');
     this.url = options.url ?? env.GENESIS_URL ?? DEFAULT_URL;
+    if (!URL.canParse(this.url)) throw new TypeError(`expected a URL of a server, got ${this.url}`);
     this.tenant = options.tenant ?? env.GENESIS_TENANT ?? 'default';
     this.project = project;
     const { timeout_seconds, retry } = options;
