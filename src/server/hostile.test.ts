@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from './app.js';
+import { RateLimiter } from './auth/rate-limit.js';
 import { COMMAND_BYTES_MAX } from './body.js';
 import { LISTEN_SETTINGS, listen } from './listen.js';
 import type { House } from './route.js';
@@ -135,6 +136,7 @@ describe('a client that', () => {
       house: { stopping: new AbortController().signal } as House,
       routes: ROUTES,
       gatekeeper: { open: true, authenticate: () => Promise.reject(new Error('not asked')) },
+      limiter: new RateLimiter(),
       log: () => {},
     });
     const settings = { ...LISTEN_SETTINGS, headers_timeout_ms: 50, request_timeout_ms: 50 };

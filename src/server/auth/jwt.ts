@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
-import { isLoopback } from './loopback.js';
+import { isLoopback } from '../open-door.js';
 import { JWT_DEFAULTS, type JwtOptions } from './options.js';
 import { type Principal, ROLES, type Role } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';

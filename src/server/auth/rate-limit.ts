@@ -4,6 +4,9 @@ import type { Principal } from './principal.js';
 /** Renewals have a bucket of their own: a key that asks too much must not lose the work it has for it. */
 export type RateKind = 'requests' | 'renewals';
 
+const RENEWALS: ReadonlySet<string> = new Set(['renew_lease', 'renew_batch']);
+export const rateKindOf = (route_id: string): RateKind => (RENEWALS.has(route_id) ? 'renewals' : 'requests');
+
 interface Bucket {
   tokens: number;
   at_ms: number;

@@ -2,8 +2,8 @@ import type { Principal } from './principal.js';
 
 /** Nobody that we know, or somebody whom we cannot check now. The answer is a problem with this status and code. */
 export interface AuthRefusal {
-  readonly status: 401 | 403 | 503;
-  readonly code: 'UNAUTHENTICATED' | 'FORBIDDEN' | 'UNAVAILABLE';
+  readonly status: 401 | 503;
+  readonly code: 'UNAUTHENTICATED' | 'UNAVAILABLE';
   readonly detail: string;
 }
 
