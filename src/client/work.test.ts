@@ -141,7 +141,7 @@ test('an event loop that is blocked for longer than the lease costs no claim', a
   expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
   const { results } = granted(await direct.results('A-001-part'));
   const result = granted(await direct.result('A-001-part', results[0]?.id ?? ''));
-  expect(result.result_data).toEqual({ by: 'child', held: true });
+  expect(result.result_data).toEqual({ by: 'child', held: true, told: false });
   expect(granted(await direct.events({ type: 'CLAIM_LOST' })).events).toEqual([]);
 }, 40_000);
 
