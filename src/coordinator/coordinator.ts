@@ -189,14 +189,22 @@ export class Coordinator {
     return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
   }
 
-  /** The best ready work, with its briefing. Waits up to `wait_seconds` for something to become ready. */
-  async next(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
+  /**
+   * The best ready work, with its briefing. Waits up to `wait_seconds` for something to become ready, but not beyond
+   * the moment when nobody waits for it any more.
+   */
+  async next(
+    scope: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+    gone?: AbortSignal,
+  ): Reply<wire.ClaimResult> {
     const read = readBody(wire.nextBody, body);
     if (isProblem(read)) return read;
     const { wait_seconds, ...asked } = read;
     return this.in(scope, async (project) => {
       const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()));
-      const reply = await waitForWork(project, this.environment, wait_seconds, ask);
+      const reply = await waitForWork(project, this.environment, wait_seconds, gone, ask);
       return isProblem(reply) || !reply.success ? reply : this.briefed(scope, project, reply);
     });
   }

@@ -1,4 +1,5 @@
 import type { Route } from './route.js';
+import { documentRoutes } from './routes/documents.js';
 import { eventRoutes } from './routes/events.js';
 import { overviewRoutes } from './routes/overview.js';
 import { planRoutes } from './routes/plan.js';
@@ -14,4 +15,5 @@ export const ROUTES: readonly Route[] = [
   ...overviewRoutes,
   ...eventRoutes,
   ...platformRoutes,
+  ...documentRoutes(() => ROUTES),
 ];

@@ -46,6 +46,12 @@ const LIST_MAX = 1000;
 
 type Reply<T> = Promise<T | Problem>;
 
+export interface ProjectEntry {
+  project_id: string;
+  position: number;
+  last_updated: string | null;
+}
+
 export interface TaskFilter {
   phase?: 'OPEN' | 'COMPLETED';
   readiness?: Readiness;
@@ -80,6 +86,11 @@ export class Queries {
   async projectsOf(tenant_id: string): Promise<string[]> {
     if (tenantFault(tenant_id) !== null) return [];
     return (await this.store.projects(tenant_id)).filter((project_id) => project_id !== TENANT_PROJECT);
+  }
+
+  async listProjects(tenant_id: string): Promise<{ projects: ProjectEntry[] }> {
+    const ids = await this.projectsOf(tenant_id);
+    return { projects: await Promise.all(ids.map((project_id) => this.entryOf({ tenant_id, project_id }))) };
   }
 
   /** Everything that ever happened to a subject, oldest first. */
@@ -276,6 +287,12 @@ export class Queries {
       }
       if (events.length === 0 && !signal.aborted) await movedBeyond(project, position, signal);
     }
+  }
+
+  private async entryOf(key: ProjectKey): Promise<ProjectEntry> {
+    const position = (await this.store.project(key))?.position ?? 0;
+    const last = position === 0 ? [] : await this.store.events(key, { after: position - 1, limit: 1 });
+    return { project_id: key.project_id, position, last_updated: last[0]?.timestamp ?? null };
   }
 
   private async current<T>(key: ProjectKey, ask: (project: Project) => Promise<T | Problem>): Reply<T> {

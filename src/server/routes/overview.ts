@@ -7,6 +7,7 @@ import {
   agentView,
   limits,
   policy,
+  projectEntry,
   projectStatus,
   sessionMemory,
   sessionRecord,
@@ -151,11 +152,9 @@ const viewRoutes: readonly Route[] = [
     path: `${TENANT}/projects`,
     action: 'read',
     summary: 'The projects of the tenant',
-    reply: z.object({ projects: z.array(z.object({ project_id: z.string() })) }),
-    run: async ({ house, params }: Ask) => {
-      const ids = await house.coordinator.queries.projectsOf(tenantOf({ params }));
-      return answer({ projects: ids.map((project_id) => ({ project_id })) });
-    },
+    reply: z.object({ projects: z.array(projectEntry) }),
+    run: async ({ house, params }: Ask) =>
+      answer(await house.coordinator.queries.listProjects(tenantOf({ params }))),
   }),
 ];
 

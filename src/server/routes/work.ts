@@ -158,14 +158,26 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.recordReview(scope, body, caller),
   ),
-  command(
-    {
-      id: 'next',
-      path: '/next',
-      summary: 'Claim the best work that is ready, with its briefing',
-      body: wire.nextBody,
-      reply: claimResult,
+  route({
+    id: 'next',
+    method: 'POST',
+    path: `${PROJECT}/next`,
+    action: 'work',
+    summary: 'Claim the best work that is ready, with its briefing',
+    body: { kind: 'json', schema: wire.nextBody },
+    reply: claimResult,
+    decides: true,
+    run: async ({ house, params, body, caller, outgoing }: Ask) => {
+      const gone = new AbortController();
+      const leave = (): void => gone.abort();
+      outgoing.once('close', leave);
+      house.stopping.addEventListener('abort', leave, { once: true });
+      try {
+        return answer(await house.coordinator.next(scopeOf({ params }), body, caller, gone.signal));
+      } finally {
+        outgoing.off('close', leave);
+        house.stopping.removeEventListener('abort', leave);
+      }
     },
-    ({ coordinator }, scope, body, caller) => coordinator.next(scope, body, caller),
-  ),
+  }),
 ];

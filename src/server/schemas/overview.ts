@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SessionRecord, SessionResult } from '../../coordinator/operations/session.js';
+import type { ProjectEntry } from '../../coordinator/queries/queries.js';
 import type { Limits, Policy } from '../../core/claims/policy.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AgentView, type ProjectStatus, READINESS, type SessionMemory } from '../../core/views/index.js';
@@ -95,6 +96,10 @@ export const projectStatus = describe<ProjectStatus>()(
     ),
     parked: z.array(z.object({ task_id: z.string(), parked: count })),
   }),
+);
+export const projectEntry = describe<ProjectEntry>()(
+  'ProjectEntry',
+  z.object({ project_id: z.string(), position: count, last_updated: time.nullable() }),
 );
 export const agentView = describe<AgentView>()(
   'AgentView',

@@ -1,0 +1,31 @@
+import type { Route } from './route.js';
+
+/** The table of routes as a page: nothing is fetched from elsewhere, and nothing runs. */
+export function docsPage(routes: readonly Route[]): string {
+  const rows = routes.map(
+    ({ method, path, summary, action, id }) =>
+      `<tr id="${id}"><td><code>${method}</code></td><td><code>${text(path)}</code></td>` +
+      `<td>${text(summary)}</td><td>${action}</td></tr>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Genesis Fleet: HTTP</title>
+<link rel="stylesheet" href="/page.css">
+<main>
+<h1>HTTP</h1>
+<p>Fields, codes and schemas are in <a href="/openapi.json">/openapi.json</a>. A refusal comes with the body of its
+result; everything else that goes wrong is <code>application/problem+json</code> with a <code>code</code>.</p>
+<table>
+<thead><tr><th>Method</th><th>Path</th><th>Does</th><th>Needs</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+</main>
+</html>
+`;
+}
+
+const text = (said: string): string => said.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
