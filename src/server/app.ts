@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
@@ -47,41 +48,38 @@ async function answerTo(door: Door, route: Route, request: Request): Promise<Ans
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
   const params = request.req.param() as Record<string, string>;
-  const principal = await admitted(
-    gatekeeper,
-    route,
-    incoming.headers.authorization,
-    params.tenant_id ?? null,
-  );
-  if ('body' in principal) return principal;
+  const admission = await admitted(gatekeeper, route, incoming.headers, params.tenant_id ?? null);
+  if ('body' in admission) return admission;
+  const { principal, tenant_id } = admission;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
   const read =
-    route.body === undefined
-      ? { value: undefined }
-      : await readBody(route.body, incoming, house, params.tenant_id ?? '');
+    route.body === undefined ? { value: undefined } : await readBody(route.body, incoming, house, tenant_id);
   if ('refusal' in read) return read.refusal;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
-  const ask = { house, params, query: query.value, body: read.value, caller, incoming, outgoing };
-  const said = await route.run(ask);
+  const about = { params, query: query.value, body: read.value, principal, tenant_id };
+  const said = await route.run({ house, ...about, caller, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
 
-/** Who asks, where they may; else what they are told. */
+const OWN_TENANT_DEFAULT = 'default';
+
+/** Who asks and about which tenant, where they may; else what they are told. */
 async function admitted(
   gatekeeper: Gatekeeper,
   route: Route,
-  authorization: string | undefined,
-  tenant_id: string | null,
-): Promise<Principal | Answer> {
-  if (route.action === 'public') return OPEN_PRINCIPAL;
-  const found = await gatekeeper.authenticate({ authorization });
+  headers: IncomingHttpHeaders,
+  named: string | null,
+): Promise<{ principal: Principal; tenant_id: string } | Answer> {
+  if (route.action === 'public') return { principal: OPEN_PRINCIPAL, tenant_id: '' };
+  const found = await gatekeeper.authenticate({ authorization: headers.authorization });
   if (isRefusal(found)) {
     return problemAnswer(found.code, found.detail, undefined, { 'www-authenticate': 'Bearer' });
   }
+  const tenant_id = route.tenant === 'own' ? ownTenant(found, headers['x-genesis-tenant']) : named;
   switch (authorize(found, route.action, tenant_id)) {
     case 'allowed':
-      return found;
+      return { principal: found, tenant_id: tenant_id ?? '' };
     case 'hidden':
       return nothingHere([]);
     case 'forbidden':
@@ -91,6 +89,10 @@ async function admitted(
       );
   }
 }
+
+/** Whoever may speak for several tenants says for which. */
+const ownTenant = ({ tenant_id }: Principal, named: string | string[] | undefined): string =>
+  typeof named === 'string' && named !== '' ? named : (tenant_id ?? OWN_TENANT_DEFAULT);
 
 function readQuery(route: Route, request: Request): { value: Record<string, unknown> } | { refusal: Answer } {
   if (route.query === undefined) return { value: {} };

@@ -4,7 +4,7 @@ import type { Caller } from '../coordinator/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import type { Answer } from './answer.js';
-import type { Action } from './auth/principal.js';
+import type { Action, Principal } from './auth/principal.js';
 import type { Feeds } from './stream.js';
 
 /** What a route has at hand. */
@@ -25,6 +25,9 @@ export interface Ask<Query = Record<string, unknown>> {
   readonly query: Query;
   /** As JSON says it; the text of a plan in YAML; or the bytes of a blob. Undefined where the route takes none. */
   readonly body: unknown;
+  readonly principal: Principal;
+  /** The tenant it is about; empty where it is about the platform. */
+  readonly tenant_id: string;
   readonly caller: Caller;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -47,6 +50,8 @@ export interface Route<Query = Record<string, unknown>> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
   readonly path: string;
+  /** The path names no tenant: it is about that of the caller. */
+  readonly tenant?: 'own';
   readonly action: Action;
   readonly summary: string;
   readonly query?: z.ZodType<Query>;

@@ -1,3 +1,4 @@
+import { mcpRoutes } from './mcp/routes.js';
 import type { Route } from './route.js';
 import { documentRoutes } from './routes/documents.js';
 import { eventRoutes } from './routes/events.js';
@@ -15,5 +16,6 @@ export const ROUTES: readonly Route[] = [
   ...overviewRoutes,
   ...eventRoutes,
   ...platformRoutes,
+  ...mcpRoutes,
   ...documentRoutes(() => ROUTES),
 ];

@@ -12,10 +12,11 @@ export class CoordinatorFleet implements Fleet {
     private readonly coordinator: Coordinator,
     private readonly scope: ProjectKey,
     private readonly caller: Caller,
+    private readonly gone: AbortSignal,
   ) {}
 
   next(ask: NextAsk) {
-    return this.coordinator.next(this.scope, ask, this.caller);
+    return this.coordinator.next(this.scope, ask, this.caller, this.gone);
   }
 
   claim(task_id: string, taker: Taker) {

@@ -10,6 +10,9 @@ Renew when the work is long; leave notes; release what you cannot do. A refusal 
 /** The lists never change while a server runs: a client may keep them for the day. */
 const LISTS_KEPT_MS = 24 * 3600 * 1000;
 
+/** Of the tools: it changes when a client would notice. */
+const VERSION = '1';
+
 export interface Visit {
   /** Or why there is none: the tools can be listed, and each says so when it is called. */
   readonly fleet: Fleet | Trouble;
@@ -19,10 +22,10 @@ export interface Visit {
 }
 
 /** A server of the protocol for one connection or one request: it holds nothing between two calls. */
-export function mcpServer(version: string, { fleet, identity, may }: Visit): McpServer {
+export function mcpServer({ fleet, identity, may }: Visit): McpServer {
   const kept = { ttlMs: LISTS_KEPT_MS, cacheScope: 'private' } as const;
   const server = new McpServer(
-    { name: 'genesis-fleet', version },
+    { name: 'genesis-fleet', version: VERSION },
     {
       capabilities: { tools: { listChanged: false } },
       instructions: INSTRUCTIONS,

@@ -1,5 +1,5 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { House, P, planOf } from '../../../test/support/house.js';
 import {
   call,
@@ -9,38 +9,21 @@ import {
   type Revision,
   type Told,
 } from '../../../test/support/mcp-client.js';
+import { createApp } from '../app.js';
+import type { Gatekeeper } from '../auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
-import { mcpEndpoint } from './endpoint.js';
+import { listen } from '../listen.js';
+import { ROUTES } from '../routes.js';
+import { Feeds } from '../stream.js';
 
 const [A, B, C] = ['A-001-core', 'A-002-data', 'B-001-api'] as const;
 const LATEST = REVISIONS[0];
 
 interface Asking {
   readonly revision?: Revision;
-  readonly principal?: Principal;
+  readonly token?: string;
   readonly path?: string;
   readonly headers?: Record<string, string>;
-}
-
-/** The client is the official one; between it and the endpoint there is only the network missing. */
-async function begin() {
-  const house = await House.open('memory');
-  await house.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
-  const endpoint = mcpEndpoint(house.coordinator, '1.2.3');
-  const visit = (asking: Asking = {}): Promise<Client> => {
-    const { principal = OPEN_PRINCIPAL, path = '/mcp/acme/shop', headers = {} } = asking;
-    const [, , tenant_id, project_id] = path.split('/');
-    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:4680${path}`), {
-      requestInit: { headers: { host: '127.0.0.1:4680', ...headers } },
-      fetch: async (url, init) => {
-        const request = new Request(url, init as RequestInit);
-        const visitor = { principal, client_ip: null, tenant_id, project_id };
-        return (await endpoint.answer(request, visitor)) ?? new Response('404', { status: 404 });
-      },
-    });
-    return mcpClient(transport, asking.revision ?? LATEST);
-  };
-  return { house, visit };
 }
 
 const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principal => ({
@@ -50,6 +33,40 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
   role,
   user_id: null,
 });
+
+/** A token that says by itself whose it is and what it may do. */
+const gatekeeper: Gatekeeper = {
+  open: true,
+  async authenticate({ authorization }) {
+    if (authorization === undefined) return OPEN_PRINCIPAL;
+    const [tenant_id = '', role = ''] = authorization.replace('Bearer ', '').split(':');
+    return agentOf(tenant_id, role as Principal['role']);
+  },
+};
+
+/** The server and the client are real; only time stands still. */
+async function begin() {
+  const house = await House.open('memory');
+  await house.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
+  const { coordinator, store } = house;
+  const feeds = new Feeds(coordinator.queries, store);
+  const stopping = new AbortController().signal;
+  const rooms = { coordinator, store, feeds, metrics: async () => '', stopping };
+  const app = createApp({ house: rooms, routes: ROUTES, gatekeeper, log: () => {} });
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await listening.stop();
+    await feeds.close();
+  });
+  const visit = ({ path = '/mcp/acme/shop', ...asking }: Asking = {}): Promise<Client> => {
+    const bearer = asking.token === undefined ? {} : { authorization: `Bearer ${asking.token}` };
+    const transport = new StreamableHTTPClientTransport(new URL(path, `http://127.0.0.1:${listening.port}`), {
+      requestInit: { headers: { ...bearer, ...asking.headers } },
+    });
+    return mcpClient(transport, asking.revision ?? LATEST);
+  };
+  return { house, visit };
+}
 
 test.each(REVISIONS)('revision %s is spoken, and lists eight tools in less than 6 KB', async (revision) => {
   const { visit } = await begin();
@@ -172,14 +189,23 @@ test('agent and session come from the headers where the call names none', async 
 
 test('a key sees its own tenant alone, and the tools that its role may use', async () => {
   const { visit } = await begin();
-  await expect(visit({ principal: agentOf('globex'), revision: '2025-11-25' })).rejects.toThrow('404');
-  const viewer = await visit({ principal: agentOf('acme', 'viewer') });
+  await expect(visit({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
+  const viewer = await visit({ token: 'acme:viewer' });
   expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(['status', 'explain']);
-  const agent = await visit({ principal: agentOf('acme'), path: '/mcp' });
+  const other = visit({
+    token: 'globex:agent',
+    path: '/mcp',
+    headers: { 'x-genesis-tenant': 'acme' },
+    revision: '2025-11-25',
+  });
+  await expect(other).rejects.toThrow('NOT_FOUND');
+  const agent = await visit({ token: 'acme:agent', path: '/mcp' });
   expect(await call(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('an open server answers no page of another origin', async () => {
   const { visit } = await begin();
-  await expect(visit({ headers: { origin: 'https://evil.example' } })).rejects.toThrow('403');
+  await expect(
+    visit({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),
+  ).rejects.toThrow('FORBIDDEN');
 });
