@@ -9,14 +9,17 @@ import { type Answer, answer, problemAnswer } from './answer.js';
 import { authorize } from './auth/authorize.js';
 import { callerOf, type Gatekeeper, isRefusal } from './auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
+import { type RateLimiter, rateKindOf } from './auth/rate-limit.js';
 import { ClientGone, readBody } from './body.js';
 import { strangerRefused } from './open-door.js';
 import { type House, type Route, STREAMED } from './route.js';
+import { Visit } from './visit.js';
 
 export interface Door {
   readonly house: House;
   readonly routes: readonly Route[];
   readonly gatekeeper: Gatekeeper;
+  readonly limiter: RateLimiter;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -28,58 +31,76 @@ export function createApp(door: Door): App {
   const app: App = new Hono();
   for (const route of door.routes) {
     app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (request) => {
-      const said = await answerTo(door, route, request).catch((error) => broken(error, door, route));
-      return said === STREAMED ? RESPONSE_ALREADY_SENT : responseOf(said, door);
+      const visit = new Visit(route.id, request.req.param());
+      const said = await answerTo(door, route, request, visit).catch((error) => broken(error, door, route));
+      if (said !== STREAMED) return responseOf(visit.told(said, door), door);
+      request.env.outgoing.once('close', () => visit.told({ status: 200 }, door));
+      return RESPONSE_ALREADY_SENT;
     });
   }
   const paths = door.routes.map((route) => ({ route, pattern: patternOf(route.path) }));
   app.notFound((request) => {
     const { pathname } = new URL(request.req.url);
     const allowed = paths.filter(({ pattern }) => pattern.test(pathname)).map(({ route }) => route.method);
-    return responseOf(badPath(request) ?? nothingHere(allowed), door);
+    const said = badPath(request) ?? nothingHere(allowed);
+    return responseOf(new Visit(null, {}).told(said, door), door);
   });
   app.onError((error) => responseOf(broken(error, door, null), door));
   return app;
 }
 
-async function answerTo(door: Door, route: Route, request: Request): Promise<Answer | typeof STREAMED> {
+async function answerTo(
+  door: Door,
+  route: Route,
+  request: Request,
+  visit: Visit,
+): Promise<Answer | typeof STREAMED> {
   const { house, gatekeeper } = door;
   const { incoming, outgoing } = request.env;
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
   const params = request.req.param() as Record<string, string>;
-  const admission = await admitted(gatekeeper, route, incoming.headers, params.tenant_id ?? null);
-  if ('body' in admission) return admission;
-  const { principal, tenant_id } = admission;
+  const principal = await admitted(door, route, incoming.headers, visit);
+  if ('body' in principal) return principal;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
   const read =
-    route.body === undefined ? { value: undefined } : await readBody(route.body, incoming, house, tenant_id);
+    route.body === undefined
+      ? { value: undefined }
+      : await readBody(route.body, incoming, house, visit.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
+  visit.body = read.value;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
-  const about = { params, query: query.value, body: read.value, principal, tenant_id };
-  const said = await route.run({ house, ...about, caller, incoming, outgoing });
+  const about = { params, query: query.value, body: read.value, tenant_id: visit.tenant_id ?? '' };
+  const said = await route.run({ house, ...about, principal, caller, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
 
 const OWN_TENANT_DEFAULT = 'default';
 
-/** Who asks and about which tenant, where they may; else what they are told. */
+/** Who asks, where they may; else what they are told. */
 async function admitted(
-  gatekeeper: Gatekeeper,
+  { gatekeeper, limiter }: Door,
   route: Route,
   headers: IncomingHttpHeaders,
-  named: string | null,
-): Promise<{ principal: Principal; tenant_id: string } | Answer> {
-  if (route.action === 'public') return { principal: OPEN_PRINCIPAL, tenant_id: '' };
+  visit: Visit,
+): Promise<Principal | Answer> {
+  if (route.action === 'public') return OPEN_PRINCIPAL;
   const found = await gatekeeper.authenticate({ authorization: headers.authorization });
   if (isRefusal(found)) {
-    return problemAnswer(found.code, found.detail, undefined, { 'www-authenticate': 'Bearer' });
+    const challenge = found.status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
+    return problemAnswer(found.code, found.detail, undefined, challenge);
   }
-  const tenant_id = route.tenant === 'own' ? ownTenant(found, headers['x-genesis-tenant']) : named;
-  switch (authorize(found, route.action, tenant_id)) {
+  visit.principal = found;
+  if (route.tenant === 'own') visit.tenant_id = ownTenant(found, headers['x-genesis-tenant']);
+  const wait_seconds = limiter.take(found, rateKindOf(route.id));
+  if (wait_seconds !== null) {
+    const later = { 'retry-after': String(wait_seconds) };
+    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, later);
+  }
+  switch (authorize(found, route.action, visit.tenant_id)) {
     case 'allowed':
-      return { principal: found, tenant_id: tenant_id ?? '' };
+      return found;
     case 'hidden':
       return nothingHere([]);
     case 'forbidden':

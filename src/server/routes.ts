@@ -2,6 +2,7 @@ import { mcpRoutes } from './mcp/routes.js';
 import type { Route } from './route.js';
 import { documentRoutes } from './routes/documents.js';
 import { eventRoutes } from './routes/events.js';
+import { keyRoutes } from './routes/keys.js';
 import { overviewRoutes } from './routes/overview.js';
 import { planRoutes } from './routes/plan.js';
 import { platformRoutes } from './routes/platform.js';
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...taskRoutes,
   ...planRoutes,
   ...overviewRoutes,
+  ...keyRoutes,
   ...eventRoutes,
   ...platformRoutes,
   ...mcpRoutes,

@@ -12,6 +12,7 @@ import {
 import { createApp } from '../app.js';
 import type { Gatekeeper } from '../auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
+import { RateLimiter } from '../auth/rate-limit.js';
 import { listen } from '../listen.js';
 import { ROUTES } from '../routes.js';
 import { Feeds } from '../stream.js';
@@ -52,7 +53,13 @@ async function begin() {
   const feeds = new Feeds(coordinator.queries, store);
   const stopping = new AbortController().signal;
   const rooms = { coordinator, store, feeds, metrics: async () => '', stopping };
-  const app = createApp({ house: rooms, routes: ROUTES, gatekeeper, log: () => {} });
+  const app = createApp({
+    house: rooms,
+    routes: ROUTES,
+    gatekeeper,
+    limiter: new RateLimiter(),
+    log: () => {},
+  });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
     await listening.stop();

@@ -1,0 +1,194 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createApp } from './app.js';
+import { RateLimiter } from './auth/rate-limit.js';
+import { COMMAND_BYTES_MAX } from './body.js';
+import { LISTEN_SETTINGS, listen } from './listen.js';
+import type { House } from './route.js';
+import { ROUTES } from './routes.js';
+import { startServer } from './server.js';
+import { openStoreUrl } from './store-url.js';
+import { P, Served } from './testing/served.js';
+
+let served: Served;
+const logged: Record<string, unknown>[] = [];
+beforeAll(async () => {
+  served = await Served.start({ log: (line) => logged.push(line) });
+  await served.plan('A-001-x');
+});
+afterAll(async () => {
+  expect((await served.get(`${P}/tasks/A-001-x`)).status).toBe(200);
+  expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
+  await served.remove();
+});
+
+const code = async (said: Promise<{ status: number; body: { code?: string } }>) => {
+  const { status, body } = await said;
+  return [status, body.code];
+};
+const request = (target: string, more = '') =>
+  served.raw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${more}\r\n`);
+
+describe('a body that', () => {
+  test.each([
+    ['is empty', ''],
+    ['is not JSON', '{"task_id": '],
+    ['is not text', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
+    ['is a list', '[]'],
+    ['is null', 'null'],
+    ['is nested without end', '['.repeat(500_000)],
+    ['is nested and ends', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['reaches for prototypes', '{"__proto__": {"task_id": "A-001-x"}, "agent_id": "a", "session_id": "s"}'],
+    ['has wrong types', '{"task_id": 7, "agent_id": {}, "session_id": []}'],
+    ['has unknown fields', '{"task_id": "A-001-x", "agent_id": "a", "session_id": "s", "admin": true}'],
+    ['looks like a problem of ours', '{"problem": "UNKNOWN", "detail": "x"}'],
+  ])('%s is malformed', async (_, body) => {
+    expect(await code(served.ask('POST', `${P}/claims`, body))).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  test('is larger than a command may be is refused, told so or not', async () => {
+    const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BYTES_MAX) });
+    expect(await code(served.ask('POST', `${P}/claims`, large))).toEqual([413, 'BODY_TOO_LARGE']);
+    const head = `POST ${P}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
+    const claimed = await served.raw(`${head}Content-Length: 99999999999\r\n\r\n`);
+    expect(claimed).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
+    const chunk = `${COMMAND_BYTES_MAX.toString(16)}\r\n${'x'.repeat(COMMAND_BYTES_MAX)}\r\n`;
+    const chunked = await served.raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
+    expect(chunked).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
+  });
+
+  test('is a large plan is a plan', async () => {
+    const task = (at: number) => ({
+      id: `L-${String(at).padStart(3, '0')}-x`,
+      description: 'large',
+      instructions: 'x'.repeat(3000),
+      depends_on: [],
+    });
+    const tracks = { L: Array.from({ length: 500 }, (_, at) => task(at + 1)) };
+    const said = await served.ask('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
+    expect([said.status, said.body.added]).toEqual([200, 500]);
+    const giant = '#'.repeat(6 * 1024 * 1024);
+    expect((await served.ask('PUT', `${P}/plan`, giant)).status).toBe(413);
+  });
+});
+
+describe('a path that', () => {
+  test.each([
+    '/../../etc/passwd',
+    '/api/tenants/../../../etc/passwd',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/..%2f..%2fetc',
+  ])('climbs out, %s, leads nowhere', async (target) => {
+    expect(await request(target)).toMatch(/^HTTP\/1\.1 404 .*"code":"NOT_FOUND"/s);
+  });
+
+  test.each([
+    '..',
+    '%2e%2e',
+    '..%2f..',
+    '..%2F..%2F..%2Fetc%2Fpasswd',
+    '.',
+    '%00',
+    'a%00b',
+    '~plan',
+    '_tenant',
+    '__proto__',
+  ])('has %s for a name is refused before any store hears of it', async (name) => {
+    for (const target of [`/api/tenants/${name}/limits`, `/api/tenants/acme/projects/${name}/status`]) {
+      expect(await request(target)).toMatch(/^HTTP\/1\.1 40[04] .*"code":"(INVALID_REQUEST|NOT_FOUND)"/s);
+    }
+    for (const rest of [`tasks/${name}`, `tasks/${name}/history`, `blobs/${name}`]) {
+      expect(await request(`${P}/${rest}`)).toMatch(/^HTTP\/1\.1 40[04] /);
+    }
+  });
+
+  test('is encoded twice is decoded once', async () => {
+    expect(await code(served.get(`${P}/tasks/A-001-x`))).toEqual([200, undefined]);
+    expect(await code(served.get(`${P}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
+    expect(await code(served.get(`${P}/tasks/A-001%252Dx`))).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  test.each(['%', '%zz', '%c3%28', 'a%e2'])('is half an escape, %s, is malformed', async (name) => {
+    expect(await request(`${P}/tasks/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await request(`/nowhere/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+  });
+
+  test('is not there, or takes another method, says so', async () => {
+    expect(await code(served.get('/api'))).toEqual([404, 'NOT_FOUND']);
+    expect(await code(served.get(`${P}/status/`))).toEqual([404, 'NOT_FOUND']);
+    const wrong = await served.ask('DELETE', `${P}/plan`);
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT']);
+    expect((await served.ask('PATCH', `${P}/tasks/A-001-x`)).headers.get('allow')).toBe('GET');
+    expect((await served.ask('OPTIONS', `${P}/claims`)).status).toBe(405);
+  });
+});
+
+describe('a client that', () => {
+  test('speaks no HTTP, or headers without end, is told and let go', async () => {
+    expect(await served.raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await request('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await served.raw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await request('healthz')).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test('is slow to say what it wants is let go', async () => {
+    const app = createApp({
+      house: { stopping: new AbortController().signal } as House,
+      routes: ROUTES,
+      gatekeeper: { open: true, authenticate: () => Promise.reject(new Error('not asked')) },
+      limiter: new RateLimiter(),
+      log: () => {},
+    });
+    const settings = { ...LISTEN_SETTINGS, headers_timeout_ms: 50, request_timeout_ms: 50 };
+    const listening = await listen(app, { host: '127.0.0.1', port: 0 }, settings);
+    onTestFinished(() => listening.stop());
+    const said = await new Promise<string>((resolve) => {
+      const socket = connect(listening.port, '127.0.0.1', () =>
+        socket.write('GET /healthz HTTP/1.1\r\nHost: x'),
+      );
+      socket.once('data', (chunk) => resolve(String(chunk)));
+    });
+    expect(said).toMatch(/^HTTP\/1\.1 408 .*TIMEOUT/s);
+  });
+
+  test('goes away in the middle of its body leaves nothing behind', async () => {
+    const socket = connect(served.running.port, '127.0.0.1');
+    socket.write(`POST ${P}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"task`, () =>
+      socket.destroy(),
+    );
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect((await served.get('/healthz')).status).toBe(200);
+  });
+
+  test('was sent by a page of another site is refused while the server is open', async () => {
+    const stranger = await served.ask('POST', `${P}/claims`, {}, { origin: 'https://example.com' });
+    expect([stranger.status, stranger.body.code]).toEqual([403, 'FORBIDDEN']);
+    const rebound = await served.raw(
+      'GET /readyz HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n',
+    );
+    expect(rebound).toMatch(/^HTTP\/1\.1 403 .*FORBIDDEN/s);
+    const own = await served.ask('GET', `${P}/status`, undefined, { origin: served.url });
+    expect(own.status).toBe(200);
+  });
+});
+
+test('thousands of connections are held open, and the next is answered', async () => {
+  const sockets: Socket[] = [];
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (let wave = 0; wave < 10; wave += 1) {
+    const opened = Array.from({ length: 100 }, () => {
+      const socket = connect(served.running.port, '127.0.0.1');
+      sockets.push(socket);
+      return new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    });
+    await Promise.all(opened);
+  }
+  expect((await served.get(`${P}/status`)).status).toBe(200);
+});
+
+test('no server starts on an address of the network without authentication', async () => {
+  const opened = await openStoreUrl('memory:', () => {});
+  await expect(startServer({ ...opened, host: '0.0.0.0', port: 0 })).rejects.toThrow(/gen key create/);
+});

@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { z } from 'zod';
+import type { Route } from '../route.js';
+import { ROUTES } from '../routes.js';
+import { problemDocument } from '../schemas/problem.js';
+import { type RunningServer, type ServerOptions, startServer } from '../server.js';
+import { openStoreUrl } from '../store-url.js';
+
+export interface Said {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+}
+// biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is checked against its schema, then read freely
+export type Json = any;
+
+export const P = '/api/tenants/acme/projects/shop';
+export const T = '/api/tenants/acme';
+
+/** A server on a file store of its own, and the requests that were made to it. */
+export class Served {
+  running!: RunningServer;
+  readonly called = new Set<string>();
+
+  private constructor(
+    readonly folder: string,
+    private readonly options: Partial<ServerOptions>,
+  ) {}
+
+  static async start(options: Partial<ServerOptions> = {}): Promise<Served> {
+    const served = new Served(await mkdtemp(join(tmpdir(), 'served-')), options);
+    await served.restart();
+    return served;
+  }
+
+  /** Started for one test, and gone after it. */
+  static async forTest(options: Partial<ServerOptions> = {}): Promise<Served> {
+    const served = await Served.start(options);
+    onTestFinished(() => served.remove());
+    return served;
+  }
+
+  async restart(): Promise<void> {
+    await this.running?.stop();
+    const opened = await openStoreUrl(`file:${this.folder}`, () => {});
+    this.running = await startServer({ ...opened, port: 0, ...this.options });
+  }
+
+  async remove(): Promise<void> {
+    await this.running.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  get url(): string {
+    return this.running.url;
+  }
+
+  /** Sends a request, and holds the reply against what the table of routes says of it. */
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Said> {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { ...(isRaw ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get('content-type') ?? '');
+    const said = {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? JSON.parse(text) : text,
+    };
+    this.hold(method, path, said);
+    return said;
+  }
+
+  get = (path: string) => this.ask('GET', path);
+  post = (path: string, body: unknown) => this.ask('POST', path, body);
+
+  /** A plan of tasks that wait for nothing. */
+  async plan(...ids: string[]): Promise<void> {
+    const tracks: Record<string, unknown[]> = {};
+    for (const id of ids) {
+      const track = id.split('-')[0] as string;
+      tracks[track] = [...(tracks[track] ?? []), { id, description: `work on ${id}`, depends_on: [] }];
+    }
+    expect((await this.ask('PUT', `${P}/plan`, { tracks })).status).toBe(200);
+  }
+
+  /** Claims and gives the handle, as whoever holds it shows it. */
+  async claim(task_id: string, session_id = 's1', more: object = {}) {
+    const said = await this.post(`${P}/claims`, { task_id, agent_id: 'alpha', session_id, ...more });
+    expect(said.body).toMatchObject({ success: true });
+    const { generation, id } = said.body.claim;
+    return { task_id, session_id, claim_id: id as string, generation: generation as number };
+  }
+
+  /** Exactly these bytes, and everything that came back until the server ended the connection. */
+  raw(text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(this.running.port, '127.0.0.1', () => socket.write(text));
+      let said = '';
+      socket.on('data', (chunk) => {
+        said += chunk;
+      });
+      socket.on('end', () => resolve(said)).on('error', reject);
+    });
+  }
+
+  private hold(method: string, path: string, said: Said): void {
+    const found = routeOf(method, path);
+    if (found === undefined) return;
+    this.called.add(found.id);
+    const type = said.headers.get('content-type') ?? '';
+    if (type.includes('problem+json')) {
+      expectShape(problemDocument, said.body);
+      expect(said.body.status).toBe(said.status);
+    } else if ('content_type' in found.reply) expect(type).toContain(found.reply.content_type);
+    else expectShape(found.reply, said.body);
+  }
+}
+
+/** All of it is in the schema, and nothing is in it that the schema does not tell. */
+function expectShape(schema: z.ZodType, body: unknown): void {
+  expect(schema.parse(body)).toEqual(body);
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const bare = path.split('?')[0] as string;
+  const fitting = ROUTES.filter((route) => route.method === method && fits(route.path, bare));
+  // A literal part is nearer than a parameter.
+  return fitting.sort(
+    (a, b) => b.path.replace(/\{\w+\}/g, '').length - a.path.replace(/\{\w+\}/g, '').length,
+  )[0];
+}
+
+const fits = (template: string, path: string): boolean =>
+  new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
