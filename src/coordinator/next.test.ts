@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Agent } from '../../test/support/agent.js';
 import { answered, forEachStore, type House, P, planOf } from '../../test/support/house.js';
+import { OPEN_CALLER } from './caller.js';
 
 /** Lets everything run that is ready to. */
 async function settle(): Promise<void> {
@@ -184,5 +185,21 @@ forEachStore('next', (open) => {
       'NOTHING_READY',
       'NOTHING_READY',
     ]);
+  });
+
+  test('grants nothing to who is gone, whatever becomes ready', async () => {
+    const { house, coordinator, alpha } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    const gone = new AbortController();
+    const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
+    const waiting = coordinator.next(P, body, OPEN_CALLER, gone.signal);
+    await settleOnDisk(house);
+    gone.abort();
+    expect(await waiting).toMatchObject({ success: false, reason: 'NOTHING_READY' });
+    await alpha.releases('A-001-x');
+    expect(answered(await coordinator.queries.getTaskState(P, 'A-001-x'))).toMatchObject({
+      readiness: 'ready',
+      generation: 1,
+    });
   });
 });

@@ -47,24 +47,58 @@ export async function listen(
   );
   server.maxConnections = settings.connections_max;
   server.on('clientError', refuseClient);
+  const connections = new Connections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, backlog: BACKLOG }, () => resolve());
   });
   return {
     port: (server.address() as AddressInfo).port,
-    stop: () => stopped(server, settings.stop_within_ms),
+    stop: () => stopped(server, connections, settings.stop_within_ms),
   };
 }
 
-function stopped(server: Server, within_ms: number): Promise<void> {
+/** Who is connected, and who waits for an answer. Node calls a connection idle only once it has asked something. */
+class Connections {
+  private readonly open = new Set<Socket>();
+  private readonly waiting = new Map<Socket, number>();
+  private stopping = false;
+
+  constructor(server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.open.add(socket);
+      socket.once('close', () => this.open.delete(socket));
+    });
+    server.on('request', ({ socket }, response) => {
+      this.waiting.set(socket, (this.waiting.get(socket) ?? 0) + 1);
+      response.once('close', () => this.answered(socket));
+    });
+  }
+
+  /** From here on whoever waits for nothing is let go. */
+  letGo(): void {
+    this.stopping = true;
+    for (const socket of this.open) if (!this.waiting.has(socket)) socket.destroy();
+  }
+
+  private answered(socket: Socket): void {
+    const left = (this.waiting.get(socket) ?? 1) - 1;
+    if (left > 0) this.waiting.set(socket, left);
+    else {
+      this.waiting.delete(socket);
+      if (this.stopping) socket.destroySoon();
+    }
+  }
+}
+
+function stopped(server: Server, connections: Connections, within_ms: number): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => server.closeAllConnections(), within_ms);
     server.close(() => {
       clearTimeout(late);
       resolve();
     });
-    server.closeIdleConnections();
+    connections.letGo();
   });
 }
 

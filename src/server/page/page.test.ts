@@ -1,0 +1,16 @@
+import { Script } from 'node:vm';
+import { expect, test } from 'vitest';
+import { PAGE_HTML } from './html.js';
+import { PAGE_SCRIPT } from './script.js';
+
+test('the script is one, and every place it fills is on the page', () => {
+  expect(() => new Script(PAGE_SCRIPT)).not.toThrow();
+  const used = [...PAGE_SCRIPT.matchAll(/(?:at|table)\(\s*'(\w+)'/g)].map(([, id]) => id);
+  expect(used.length).toBeGreaterThan(5);
+  for (const id of used) expect(PAGE_HTML).toContain(`id="${id}"`);
+});
+
+test('nothing on the page comes from elsewhere, and no text becomes markup', () => {
+  expect(PAGE_HTML).not.toMatch(/https?:|\son\w+=|<script>|style=/);
+  expect(PAGE_SCRIPT).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|eval|https?:/);
+});

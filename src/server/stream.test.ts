@@ -1,0 +1,166 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { Coordinator } from '../coordinator/coordinator.js';
+import { openMemoryStore } from '../stores/memory/memory-store.js';
+import type { EventQuery, ProjectKey, Store } from '../stores/store.js';
+import { type FeedSettings, Feeds } from './stream.js';
+import { Listener } from './testing/listener.js';
+import { P, Served } from './testing/served.js';
+
+const STREAM = `${P}/events/stream`;
+const upTo = (count: number, from = 1) => Array.from({ length: count - from + 1 }, (_, at) => at + from);
+const ids = Array.from({ length: 40 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+
+/** Each makes some events: a session with its first claim, a claim, a release. */
+async function happen(served: Served, task: string): Promise<number> {
+  const { generation, ...handle } = await served.claim(task);
+  await served.post(`${P}/claims/release`, { ...handle, expected_generation: generation });
+  return (await served.get(`${P}/status`)).body.position;
+}
+
+test('tells the past, then what happens, each once and in order', async () => {
+  const served = await Served.forTest();
+  await served.plan(...ids);
+  const past = await happen(served, 'A-001-x');
+  const listener = Listener.open(served.running.port, STREAM);
+  await listener.until(() => listener.positions.length === past);
+  const now = await happen(served, 'A-002-x');
+  await listener.until(() => listener.positions.length >= now);
+  expect(listener.positions).toEqual(upTo(now));
+});
+
+test('is resumed by its cursor without loss or repeat: by the same server, and by the one after it', async () => {
+  const served = await Served.forTest();
+  await served.plan(...ids);
+  await happen(served, 'A-001-x');
+  const first = Listener.open(served.running.port, STREAM);
+  await first.until(() => first.positions.length >= 2);
+  first.leave();
+  await first.ended();
+  await happen(served, 'A-002-x');
+  const second = Listener.open(served.running.port, STREAM, first.cursor);
+  await second.until(() => second.positions.length >= 1);
+  const working = Promise.all(ids.slice(2, 20).map((id) => happen(served, id)));
+  await second.until(() => second.positions.length >= 15);
+  await working;
+  await served.restart();
+  await second.ended();
+  const end = await happen(served, 'A-021-x');
+  const third = Listener.open(served.running.port, `${STREAM}?after=${second.cursor}`);
+  await third.until(() => third.positions.at(-1) === end);
+  expect([...first.positions, ...second.positions, ...third.positions]).toEqual(upTo(end));
+});
+
+test('tells everybody who joins while things happen the same', async () => {
+  const served = await Served.forTest();
+  await served.plan(...ids);
+  const working = (async () => {
+    let end = 0;
+    for (const id of ids) end = await happen(served, id);
+    return end;
+  })();
+  const listeners: Listener[] = [];
+  for (let at = 0; at < 30; at += 1) {
+    listeners.push(Listener.open(served.running.port, STREAM));
+    await served.get('/healthz');
+  }
+  const end = await working;
+  for (const listener of listeners) {
+    await listener.until(() => listener.positions.length >= end);
+    expect(listener.positions).toEqual(upTo(end));
+  }
+});
+
+test('is narrowed as pages are, and may begin now', async () => {
+  const served = await Served.forTest();
+  await served.plan(...ids);
+  const past = await happen(served, 'A-001-x');
+  const one = Listener.open(served.running.port, `${STREAM}?task_id=A-002-x`);
+  const fresh = Listener.open(served.running.port, `${STREAM}?after=now`);
+  await Promise.all([one, fresh].map((listener) => listener.until(() => listener.socket.bytesRead > 0)));
+  await happen(served, 'A-003-x');
+  const end = await happen(served, 'A-002-x');
+  await fresh.until(() => fresh.positions.at(-1) === end);
+  expect(fresh.positions).toEqual(upTo(end, past + 1));
+  await one.until(() => one.positions.at(-1) === end);
+  const page = await served.get(`${P}/events?task_id=A-002-x`);
+  expect(one.positions).toEqual(page.body.events.map((event: { position: number }) => event.position));
+});
+
+const KEY = { tenant_id: 'acme', project_id: 'shop' };
+
+/** Feeds on a socket of their own, over a store that counts how often its log is read. */
+async function feedsOf(settings: FeedSettings) {
+  const memory = openMemoryStore();
+  let reads = 0;
+  const store: Store = Object.create(memory, {
+    events: {
+      value: (project: ProjectKey, query: EventQuery) => {
+        reads += 1;
+        return memory.events(project, query);
+      },
+    },
+    capabilities: { value: { ...memory.capabilities, single_writer: true } },
+  });
+  const coordinator = await Coordinator.open({ store });
+  const feeds = new Feeds(coordinator.queries, store, settings);
+  const outs: ServerResponse[] = [];
+  const server = createServer((_, out) => {
+    outs.push(out);
+    void feeds.listen(KEY, {}, 0, out);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    await feeds.close();
+    server.closeAllConnections();
+    server.close();
+    coordinator.close();
+  });
+  const plan = (version: number, filler = '') =>
+    coordinator.putPlan(KEY, { tracks: { A: [{ id: 'A-001-x', description: `${version}${filler}` }] } });
+  return { port: (server.address() as AddressInfo).port, plan, outs, reads: () => reads };
+}
+
+test('reads the log once for all who listen', async () => {
+  const { port, plan, reads } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 1 << 20 });
+  await plan(1);
+  const listeners = Array.from({ length: 50 }, () => Listener.open(port, '/'));
+  for (const listener of listeners) await listener.until(() => listener.positions.length === 1);
+  const before = reads();
+  for (let version = 2; version <= 11; version += 1) await plan(version);
+  for (const listener of listeners) await listener.until(() => listener.positions.length === 11);
+  expect(reads() - before).toBeLessThan(50);
+});
+
+test('sends heartbeats as comments', async () => {
+  const { port } = await feedsOf({ heartbeat_ms: 5, unsent_bytes_max: 1 << 20 });
+  const listener = Listener.open(port, '/');
+  await listener.until(() => listener.comments >= 3);
+  expect(listener.positions).toEqual([]);
+});
+
+test('cuts off who takes nothing, and goes on telling the others', async () => {
+  const { port, plan, outs } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 4096 });
+  const slow = Listener.open(port, '/');
+  await slow.until(() => slow.socket.bytesRead > 0);
+  const slowOut = outs[0] as ServerResponse;
+  const quick = Listener.open(port, '/');
+  await plan(0);
+  for (const listener of [slow, quick]) await listener.until(() => listener.positions.length === 1);
+  const cut = new Promise<void>((resolve) => slowOut.once('close', resolve));
+  slow.socket.pause();
+  let open = true;
+  void cut.then(() => {
+    open = false;
+  });
+  // The kernels on both ends take a few megabytes before anything has to wait with us.
+  for (let version = 1; open; version += 1) {
+    await plan(version, 'x'.repeat(1900));
+    await quick.until(() => quick.positions.length === version + 1);
+  }
+  slow.socket.resume();
+  await slow.ended();
+  expect(slow.positions.length).toBeLessThan(quick.positions.length);
+  expect(slow.positions).toEqual(upTo(slow.positions.length));
+});
