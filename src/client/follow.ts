@@ -16,11 +16,7 @@ export interface Followed {
  * The feed of a project, over as many connections as it takes. What was yielded last is what the next connection
  * goes on from, and what it repeats is passed over, so every event comes once and in order.
  */
-export async function* follow(
-  http: Http,
-  request: Request,
-  signal: AbortSignal,
-): AsyncGenerator<Followed> {
+export async function* follow(http: Http, request: Request, signal: AbortSignal): AsyncGenerator<Followed> {
   let cursor: string | undefined;
   let position = 0;
   for (let failed = 0; !signal.aborted; failed++) {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { CallsOptions } from './calls.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
@@ -154,8 +155,8 @@ function startWorker(workerData: CallsOptions): Worker {
   const isSource = import.meta.url.endsWith('.ts');
   if (!isSource) return new Worker(new URL('./renewer.worker.js', import.meta.url), { workerData });
   // From source, where a thread does not inherit what makes the main one read TypeScript.
-  const tsx = createRequire(import.meta.url).resolve('tsx/esm/api');
-  const file = new URL('./renewer.worker.ts', import.meta.url).href;
-  const script = `import(${JSON.stringify(tsx)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(file)}); })`;
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
+  const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./renewer.worker.ts', import.meta.url)];
+  const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;
   return new Worker(script, { eval: true, execArgv: [], workerData });
 }

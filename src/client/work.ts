@@ -46,7 +46,7 @@ export interface WorkContext {
   /** Whether the claim is surely ours now: right also within a long turn, where no signal is heard. */
   readonly held: () => boolean;
   readonly note: (text: string) => Promise<NoteReply | Problem>;
-  /** No work after this one. */
+  /** Nothing is taken any more: the work ends with what is under way. */
   readonly stop: () => void;
 }
 
@@ -98,6 +98,7 @@ export class Worker {
   private readonly counts = { failed: 0, lost: 0, released: 0 };
   private readonly outcomes: SubmitOutcome[] = [];
   private turn = 0;
+  private takes_more = true;
 
   constructor(
     private readonly tools: Tools,
@@ -121,6 +122,7 @@ export class Worker {
     if (signal?.aborted) stop();
     try {
       await this.flush();
+      await this.openSession();
       const slots = Array.from({ length: concurrency }, () => this.slot());
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
       await this.flush();
@@ -131,6 +133,19 @@ export class Worker {
     } finally {
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** The first claim would open it too, but without the key that its signatures are checked by. */
+  private async openSession(): Promise<void> {
+    const { calls } = this.tools;
+    const { public_key } = calls;
+    if (!this.own_session || public_key === null) return;
+    const opened = await calls.openSession({
+      session_id: this.session_id,
+      user_id: this.agent_id,
+      public_key,
+    });
+    if (isProblem(opened)) throw new GenesisError(opened);
   }
 
   private failure: unknown;
@@ -145,13 +160,18 @@ export class Worker {
   }
 
   private async slot(): Promise<void> {
-    for (let idle = 0; !this.stopped; ) {
-      const grant = (await this.tools.outbox.pending()) < PENDING_MAX ? await this.take() : 'later';
+    let waits = false;
+    for (let idle = 0; this.takes_more && !this.stopped; ) {
+      // What is finished goes before what is new: else this very agent might take over from itself.
+      if (await this.tools.outbox.isBehind()) await this.flush();
+      const has_room = (await this.tools.outbox.pending()) < PENDING_MAX;
+      const grant: Awaited<ReturnType<Worker['take']>> = has_room ? await this.take(waits) : 'later';
+      // Asked without waiting first: whether all is done is known at once.
+      waits = grant === 'nothing';
       if (grant === 'done') return;
       if (grant === 'later') {
         idle += 1;
         await sleep(pauseAfter(idle), undefined, { signal: this.stopping.signal }).catch(() => {});
-        await this.flush();
         continue;
       }
       idle = 0;
@@ -159,7 +179,7 @@ export class Worker {
     }
   }
 
-  private async take(): Promise<Grant | 'nothing' | 'later' | 'done'> {
+  private async take(waits: boolean): Promise<Grant | 'nothing' | 'later' | 'done'> {
     const { tracks = [], agent_role } = this.options;
     const track = tracks[this.turn++ % Math.max(tracks.length, 1)];
     const lease_duration_seconds =
@@ -171,7 +191,7 @@ export class Worker {
       ...(track === undefined ? {} : { track }),
       ...(agent_role === undefined ? {} : { agent_role }),
       lease_duration_seconds,
-      wait_seconds: tracks.length > 1 ? WAIT_SECONDS_TRACKS : WAIT_SECONDS,
+      wait_seconds: waits ? (tracks.length > 1 ? WAIT_SECONDS_TRACKS : WAIT_SECONDS) : 0,
     });
     if (isProblem(reply)) return this.noWork(reply);
     if (!reply.success) return this.refused(reply);
@@ -275,7 +295,9 @@ export class Worker {
       signal,
       held: () => hold.held(),
       note: (text) => this.tools.calls.note({ task_id, session_id, generation, claim_id, text }),
-      stop: () => this.stopping.abort(),
+      stop: () => {
+        this.takes_more = false;
+      },
     };
   }
 
