@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import { isProblem } from './replies.js';
+import { granted, openHouse, planOf } from './testing/house.js';
+import { startProxy } from './testing/proxy.js';
+
+const AGENT = { agent_id: 'agent-a', session_id: 'sess-a' };
+
+test('a piece of work from plan to lineage, each step a typed value', async () => {
+  const { genesis } = await openHouse(planOf({ A: 2 }));
+  const first = granted(await genesis.next(AGENT));
+  if (!first.success) throw new Error(first.reason);
+  const { task_id, generation, id: claim_id, session_id } = first.claim;
+  expect(first.briefing?.handle).toEqual({ task_id, generation, claim_id, session_id });
+
+  const other = granted(await genesis.claimTask({ task_id, agent_id: 'agent-b', session_id: 'sess-b' }));
+  expect(other).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'agent-a' });
+
+  const handle = { task_id, session_id, claim_id };
+  expect(await genesis.renewLease({ ...handle, expected_generation: generation })).toMatchObject({
+    success: true,
+  });
+  expect(await genesis.note({ ...handle, generation, text: 'half done' })).toMatchObject({ success: true });
+  const submitted = await genesis.submitResult({ ...handle, generation, result_data: { ok: true } });
+  expect(submitted).toMatchObject({ accepted: true, reason: 'ACCEPTED' });
+
+  expect(granted(await genesis.task(task_id)).phase).toBe('COMPLETED');
+  expect(granted(await genesis.tasks({ phase: 'OPEN' })).tasks).toHaveLength(1);
+  expect(granted(await genesis.history(task_id)).generations).toHaveLength(1);
+  const { results } = granted(await genesis.results(task_id));
+  expect(granted(await genesis.result(task_id, results[0]?.id ?? '')).result_data).toEqual({ ok: true });
+  expect(granted(await genesis.explain(task_id)).claimable).toBe(false);
+  expect(granted(await genesis.status()).counts.completed).toBe(1);
+  expect(granted(await genesis.agents()).agents.map(({ agent_id }) => agent_id)).toContain('agent-a');
+  expect(granted(await genesis.projects()).projects).toEqual([{ project_id: 'shop' }]);
+  expect(granted(await genesis.sessions()).sessions.map((session) => session.session_id)).toContain('sess-a');
+  expect(await genesis.closeSession('sess-a')).toMatchObject({ success: true });
+});
+
+test('people’s calls: plan, tasks, limits, policy, operator verbs', async () => {
+  const { genesis } = await openHouse(planOf({ A: 1 }));
+  expect(granted(await genesis.addTasks([{ id: 'A-002-more', description: 'More' }])).task_count).toBe(2);
+  const { version } = granted(await genesis.plan());
+  expect(await genesis.putPlan(planOf({ A: 1 }), { if_match: version + 1 })).toMatchObject({
+    code: 'PLAN_CHANGED',
+  });
+  expect(granted(await genesis.putLimits({ max_concurrent_claims: 7 })).max_concurrent_claims).toBe(7);
+  expect(granted(await genesis.limits()).max_concurrent_claims).toBe(7);
+  expect(granted(await genesis.putPolicy({ max_attempts: 3 })).max_attempts).toBe(3);
+  const held = await genesis.operate('A-001-part', 'hold', { expected_generation: 0, reason: 'not yet' });
+  expect(held).toMatchObject({ success: true, readiness: 'held' });
+  const claim = granted(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
+  expect(claim).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'not yet' });
+});
+
+test('a malformed request is a problem that names the field', async () => {
+  const { genesis } = await openHouse(planOf({ A: 1 }));
+  const reply = await genesis.claimTask({ ...AGENT, task_id: 'no such id' });
+  expect(reply).toMatchObject({ code: 'INVALID_REQUEST', status: 400, faults: [{ path: 'task_id' }] });
+});
+
+test('agent and session come from the environment where they are left out', async () => {
+  const { genesis } = await openHouse(planOf({ A: 1 }));
+  Object.assign(process.env, { GENESIS_AGENT: 'agent-env', GENESIS_SESSION: 'sess-env' });
+  try {
+    const { claim } = granted(await genesis.claimTask({ task_id: 'A-001-part' }));
+    expect(claim).toMatchObject({ agent_id: 'agent-env', session_id: 'sess-env' });
+  } finally {
+    delete process.env.GENESIS_AGENT;
+    delete process.env.GENESIS_SESSION;
+  }
+});
+
+test.each(['lose_reply', 'lose_request'] as const)(
+  '%s: the call is repeated and happens once',
+  async (loss) => {
+    const { genesis, direct, proxy } = await openHouse(planOf({ A: 1 }));
+    let lost = 0;
+    proxy.judge = () => (lost++ < 2 ? loss : 'pass');
+    const reply = granted(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
+    expect(reply).toMatchObject({ success: true, claim: { generation: 1 } });
+    expect(proxy.requests).toHaveLength(3);
+    const { events } = granted(await direct.events({ type: 'CLAIM_ACQUIRED' }));
+    expect(events).toHaveLength(1);
+  },
+);
+
+test('a busy server is asked again, no earlier than it said', async () => {
+  const { genesis, proxy } = await openHouse(planOf({ A: 1 }));
+  const body = JSON.stringify({ code: 'RATE_LIMITED', detail: 'slow down', status: 429 });
+  const head =
+    'HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n';
+  const answer = `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
+  const asked_at: number[] = [];
+  proxy.judge = () => (asked_at.push(performance.now()) === 1 ? { answer } : 'pass');
+  expect(granted(await genesis.task('A-001-part')).phase).toBe('OPEN');
+  expect((asked_at[1] ?? 0) - (asked_at[0] ?? 0)).toBeGreaterThanOrEqual(1000);
+});
+
+test('where nobody ever answers, the problem says that nothing happened; where somebody may have, that it may', async () => {
+  const { proxy, client } = await openHouse(planOf({ A: 1 }));
+  const closed = await startProxy({ port: 0 });
+  await closed.close();
+  const nobody = client({ url: closed.url, retry: { tries: 2 } });
+  expect(await nobody.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
+  proxy.judge = () => 'lose_reply';
+  const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
+  expect(isProblem(reply) && reply.code).toBe('UNKNOWN');
+});

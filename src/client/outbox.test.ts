@@ -1,0 +1,105 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Genesis } from './genesis.js';
+import { type Finished, Outbox } from './outbox.js';
+import type { SubmissionReply } from './replies.js';
+import { granted, openHouse, planOf, startChild, tempFolder } from './testing/house.js';
+
+const AGENT = { agent_id: 'agent-a' };
+const FINISHED: Finished = {
+  request_id: 'r-1',
+  task_id: 'A-001-part',
+  session_id: 'sess-a',
+  claim_id: 'c-1',
+  generation: 1,
+  agent_id: 'agent-a',
+  result_data: { ok: true },
+  finished_at: '2026-01-04T06:00:00.000Z',
+};
+const ACCEPTED: SubmissionReply = {
+  accepted: true,
+  reason: 'ACCEPTED',
+  current_generation: 1,
+  work_lost: false,
+  late: false,
+  work_product_ref: 'wp-A-001-part-gen1-abc',
+  parked: null,
+};
+
+test.each(['lose_request', 'lose_reply'] as const)(
+  'an agent killed between its result and the answer (%s): the next start submits it, and it counts once',
+  async (loss) => {
+    const { genesis, direct, proxy, outbox } = await openHouse(planOf({ A: 1 }));
+    proxy.judge = (request) => (request.endsWith('/results') ? loss : 'pass');
+    const child = startChild('agent.child.ts', [proxy.url, outbox]);
+    expect(await child.line()).toBe('working A-001-part');
+    await proxy.seen('/results');
+    await child.kill();
+    proxy.judge = () => 'pass';
+
+    const summary = await genesis.work(AGENT, async () => {
+      throw new Error('there is nothing left to do');
+    });
+    expect(summary).toMatchObject({ accepted: 1, refused: 0, failed: 0, pending: 0 });
+    expect(await genesis.outcomes()).toMatchObject([
+      { agent_id: 'agent-child', accepted: true, generation: 1 },
+    ]);
+    const { results } = granted(await direct.results('A-001-part'));
+    expect(results).toMatchObject([{ accepted: true, agent_id: 'agent-child' }]);
+    expect(await genesis.flushOutbox()).toEqual([]);
+  },
+  40_000,
+);
+
+test('a server killed and started again loses nothing, and nothing counts twice', async () => {
+  const root = join(await tempFolder(), 'store');
+  const first = startChild('server.child.ts', [root]);
+  const port = (await first.line()) ?? '';
+  const url = `http://127.0.0.1:${port}`;
+  const genesis = new Genesis({ url, project: 'shop', outbox: await tempFolder() });
+  granted(await genesis.putPlan(planOf({ A: 6 })));
+  let done = 0;
+  let revived: Promise<unknown> = Promise.resolve();
+  const summary = await genesis.work({ ...AGENT, concurrency: 2 }, async ({ task_id }) => {
+    if (++done === 3) revived = first.kill().then(() => startChild('server.child.ts', [root, port]).line());
+    return task_id;
+  });
+  expect(await revived).toBe(port);
+  expect(summary).toMatchObject({ accepted: 6, refused: 0, pending: 0 });
+  const { events } = granted(await genesis.events({ type: 'RESULT_SUBMITTED', limit: 1000 }));
+  expect(events.map(({ task_id }) => task_id).sort()).toHaveLength(6);
+  expect(new Set(events.map(({ task_id }) => task_id)).size).toBe(6);
+}, 60_000);
+
+test('two who flush at once send a result once; its outcome is remembered and its file is gone', async () => {
+  const outbox = new Outbox(await tempFolder());
+  await outbox.giveBack(await outbox.put(FINISHED));
+  const sent: string[] = [];
+  const submit = async ({ request_id }: Finished) => {
+    sent.push(request_id);
+    return ACCEPTED;
+  };
+  const flushed = await Promise.all([outbox.flush(submit), new Outbox(outbox.folder).flush(submit)]);
+  expect(sent).toEqual(['r-1']);
+  expect(flushed.flat()).toMatchObject([{ request_id: 'r-1', accepted: true }]);
+  expect(await outbox.outcomes()).toMatchObject([{ request_id: 'r-1', reason: 'ACCEPTED' }]);
+  expect(await outbox.pending()).toBe(0);
+});
+
+test('what was not answered for good stays; what was refused and not kept by the server is kept here', async () => {
+  const outbox = new Outbox(await tempFolder());
+  await outbox.giveBack(await outbox.put(FINISHED));
+  await outbox.flush(async () => ({ code: 'UNAUTHENTICATED', detail: 'the key expired', status: 401 }));
+  expect(await outbox.pending()).toBe(1);
+  const refused = {
+    accepted: false,
+    reason: 'SESSION_MISMATCH',
+    work_lost: true,
+    work_product_ref: null,
+  } as const;
+  const [outcome] = await outbox.flush(async () => ({ ...ACCEPTED, ...refused }));
+  expect(outcome).toMatchObject({ accepted: false, reason: 'SESSION_MISMATCH' });
+  expect(await readdir(outbox.folder)).toEqual(['outcomes.jsonl', 'r-1.refused']);
+  expect(await outbox.pending()).toBe(0);
+});

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+import { type RunningServer, startServer } from '../../server/server.js';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { Genesis, type GenesisOptions } from '../genesis.js';
+import { isProblem, type Problem } from '../replies.js';
+import { startProxy, type Wire } from './proxy.js';
+
+export const KEY = { tenant_id: 'default', project_id: 'shop' };
+
+/** A real server with a wire in front of it that can fail, and clients on either side of the wire. */
+export interface House {
+  readonly server: RunningServer;
+  readonly proxy: Wire;
+  readonly outbox: string;
+  /** Through the wire that fails. */
+  readonly genesis: Genesis;
+  /** Beside it. */
+  readonly direct: Genesis;
+  client(options?: GenesisOptions): Genesis;
+}
+
+export async function openHouse(plan: string, limits: Record<string, number> = {}): Promise<House> {
+  const outbox = await tempFolder();
+  const server = await startServer({
+    store: openMemoryStore(),
+    port: 0,
+    limits: { min_lease_duration_seconds: 1, ...limits },
+  });
+  const proxy = await startProxy(server);
+  onTestFinished(async () => {
+    await proxy.close();
+    await server.stop();
+  });
+  const client = (options: GenesisOptions = {}) =>
+    new Genesis({ url: proxy.url, project: KEY.project_id, outbox, ...options });
+  const direct = client({ url: server.url });
+  granted(await direct.putPlan(plan));
+  return { server, proxy, outbox, genesis: client(), direct, client };
+}
+
+export async function tempFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'genesis-client-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A plan of one track per letter, its tasks independent of each other. */
+export function planOf(tracks: Readonly<Record<string, number>>): string {
+  const lines = ['project: shop', 'tracks:'];
+  for (const [track, count] of Object.entries(tracks)) {
+    lines.push(`  ${track}:`);
+    for (let n = 1; n <= count; n++) {
+      const id = `${track}-${String(n).padStart(3, '0')}-part`;
+      lines.push(`    - id: ${id}`, `      description: Part ${n}`, '      depends_on: []');
+    }
+  }
+  return lines.join('\n');
+}
+
+export function granted<T>(reply: T | Problem): T {
+  if (isProblem(reply))
+    throw new Error(`${reply.code}: ${reply.detail} ${JSON.stringify(reply.faults ?? '')}`);
+  return reply;
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** The next line it says; null when it is gone. */
+  line(): Promise<string | null>;
+  kill(): Promise<void>;
+}
+
+export function startChild(name: string, args: readonly string[]): Child {
+  const file = join(import.meta.dirname, name);
+  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(kill);
+  return {
+    process: child,
+    line: async () => {
+      const next = await lines.next();
+      return next.done === true ? null : next.value;
+    },
+    kill,
+  };
+}

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import type { SubmitOutcome } from './outbox.js';
+import { ClaimLost } from './renewals.js';
+import { granted, KEY, openHouse, planOf, startChild } from './testing/house.js';
+import type { WorkSummary } from './work.js';
+
+const AGENT = { agent_id: 'agent-a' };
+const heard = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+test('a plan is worked off, several at a time, and every result has its outcome', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 5, B: 5, C: 1 }));
+  const done: string[] = [];
+  let at_once = 0;
+  let most = 0;
+  const summary = await genesis.work(
+    { ...AGENT, tracks: ['A', 'B'], concurrency: 3 },
+    async (work, { note }) => {
+      most = Math.max(most, ++at_once);
+      granted(await note(`at ${work.briefing?.description}`));
+      at_once -= 1;
+      done.push(work.task_id);
+      return { done: work.task_id };
+    },
+  );
+  expect(summary).toMatchObject({ accepted: 10, refused: 0, failed: 0, lost: 0, released: 0, pending: 0 });
+  expect(most).toBeGreaterThan(1);
+  expect(new Set(done).size).toBe(10);
+  expect(granted(await direct.tasks({ phase: 'OPEN' })).tasks.map(({ task_id }) => task_id)).toEqual([
+    'C-001-part',
+  ]);
+  expect((await genesis.outcomes()).map(({ task_id }) => task_id).sort()).toEqual(done.sort());
+});
+
+test('a handler that throws gives the work back as an error, with its message', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 1 }));
+  const summary = await genesis.work({ ...AGENT, until: 'stopped' }, async (_work, { stop }) => {
+    stop();
+    throw new Error('the tests are red');
+  });
+  expect(summary).toMatchObject({ failed: 1, released: 0 });
+  const { generations } = granted(await direct.history('A-001-part'));
+  expect(generations).toMatchObject([{ release_reason: 'ERROR' }]);
+  expect(JSON.stringify(granted(await direct.events({ type: 'CLAIM_RELEASED' })).events)).toContain(
+    'the tests are red',
+  );
+});
+
+test('stopped in the middle, it tells the handler, gives the claim back and ends its session', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 1 }));
+  const stopping = new AbortController();
+  const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async (_work, { signal }) => {
+    stopping.abort();
+    signal.throwIfAborted();
+  });
+  expect(summary).toMatchObject({ released: 1, failed: 0, accepted: 0 });
+  expect(granted(await direct.task('A-001-part'))).toMatchObject({ readiness: 'ready' });
+  expect(granted(await direct.sessions()).sessions.map(({ state }) => state)).toEqual(['closed']);
+});
+
+test('the signal aborts when an operator takes the claim away', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 1 }));
+  let why: unknown;
+  const summary = await genesis.work(
+    { ...AGENT, lease_duration_seconds: 2 },
+    async ({ claim }, { signal, stop }) => {
+      const { task_id, generation } = claim;
+      const reason = 'wrong agent';
+      granted(await direct.operate(task_id, 'force_release', { expected_generation: generation, reason }));
+      await heard(signal);
+      why = signal.reason;
+      stop();
+      throw signal.reason;
+    },
+  );
+  expect(why).toBeInstanceOf(ClaimLost);
+  expect(summary).toMatchObject({ lost: 1, failed: 0 });
+});
+
+test('a zombie stops before its lease runs out, and its result is refused and kept', async () => {
+  const { genesis, direct, proxy, server } = await openHouse(planOf({ A: 1 }));
+  let held_at_abort = '';
+  let held_by_own_count = true;
+  const summary = await genesis.work(
+    { ...AGENT, lease_duration_seconds: 5 },
+    async ({ task_id }, context) => {
+      proxy.frozen = true;
+      await heard(context.signal);
+      held_by_own_count = context.held();
+      const state = await server.coordinator.queries.getTaskState(KEY, task_id);
+      held_at_abort = 'readiness' in state ? state.readiness : '';
+      const heir = { agent_id: 'agent-b', session_id: 'sess-b', wait_seconds: 20 };
+      expect(granted(await direct.next(heir))).toMatchObject({
+        success: true,
+        claim: { task_id, generation: 2 },
+      });
+      proxy.frozen = false;
+      proxy.cut();
+      context.stop();
+      return 'what the zombie made';
+    },
+  );
+  expect(held_at_abort).toBe('claimed');
+  expect(held_by_own_count).toBe(false);
+  expect(summary).toMatchObject({ accepted: 0, refused: 1 });
+  const [outcome] = await genesis.outcomes();
+  expect(outcome).toMatchObject({ accepted: false, reason: 'STALE_GENERATION', parked: expect.any(String) });
+  const parked = granted(await direct.result('A-001-part', outcome?.parked ?? ''));
+  expect(parked.result_data).toBe('what the zombie made');
+}, 40_000);
+
+test('an event loop that is blocked for longer than the lease costs no claim', async () => {
+  const { direct, server, outbox } = await openHouse(planOf({ A: 1 }));
+  const child = startChild('agent.child.ts', [server.url, outbox, '5000', '2']);
+  expect(await child.line()).toBe('working A-001-part');
+  const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
+  expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
+  const { results } = granted(await direct.results('A-001-part'));
+  const result = granted(await direct.result('A-001-part', results[0]?.id ?? ''));
+  expect(result.result_data).toEqual({ by: 'child', held: true });
+  expect(granted(await direct.events({ type: 'CLAIM_LOST' })).events).toEqual([]);
+}, 40_000);
+
+test('a large result goes by blob', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 1 }));
+  const large = 'x'.repeat(2 * 1024 * 1024);
+  await genesis.work(AGENT, async () => ({ large }));
+  const { results } = granted(await direct.results('A-001-part'));
+  expect(results[0]?.blob_sha256).toMatch(/^[0-9a-f]{64}$/);
+  expect(granted(await direct.result('A-001-part', results[0]?.id ?? '')).result_data).toEqual({ large });
+});
+
+test('the lease it asks for follows what the track’s work took, within the tenant’s limits', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 2, B: 1 }), { max_lease_duration_seconds: 100 });
+  const leases: Record<string, number> = {};
+  const remember = (tracks: string[]) =>
+    genesis.work({ ...AGENT, tracks }, async ({ task_id, claim }, { stop }) => {
+      leases[task_id] = claim.lease_duration_seconds;
+      stop();
+    });
+  await remember(['A']);
+  await remember(['A']);
+  await remember(['B']);
+  // Nothing is known at first: the usual lease, which is more than this tenant allows.
+  expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 1, 'B-001-part': 100 });
+  expect(granted(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
+});
+
+test('what the server will never grant ends the work with its problem', async () => {
+  const { client } = await openHouse(planOf({ A: 1 }));
+  const genesis = client({ project: 'no such project!' });
+  const outcomes: SubmitOutcome[] = [];
+  await expect(genesis.work(AGENT, async () => outcomes)).rejects.toMatchObject({ name: 'GenesisError' });
+});
