@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../src/coordinator/identity.js';
+import { canonicalJson } from '../../src/core/canonical-json.js';
 import { factOf } from '../../src/core/claims/facts.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';

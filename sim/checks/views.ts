@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../src/coordinator/identity.js';
 import type { Project } from '../../src/coordinator/project.js';
+import { canonicalJson } from '../../src/core/canonical-json.js';
 import { taskInput } from '../../src/core/plan/task.js';
 import { foldProject, subjectsOf, type WorkState } from '../../src/core/views/index.js';
 import type { Site } from '../fleet/site.js';

@@ -31,7 +31,7 @@ test('a piece of work from plan to lineage, each step a typed value', async () =
   expect(granted(await genesis.explain(task_id)).claimable).toBe(false);
   expect(granted(await genesis.status()).counts.completed).toBe(1);
   expect(granted(await genesis.agents()).agents.map(({ agent_id }) => agent_id)).toContain('agent-a');
-  expect(granted(await genesis.projects()).projects).toEqual([{ project_id: 'shop' }]);
+  expect(granted(await genesis.projects()).projects).toMatchObject([{ project_id: 'shop' }]);
   expect(granted(await genesis.sessions()).sessions.map((session) => session.session_id)).toContain('sess-a');
   expect(await genesis.closeSession('sess-a')).toMatchObject({ success: true });
 });

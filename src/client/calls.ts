@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Explanation } from '../coordinator/explain.js';
 import type { OperatorResult } from '../coordinator/operations/operate.js';
 import type { PlanResult } from '../coordinator/operations/plan.js';
@@ -7,6 +8,7 @@ import type * as wire from '../coordinator/wire.js';
 import type { Limits, Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { PlanInput, TaskInput } from '../core/plan/index.js';
+import type { SignedCommand } from '../core/signing.js';
 import type {
   AgentView,
   Lineage,
@@ -22,15 +24,13 @@ import { Http, newRequestId, type Request, type RetryOptions } from './http.js';
 import type { Renewal } from './renewer.js';
 import type {
   ClaimReply,
-  KeyRecord,
-  NewKey,
   NoteReply,
   Problem,
   ReleaseReply,
   RenewalReply,
-  Role,
   SubmissionReply,
 } from './replies.js';
+import { publicKeyText, signCommand } from './sign-command.js';
 
 export interface CallsOptions {
   /** GENESIS_URL, else the local server. */
@@ -41,6 +41,8 @@ export interface CallsOptions {
   readonly tenant?: string;
   /** GENESIS_PROJECT. */
   readonly project?: string;
+  /** Ed25519. What a session does is signed with it; the session is opened with `public_key`. */
+  readonly signing_key?: KeyObject;
   /** For one try of a request. */
   readonly timeout_seconds?: number;
   readonly retry?: RetryOptions;
@@ -68,12 +70,12 @@ export interface OperateAsked {
   result_id?: string;
   request_id?: string;
 }
-export interface KeyAsked {
-  role: Role;
-  expires_at?: string;
-  user_id?: string;
-  name?: string;
-  request_id?: string;
+export type KeyAsked = Body<wire.KeyBody>;
+
+export interface ProjectSummary {
+  readonly project_id: string;
+  readonly position: number;
+  readonly last_updated: string | null;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
@@ -116,43 +118,49 @@ export class Calls {
   // Work
 
   claimTask(claim: ClaimAsked): Reply<ClaimReply> {
-    return this.claims.call(withRequestId(withAgent(claim)));
+    return this.claims.call(this.signed('claim_task', withAgent(claim)));
   }
 
   batchClaim(
     claims: readonly ClaimAsked[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
   ): Reply<{ results: readonly (ClaimReply | Problem)[] }> {
-    return this.command('/claims/batch', { claims: claims.map(withAgent), ...options });
+    const one = (claim: ClaimAsked) =>
+      this.public_key === null ? defined(withAgent(claim)) : this.signed('claim_task', withAgent(claim));
+    return this.command('/claims/batch', { claims: claims.map(one), ...options });
   }
 
   renewLease(renewal: RenewAsked): Reply<RenewalReply> {
-    return this.renewals.call(withRequestId(withSession(renewal)));
+    return this.renewals.call(this.signed('renew_lease', withSession(renewal)));
   }
 
   /** One try, in a request of its own: for whoever has a lease to watch and repeats it by itself. */
   renewAlone({ handle, lease_seconds, request_id, timeout_seconds }: Renewal): Reply<RenewalReply> {
     const { generation: expected_generation, ...holder } = handle;
     const body = { ...holder, expected_generation, lease_duration_seconds: lease_seconds, request_id };
-    return this.command('/claims/renew', body, { timeout_seconds, tries: 1 });
+    return this.command('/claims/renew', this.signed('renew_lease', body), { timeout_seconds, tries: 1 });
   }
 
   releaseClaim(release: ReleaseAsked): Reply<ReleaseReply> {
-    return this.releases.call(withRequestId(withSession(release)));
+    return this.releases.call(this.signed('release_claim', withSession(release)));
   }
 
   submitResult(submission: SubmitAsked): Reply<SubmissionReply> {
-    return this.submissions.call(withRequestId(withSession(submission)));
+    return this.submissions.call(this.signed('submit_result', withSession(submission)));
   }
 
   /** The best ready work, claimed, with its briefing. */
   next(asked: NextAsked = {}, options: { signal?: AbortSignal } = {}): Reply<ClaimReply> {
     const { wait_seconds = 0 } = asked;
-    return this.command('/next', withAgent(asked), { wait_seconds, signal: options.signal });
+    return this.command('/next', this.signed('next', withAgent(asked)), {
+      wait_seconds,
+      signal: options.signal,
+    });
   }
 
-  note({ task_id, ...note }: NoteAsked): Reply<NoteReply> {
-    return this.command(`/tasks/${encodeURIComponent(task_id)}/notes`, withSession(note));
+  note(note: NoteAsked): Reply<NoteReply> {
+    const path = `/tasks/${encodeURIComponent(note.task_id)}/notes`;
+    return this.command(path, this.signed('note', withSession(note)));
   }
 
   // What is and was
@@ -204,7 +212,7 @@ export class Calls {
     return this.read(this.path('/agents'), options);
   }
 
-  projects(): Reply<{ projects: readonly { project_id: string }[] }> {
+  projects(): Reply<{ projects: readonly ProjectSummary[] }> {
     return this.read(this.tenantPath('/projects'));
   }
 
@@ -277,15 +285,15 @@ export class Calls {
     return this.http.json({ method: 'PUT', path: this.tenantPath('/limits'), body: withRequestId(change) });
   }
 
-  keys(): Reply<{ keys: readonly KeyRecord[] }> {
+  keys(): Reply<{ keys: readonly wire.Key[] }> {
     return this.read(this.tenantPath('/keys'));
   }
 
-  createKey(asked: KeyAsked): Reply<NewKey> {
+  createKey(asked: KeyAsked): Reply<wire.KeyCreated> {
     return this.http.json({ method: 'POST', path: this.tenantPath('/keys'), body: withRequestId(asked) });
   }
 
-  revokeKey(key_id: string): Reply<KeyRecord> {
+  revokeKey(key_id: string): Reply<wire.Key> {
     return this.http.json({ method: 'DELETE', path: this.tenantPath(`/keys/${encodeURIComponent(key_id)}`) });
   }
 
@@ -311,6 +319,20 @@ export class Calls {
     const { after, ...query } = filter;
     const request = { method: 'GET' as const, path: this.path('/events/stream'), query: { ...query, after } };
     return follow(this.http, request, options.signal ?? new AbortController().signal);
+  }
+
+  /** What a session is opened with, so that the server knows its signatures; null where nothing is signed. */
+  get public_key(): string | null {
+    const { signing_key } = this.options;
+    return signing_key === undefined ? null : publicKeyText(signing_key);
+  }
+
+  private signed(command: SignedCommand, asked: object): Record<string, unknown> {
+    const body: Record<string, unknown> = withRequestId(asked);
+    const { signing_key } = this.options;
+    if (signing_key === undefined) return body;
+    const told = { tenant_id: this.tenant, project_id: this.project, command, body };
+    return { ...body, signature: signCommand(told, signing_key) };
   }
 
   /** The same client once more, in another thread, whatever its environment. */

@@ -40,11 +40,11 @@ interface Failure {
 }
 type Outcome<T> = { readonly reply: T } | Failure;
 
-const TRIES = 8;
+const TRIES = 10;
 const WITHIN_SECONDS = 30;
 const TIMEOUT_SECONDS = 10;
 const PAUSE_MS = 100;
-const PAUSE_MS_MAX = 5000;
+const PAUSE_MS_MAX = 2000;
 /** Answers that say nothing about what became of the request, or that it may be sent again. */
 const PASSING = new Set([408, 429, 502, 503, 504]);
 

@@ -2,6 +2,8 @@ import type { Calls } from './calls.js';
 import { isProblem } from './replies.js';
 
 const LEASE_SECONDS = 300;
+/** However short the work: a server that starts again within it costs nobody a claim. */
+const LEASE_SECONDS_MIN = 30;
 const REMEMBERED_MAX = 200;
 const ASKED = 100;
 const OF_TEN = 0.9;
@@ -21,7 +23,8 @@ export class LeaseProposals {
     const { min_seconds, max_seconds } = await this.bounds;
     const known = [...(await this.of(track))].sort((a, b) => a - b);
     const usual = known[Math.ceil(known.length * OF_TEN) - 1];
-    const seconds = usual === undefined ? LEASE_SECONDS : Math.ceil(usual / 1000);
+    const seconds =
+      usual === undefined ? LEASE_SECONDS : Math.max(Math.ceil(usual / 1000), LEASE_SECONDS_MIN);
     return Math.min(Math.max(seconds, min_seconds), max_seconds);
   }
 

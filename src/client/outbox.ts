@@ -82,6 +82,11 @@ export class Outbox {
     return (await this.names()).filter((name) => name.endsWith(FREE) || name.endsWith(TAKEN)).length;
   }
 
+  /** Whether something is there that nobody is sending. */
+  async isBehind(): Promise<boolean> {
+    return (await this.names()).some((name) => name.endsWith(FREE));
+  }
+
   /** Sends what is there and nobody else is sending. The outcomes of what was answered for good. */
   async flush(submit: Submit): Promise<SubmitOutcome[]> {
     const outcomes: SubmitOutcome[] = [];
@@ -191,7 +196,7 @@ export class Outbox {
 
 /** Refused for what it is, so that asking again will not help. A wrong key or address may still be put right. */
 const isFinal = ({ status, code }: Problem): boolean =>
-  status === 409 || status === 413 || (status === 400 && code !== 'HTTP_400');
+  (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
 /** Gone: another process thought that we are, and sends it. */
 async function finishedIn(path: string): Promise<Finished | Problem> {

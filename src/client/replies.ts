@@ -84,14 +84,3 @@ type Submission = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_prod
 export type SubmissionReply =
   | (Submission & { accepted: true; reason: 'ACCEPTED'; work_product_ref: string })
   | (Submission & { accepted: false; reason: SubmissionRefusal; work_product_ref: string | null });
-
-export type Role = 'viewer' | 'agent' | 'reviewer' | 'admin' | 'operator';
-export interface KeyRecord {
-  readonly key_id: string;
-  readonly role: Role;
-  readonly [field: string]: unknown;
-}
-export interface NewKey extends KeyRecord {
-  /** Shown once: the server keeps only its hash. */
-  readonly token: string;
-}

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { SubmitOutcome } from './outbox.js';
 import { ClaimLost } from './renewals.js';
@@ -142,8 +143,31 @@ test('the lease it asks for follows what the track’s work took, within the ten
   await remember(['A']);
   await remember(['B']);
   // Nothing is known at first: the usual lease, which is more than this tenant allows.
-  expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 1, 'B-001-part': 100 });
+  expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
   expect(granted(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
+});
+
+test('with a key everything a session does is signed, the renewals too, and the log keeps it', async () => {
+  const { client, direct } = await openHouse(planOf({ A: 1 }));
+  granted(await direct.putLimits({ require_signatures: true }));
+  const unsigned = await direct.claimTask({
+    task_id: 'A-001-part',
+    agent_id: 'agent-b',
+    session_id: 'sess-b',
+  });
+  expect(unsigned).toMatchObject({ code: 'SIGNATURE_REQUIRED' });
+  const genesis = client({ signing_key: generateKeyPairSync('ed25519').privateKey });
+  const summary = await genesis.work(
+    { ...AGENT, lease_duration_seconds: 1 },
+    async (_work, { note, signal }) => {
+      granted(await note('signed as well'));
+      for await (const { event } of direct.follow({ type: 'LEASE_RENEWED' }, { signal }))
+        return event.position;
+    },
+  );
+  expect(summary).toMatchObject({ accepted: 1, refused: 0 });
+  const { events } = granted(await direct.events({ type: 'RESULT_SUBMITTED' }));
+  expect(JSON.stringify(events)).toContain('"signature":"v1;');
 });
 
 test('what the server will never grant ends the work with its problem', async () => {

@@ -122,6 +122,7 @@ export class Worker {
     if (signal?.aborted) stop();
     try {
       await this.flush();
+      await this.openSession();
       const slots = Array.from({ length: concurrency }, () => this.slot());
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
       await this.flush();
@@ -132,6 +133,19 @@ export class Worker {
     } finally {
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** The first claim would open it too, but without the key that its signatures are checked by. */
+  private async openSession(): Promise<void> {
+    const { calls } = this.tools;
+    const { public_key } = calls;
+    if (!this.own_session || public_key === null) return;
+    const opened = await calls.openSession({
+      session_id: this.session_id,
+      user_id: this.agent_id,
+      public_key,
+    });
+    if (isProblem(opened)) throw new GenesisError(opened);
   }
 
   private failure: unknown;
@@ -148,6 +162,8 @@ export class Worker {
   private async slot(): Promise<void> {
     let waits = false;
     for (let idle = 0; this.takes_more && !this.stopped; ) {
+      // What is finished goes before what is new: else this very agent might take over from itself.
+      if (await this.tools.outbox.isBehind()) await this.flush();
       const has_room = (await this.tools.outbox.pending()) < PENDING_MAX;
       const grant: Awaited<ReturnType<Worker['take']>> = has_room ? await this.take(waits) : 'later';
       // Asked without waiting first: whether all is done is known at once.
@@ -156,7 +172,6 @@ export class Worker {
       if (grant === 'later') {
         idle += 1;
         await sleep(pauseAfter(idle), undefined, { signal: this.stopping.signal }).catch(() => {});
-        await this.flush();
         continue;
       }
       idle = 0;

@@ -1,7 +1,7 @@
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { sessionIdSchema } from '../core/ids.js';
+import { keyIdSchema, sessionIdSchema } from '../core/ids.js';
 import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
@@ -13,8 +13,10 @@ import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
+import { KeyRing } from './key-ring.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
+import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
 import { PlanOperation, type PlanResult, versionOf } from './operations/plan.js';
@@ -30,6 +32,7 @@ import { Queries } from './queries/queries.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
 import { resultFrom } from './results.js';
 import { scopeFault, tenantFault } from './scope.js';
+import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
 import { Sweeper } from './sweeper.js';
 import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
@@ -87,7 +90,9 @@ export class Coordinator {
   claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
     const claim = readClaim(body);
     if (isProblem(claim)) return Promise.resolve(claim);
-    return this.in(scope, (project) => project.run(new ClaimOperation(claim, caller)));
+    return this.session(scope, { command: 'claim_task', body }, (project) =>
+      project.run(new ClaimOperation(claim, caller)),
+    );
   }
 
   async batchClaim(
@@ -98,10 +103,19 @@ export class Coordinator {
     const batch = readBatch(body);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
+    const asked = (body as { claims: unknown[] }).claims.map(
+      (each) => ({ command: 'claim_task', body: each }) as const,
+    );
     return this.in(scope, async (project) => {
       if (mode === 'partial') {
-        const replies = claims.map((claim) => project.run(new ClaimOperation(claim, caller)));
+        const replies = claims.map((claim, at) =>
+          signed(project, asked[at]!, () => project.run(new ClaimOperation(claim, caller))),
+        );
         return { results: await Promise.all(replies) };
+      }
+      for (const each of asked) {
+        const fault = await signed(project, each, async () => null);
+        if (fault !== null) return fault;
       }
       const results = await project.run(new AtomicClaimOperation(claims, caller, request_id));
       return isProblem(results) ? results : { results };
@@ -114,8 +128,8 @@ export class Coordinator {
     const { read, subject, handle } = asked;
     const lease_seconds = read.lease_duration_seconds ?? null;
     const command = { type: 'renew', handle, lease_seconds } as const;
-    return this.in(scope, (project) =>
-      project.run(new HolderOperation(subject, command, renewalResult, read.request_id)),
+    return this.session(scope, { command: 'renew_lease', body }, (project) =>
+      project.run(new HolderOperation(subject, command, renewalResult, read)),
     );
   }
 
@@ -125,8 +139,8 @@ export class Coordinator {
     const { read, subject, handle } = asked;
     const { reason, message = null } = read;
     const command = { type: 'release', handle, reason, message } as const;
-    return this.in(scope, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
+    return this.session(scope, { command: 'release_claim', body }, (project) =>
+      project.run(new HolderOperation(subject, command, releaseResult, read)),
     );
   }
 
@@ -134,13 +148,13 @@ export class Coordinator {
     const asked = readHandled(wire.submitBody, body, caller);
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
-    return this.in(scope, async (project) => {
+    return this.session(scope, { command: 'submit_result', body }, async (project) => {
       const { tenant_id } = scope;
       const size_bytes_max = project.limits.max_result_size_bytes;
       const result = await resultFrom(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
       if (isProblem(result)) return result;
-      const { iteration = 1, request_id = null } = read;
-      const submission = { subject, handle, result, iteration, request_id };
+      const { iteration = 1 } = read;
+      const submission = { subject, handle, result, iteration, said: read };
       return project.run(new SubmitOperation(submission, (of) => this.queries.eventsOf(scope, of)));
     });
   }
@@ -162,15 +176,19 @@ export class Coordinator {
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const command = { type: 'suspend', handle, gate } as const;
-    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+    return this.session(scope, { command: 'suspend_claim', body }, (project) =>
+      project.run(new HolderOperation(subject, command, gateResult, read)),
+    );
   }
 
   async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
     const asked = readHandled(wire.resumeBody, body, caller);
     if (isProblem(asked)) return asked;
-    const { subject, handle } = asked;
+    const { read, subject, handle } = asked;
     const command = { type: 'resume', handle } as const;
-    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+    return this.session(scope, { command: 'resume_claim', body }, (project) =>
+      project.run(new HolderOperation(subject, command, gateResult, read)),
+    );
   }
 
   async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
@@ -202,7 +220,7 @@ export class Coordinator {
     const read = readBody(wire.nextBody, body);
     if (isProblem(read)) return read;
     const { wait_seconds, ...asked } = read;
-    return this.in(scope, async (project) => {
+    return this.session(scope, { command: 'next', body }, async (project) => {
       const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()));
       const reply = await waitForWork(project, this.environment, wait_seconds, gone, ask);
       return isProblem(reply) || !reply.success ? reply : this.briefed(scope, project, reply);
@@ -214,8 +232,8 @@ export class Coordinator {
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
     const command = { type: 'note', handle, text: read.text } as const;
-    return this.in(scope, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read.request_id)),
+    return this.session(scope, { command: 'note', body }, (project) =>
+      project.run(new HolderOperation(subject, command, releaseResult, read)),
     );
   }
 
@@ -355,6 +373,34 @@ export class Coordinator {
     });
   }
 
+  /** The platform's keys, for whoever must know who asks. */
+  keyRing(): Promise<KeyRing> {
+    return KeyRing.open(this.projects);
+  }
+
+  async createKey(scope: KeyScope, body: unknown, caller = OPEN_CALLER): Reply<wire.KeyCreated> {
+    const read = readBody(wire.keyBody, body);
+    if (isProblem(read)) return read;
+    if (read.role === 'operator' && !scope.platform) {
+      return problem('FORBIDDEN', 'A key of role operator is made by an operator.');
+    }
+    return this.withKeys(scope, ({ project }) =>
+      project.run(new CreateKeyOperation(scope, read, caller, this.environment)),
+    );
+  }
+
+  listKeys(scope: KeyScope): Reply<{ keys: readonly wire.Key[] }> {
+    return this.withKeys(scope, async (ring) => {
+      await ring.project.follow();
+      return { keys: ring.list(scope) };
+    });
+  }
+
+  async revokeKey(scope: KeyScope, key_id: string, caller = OPEN_CALLER): Reply<wire.Key> {
+    if (!keyIdSchema.safeParse(key_id).success) return noKey();
+    return this.withKeys(scope, ({ project }) => project.run(new RevokeKeyOperation(scope, key_id, caller)));
+  }
+
   async putBlob(
     tenant_id: string,
     sha256: string,
@@ -381,6 +427,19 @@ export class Coordinator {
   private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
     const project = this.projects.atWork(scope);
     return project === undefined ? this.projects.with(scope, work) : work(project);
+  }
+
+  /** A command of a session: where it is signed, or has to be, only that session's own reaches the queue. */
+  private session<T>(
+    scope: ProjectKey,
+    asked: SessionCommand,
+    work: (project: Project) => Promise<T | Problem>,
+  ): Reply<T> {
+    return this.in(scope, (project) => signed(project, asked, () => work(project)));
+  }
+
+  private async withKeys<T>(scope: KeyScope, work: (ring: KeyRing) => Reply<T>): Reply<T> {
+    return tenantFault(scope.tenant_id) ?? reachable(async () => work(await this.keyRing()));
   }
 
   private async each<T>(
@@ -424,6 +483,11 @@ export class Coordinator {
   private newSessionId(): string {
     return `sess-${Buffer.from(this.environment.randomBytes(12)).toString('hex')}`;
   }
+}
+
+function signed<T>(project: Project, asked: SessionCommand, work: () => Reply<T>): Reply<T> {
+  if (!needsCheck(project, asked)) return work();
+  return reachable(() => signatureFault(project, asked)).then((fault) => fault ?? work());
 }
 
 const noSession = (): Problem => problem('NOT_FOUND', 'There is no session by that id.');

@@ -10,18 +10,6 @@ export const sha256Hex = (data: string | Uint8Array): string => oneShotHash('sha
 /** Tells one body from another under one request id: a guard against mistakes, not against attacks. */
 export const textDigest = (text: string): string => `${text.length.toString(36)}-${crc32(text).toString(36)}`;
 
-/** JSON with sorted keys: the same data gives the same bytes, whoever wrote it. */
-export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const record = value as Record<string, unknown>;
-  const members = Object.keys(record)
-    .filter((key) => record[key] !== undefined)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(record[key])}`);
-  return `{${members.join(',')}}`;
-}
-
 /**
  * The claim id is derived, never stored: a replayed grant can tell it again, and a stolen log cannot.
  * The incarnation is in it, so a handle from before a loss of history opens nothing after it.

@@ -18,6 +18,7 @@ describe('the limits of seed 004 §7.2', () => {
       max_result_size_bytes: 10_485_760,
       max_active_sessions: 50,
       session_idle_seconds: 900,
+      require_signatures: false,
     });
   });
 
@@ -31,6 +32,7 @@ describe('the limits of seed 004 §7.2', () => {
       max_result_size_bytes: 104_857_600,
       max_active_sessions: 500,
       session_idle_seconds: 900,
+      require_signatures: false,
     });
   });
 });

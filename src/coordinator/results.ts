@@ -1,7 +1,8 @@
+import { canonicalJson } from '../core/canonical-json.js';
 import type { SubmittedResult } from '../core/claims/head.js';
 import { workProductRef } from '../core/plan/index.js';
 import type { Blobs } from '../stores/blobs.js';
-import { canonicalJson, sha256Hex } from './identity.js';
+import { sha256Hex } from './identity.js';
 import { type Problem, problem } from './problem.js';
 import type { SubmitBody } from './wire.js';
 

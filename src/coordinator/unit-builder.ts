@@ -1,4 +1,5 @@
 import type { Decision } from '../core/claims/commands.js';
+import { type Fact, factOf } from '../core/claims/facts.js';
 import type { Head } from '../core/claims/head.js';
 import { occupiedUntilMs } from '../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
@@ -27,9 +28,10 @@ export class UnitBuilder {
     private readonly request_id: string | null = null,
   ) {}
 
-  /** What was decided about a claim: its events, or the check that its refusal stands on. */
-  decided(decision: Decision): this {
+  /** What was decided about a claim: its events, or the check that its refusal stands on, and who signed for it. */
+  decided(decision: Decision, signature?: string): this {
     const { head, events } = decision;
+    if (signature !== undefined) keepSignature(decision, signature);
     if (events.length === 0) this.check(head.subject, head.seq);
     else this.swap(head.subject, head.seq, decision.next, events);
     for (const draft of decision.notes) this.note(draft);
@@ -174,6 +176,25 @@ export class UnitBuilder {
     event.project_id = project_id;
     if (this.request_id !== null && event.request_id === undefined) event.request_id = this.request_id;
     return event;
+  }
+}
+
+/** What the session itself tells. An expiry or a hold that is told on the way is not its word. */
+const SIGNED_FACTS: ReadonlySet<Fact | undefined> = new Set<Fact>([
+  'granted',
+  'renewed',
+  'released',
+  'suspended',
+  'resumed',
+  'accepted',
+  'escalated',
+  'result_denied',
+  'noted',
+]);
+
+function keepSignature({ events, notes }: Decision, signature: string): void {
+  for (const draft of [...events, ...notes]) {
+    if (SIGNED_FACTS.has(factOf(draft.event_type))) draft.payload = { ...draft.payload, signature };
   }
 }
 

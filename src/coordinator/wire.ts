@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
+import { ROLES, type Role } from '../core/roles.js';
 
 /** The bodies that commands take: strict, bounded, and spelled as the wire contract spells them. */
 
@@ -149,7 +150,10 @@ export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   user_id: text(200),
   project_id: projectIdSchema,
-  public_key: z.string().max(200).optional(),
+  public_key: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'expected an Ed25519 public key: its 32 bytes in base64url')
+    .optional(),
   ...common,
 });
 
@@ -182,8 +186,24 @@ export const limitsBody = z.strictObject({
   max_result_size_bytes: count(1024 ** 3).optional(),
   max_active_sessions: count(1_000_000).optional(),
   session_idle_seconds: seconds(YEAR_SECONDS).optional(),
+  require_signatures: z.boolean().optional(),
   ...common,
 });
+
+const TEN_YEARS_SECONDS = 10 * YEAR_SECONDS;
+export const keyBody = z
+  .strictObject({
+    role: z.enum(ROLES),
+    label: text(100).optional(),
+    user_id: agentIdSchema.optional(),
+    expires_in_seconds: seconds(TEN_YEARS_SECONDS).optional(),
+    expires_at: z.iso.datetime().optional(),
+    ...common,
+  })
+  .refine((body) => body.expires_in_seconds === undefined || body.expires_at === undefined, {
+    path: ['expires_at'],
+    message: 'expected expires_in_seconds or expires_at, not both',
+  });
 
 export type ClaimBody = z.infer<typeof claimBody>;
 export type BatchClaimBody = z.input<typeof batchClaimBody>;
@@ -198,6 +218,7 @@ export type NoteBody = z.infer<typeof noteBody>;
 export type SessionBody = z.infer<typeof sessionBody>;
 export type PolicyBody = z.infer<typeof policyBody>;
 export type LimitsBody = z.infer<typeof limitsBody>;
+export type KeyBody = z.infer<typeof keyBody>;
 
 /** Replies, field by field as the wire contract has them. */
 
@@ -261,6 +282,27 @@ export interface GateResult {
   reason: string;
   generation: number;
   until: string | null;
+  next?: string;
+}
+/** A key as its tenant sees it: everything but the secret. */
+export interface Key {
+  key_id: string;
+  /** Null: an operator's, good in every tenant. */
+  tenant_id: string | null;
+  role: Role;
+  label: string | null;
+  user_id: string | null;
+  state: 'active' | 'expired' | 'revoked';
+  /** The last characters of the token, to recognise it by. */
+  last_four: string;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+export interface KeyCreated extends Key {
+  /** Shown this once: null when the request is repeated. */
+  token: string | null;
   next?: string;
 }
 export interface Briefing {

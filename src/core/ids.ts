@@ -16,3 +16,4 @@ export const projectIdSchema = id('project_id');
 export const agentIdSchema = id('agent_id');
 export const sessionIdSchema = id('session_id');
 export const requestIdSchema = id('request_id');
+export const keyIdSchema = id('key_id');

@@ -1,6 +1,6 @@
 /**
  * Everything that has a head is a subject. Tasks and edges can be claimed; the project's own records
- * (plan, policy, sessions, limits) start with `~`, which no task id and no feature id can.
+ * (plan, policy, sessions, limits, keys) start with `~`, which no task id and no feature id can.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -13,9 +13,12 @@ export const PLAN_SUBJECT = '~plan';
 export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
 export const sessionSubject = (session_id: string): string => `~session/${session_id}`;
+export const keySubject = (key_id: string): string => `~key/${key_id}`;
 
 /** The project that holds what belongs to a whole tenant. No project of a user can be called so. */
 export const TENANT_PROJECT = '_tenant';
+/** The tenant that holds what belongs to the whole platform: its keys. No tenant of a user can be called so. */
+export const PLATFORM_TENANT = '_genesis';
 
 export interface SubjectKeys {
   task_id?: string;

@@ -124,5 +124,5 @@ export const page = (body: string, content_type: string): Answer => ({
 
 function withRetry(headers: Record<string, string>, status: number): Record<string, string> {
   const seconds = RETRY_AFTER_SECONDS[status];
-  return seconds === undefined ? headers : { ...headers, 'retry-after': seconds };
+  return seconds === undefined ? headers : { 'retry-after': seconds, ...headers };
 }

@@ -8,14 +8,17 @@ import { type Answer, answer, problemAnswer } from './answer.js';
 import { authorize } from './auth/authorize.js';
 import { callerOf, type Gatekeeper, isRefusal } from './auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
+import { type RateLimiter, rateKindOf } from './auth/rate-limit.js';
 import { ClientGone, readBody } from './body.js';
 import { strangerRefused } from './open-door.js';
 import { type House, type Route, STREAMED } from './route.js';
+import { Visit } from './visit.js';
 
 export interface Door {
   readonly house: House;
   readonly routes: readonly Route[];
   readonly gatekeeper: Gatekeeper;
+  readonly limiter: RateLimiter;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -27,32 +30,36 @@ export function createApp(door: Door): App {
   const app: App = new Hono();
   for (const route of door.routes) {
     app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (request) => {
-      const said = await answerTo(door, route, request).catch((error) => broken(error, door, route));
-      return said === STREAMED ? RESPONSE_ALREADY_SENT : responseOf(said, door);
+      const visit = new Visit(route.id, request.req.param());
+      const said = await answerTo(door, route, request, visit).catch((error) => broken(error, door, route));
+      if (said !== STREAMED) return responseOf(visit.told(said, door), door);
+      request.env.outgoing.once('close', () => visit.told({ status: 200 }, door));
+      return RESPONSE_ALREADY_SENT;
     });
   }
   const paths = door.routes.map((route) => ({ route, pattern: patternOf(route.path) }));
   app.notFound((request) => {
     const { pathname } = new URL(request.req.url);
     const allowed = paths.filter(({ pattern }) => pattern.test(pathname)).map(({ route }) => route.method);
-    return responseOf(badPath(request) ?? nothingHere(allowed), door);
+    const said = badPath(request) ?? nothingHere(allowed);
+    return responseOf(new Visit(null, {}).told(said, door), door);
   });
   app.onError((error) => responseOf(broken(error, door, null), door));
   return app;
 }
 
-async function answerTo(door: Door, route: Route, request: Request): Promise<Answer | typeof STREAMED> {
+async function answerTo(
+  door: Door,
+  route: Route,
+  request: Request,
+  visit: Visit,
+): Promise<Answer | typeof STREAMED> {
   const { house, gatekeeper } = door;
   const { incoming, outgoing } = request.env;
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
   const params = request.req.param() as Record<string, string>;
-  const principal = await admitted(
-    gatekeeper,
-    route,
-    incoming.headers.authorization,
-    params.tenant_id ?? null,
-  );
+  const principal = await admitted(door, route, incoming.headers.authorization, visit);
   if ('body' in principal) return principal;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
@@ -61,25 +68,33 @@ async function answerTo(door: Door, route: Route, request: Request): Promise<Ans
       ? { value: undefined }
       : await readBody(route.body, incoming, house, params.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
+  visit.body = read.value;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
-  const ask = { house, params, query: query.value, body: read.value, caller, incoming, outgoing };
+  const ask = { house, params, query: query.value, body: read.value, principal, caller, incoming, outgoing };
   const said = await route.run(ask);
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
 
 /** Who asks, where they may; else what they are told. */
 async function admitted(
-  gatekeeper: Gatekeeper,
+  { gatekeeper, limiter }: Door,
   route: Route,
   authorization: string | undefined,
-  tenant_id: string | null,
+  visit: Visit,
 ): Promise<Principal | Answer> {
   if (route.action === 'public') return OPEN_PRINCIPAL;
   const found = await gatekeeper.authenticate({ authorization });
   if (isRefusal(found)) {
-    return problemAnswer(found.code, found.detail, undefined, { 'www-authenticate': 'Bearer' });
+    const headers = found.status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
+    return problemAnswer(found.code, found.detail, undefined, headers);
   }
-  switch (authorize(found, route.action, tenant_id)) {
+  visit.principal = found;
+  const wait_seconds = limiter.take(found, rateKindOf(route.id));
+  if (wait_seconds !== null) {
+    const headers = { 'retry-after': String(wait_seconds) };
+    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, headers);
+  }
+  switch (authorize(found, route.action, visit.tenant_id)) {
     case 'allowed':
       return found;
     case 'hidden':

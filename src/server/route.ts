@@ -4,7 +4,7 @@ import type { Caller } from '../coordinator/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import type { Answer } from './answer.js';
-import type { Action } from './auth/principal.js';
+import type { Action, Principal } from './auth/principal.js';
 import type { Feeds } from './stream.js';
 
 /** What a route has at hand. */
@@ -25,6 +25,7 @@ export interface Ask<Query = Record<string, unknown>> {
   readonly query: Query;
   /** As JSON says it; the text of a plan in YAML; or the bytes of a blob. Undefined where the route takes none. */
   readonly body: unknown;
+  readonly principal: Principal;
   readonly caller: Caller;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;

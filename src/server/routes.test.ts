@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from './routes.js';
-import { P, Served, T } from './testing/served.js';
+import { type Json, P, Served, T } from './testing/served.js';
 
 let served: Served;
 beforeAll(async () => {
@@ -291,6 +291,24 @@ describe('the server itself', () => {
       expect(said.headers.get('x-content-type-options')).toBe('nosniff');
       expect(said.headers.get('content-security-policy')).toContain("default-src 'none'");
     }
+  });
+
+  test('makes, lists and revokes keys, and asks for one from the first on', async () => {
+    const made = await served.post(`${T}/keys`, { role: 'operator', label: 'mine' });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({ role: 'operator', tenant_id: null, state: 'active', label: 'mine' });
+    expect((await served.get(`${T}/keys`)).status).toBe(401);
+    const mine = { authorization: `Bearer ${made.body.token}` };
+    const agents = await served.ask('POST', `${T}/keys`, { role: 'agent' }, mine);
+    const listed = await served.ask('GET', `${T}/keys`, undefined, mine);
+    expect(listed.body.keys.map((key: Json) => key.last_four)).toEqual([
+      made.body.token.slice(-4),
+      agents.body.token.slice(-4),
+    ]);
+    const gone = await served.ask('DELETE', `${T}/keys/${agents.body.key_id}`, undefined, mine);
+    expect(gone.body).toMatchObject({ state: 'revoked' });
+    const theirs = { authorization: `Bearer ${agents.body.token}` };
+    expect((await served.ask('GET', `${P}/status`, undefined, theirs)).status).toBe(401);
   });
 
   test('answers every row of its table, and these tests have called each', () => {

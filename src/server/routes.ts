@@ -1,6 +1,7 @@
 import type { Route } from './route.js';
 import { documentRoutes } from './routes/documents.js';
 import { eventRoutes } from './routes/events.js';
+import { keyRoutes } from './routes/keys.js';
 import { overviewRoutes } from './routes/overview.js';
 import { planRoutes } from './routes/plan.js';
 import { platformRoutes } from './routes/platform.js';
@@ -13,6 +14,7 @@ export const ROUTES: readonly Route[] = [
   ...taskRoutes,
   ...planRoutes,
   ...overviewRoutes,
+  ...keyRoutes,
   ...eventRoutes,
   ...platformRoutes,
   ...documentRoutes(() => ROUTES),

@@ -3,9 +3,9 @@ import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import type { Gatekeeper } from './auth/gatekeeper.js';
+import { openGatekeeper } from './auth/gatekeeper.js';
 import type { AuthOptions } from './auth/options.js';
-import { OPEN_PRINCIPAL } from './auth/principal.js';
+import { RateLimiter } from './auth/rate-limit.js';
 import { listen } from './listen.js';
 import { isLoopback } from './open-door.js';
 import { ROUTES } from './routes.js';
@@ -55,10 +55,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await store.close();
   };
   try {
-    const gatekeeper: Gatekeeper = { open: true, authenticate: async () => OPEN_PRINCIPAL };
-    if (gatekeeper.open && !isLoopback(host)) throw new Error(notOpen(host));
+    const keys = await coordinator.keyRing();
+    const gatekeeper = await openGatekeeper({ keys, host, jwt: options.auth?.jwt });
+    const limiter = new RateLimiter(options.auth?.rate_limits);
     const house = { coordinator, store, feeds, metrics: async () => '', stopping: stopping.signal };
-    const app = createApp({ house, routes: ROUTES, gatekeeper, log });
+    const app = createApp({ house, routes: ROUTES, gatekeeper, limiter, log });
     const listening = await listen(app, { host, port });
     let stopped: Promise<void> | null = null;
     const stop = async (): Promise<void> => {
@@ -86,6 +87,3 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error;
   }
 }
-
-const notOpen = (host: string): string =>
-  `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;

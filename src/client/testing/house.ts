@@ -74,12 +74,17 @@ export interface Child {
   /** The next line it says; null when it is gone. */
   line(): Promise<string | null>;
   kill(): Promise<void>;
+  /** All that it wrote to its stderr, once it has ended. */
+  complaints(): Promise<string>;
 }
 
-export function startChild(name: string, args: readonly string[]): Child {
-  const file = join(import.meta.dirname, name);
-  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+/** From source, or a file that was built. */
+export function startChild(name: string, args: readonly string[], built = false): Child {
+  const file = built ? [name] : ['--import', 'tsx', join(import.meta.dirname, name)];
+  const child = spawn(process.execPath, [...file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let complaints = '';
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk;
   });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -95,5 +100,9 @@ export function startChild(name: string, args: readonly string[]): Child {
       return next.done === true ? null : next.value;
     },
     kill,
+    complaints: async () => {
+      await exited;
+      return complaints;
+    },
   };
 }

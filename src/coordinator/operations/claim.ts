@@ -56,7 +56,8 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
     private readonly caller: Caller,
     request_id: string | undefined,
   ) {
-    this.request = requestOf(caller, 'batch_claim', { claims, request_id } as { request_id?: string });
+    const asked = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
+    this.request = requestOf(caller, 'batch_claim', { ...{ claims: asked }, request_id });
   }
 
   attempt(desk: Desk): Attempt<readonly (ClaimResult | Problem)[]> {
@@ -110,7 +111,7 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
     unit.session(body.session_id, body.agent_id, caller, desk.now_ms);
     unit.roomInTenant();
   }
-  unit.decided(decision);
+  unit.decided(decision, body.signature);
   countSession(unit, desk, decision);
   countTrackAgent(unit, desk, decision);
   if (decision.code === 'SESSION_CLOSED') unit.session(body.session_id, body.agent_id, caller, desk.now_ms);

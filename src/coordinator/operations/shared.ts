@@ -7,13 +7,20 @@ import { textDigest } from '../identity.js';
 import { SESSIONS_SCOPE, trackScope } from '../rooms.js';
 import type { UnitBuilder } from '../unit-builder.js';
 
+/** What every command may say of itself. */
+export interface Said {
+  readonly request_id?: string | undefined;
+  readonly signature?: string | undefined;
+}
+
 /**
  * Under which key a request is remembered, and what tells its body from another. `operation` names the command, or
- * for a claim its subject: no command is called like one.
+ * for a claim its subject: no command is called like one. Signed again, it is the same request.
  */
-export function requestOf(caller: Caller, operation: string, body: { request_id?: string | undefined }) {
+export function requestOf(caller: Caller, operation: string, body: Said) {
   if (body.request_id === undefined) return null;
-  return requestFor(caller, body.request_id, JSON.stringify([operation, body]));
+  const { signature: _, ...asked } = body;
+  return requestFor(caller, body.request_id, JSON.stringify([operation, asked]));
 }
 
 /** `text`: everything the request asks for. */

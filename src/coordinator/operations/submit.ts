@@ -9,7 +9,7 @@ import type { Attempt, Needs, Operation } from '../operation.js';
 import { submissionResult } from '../render.js';
 import { UnitBuilder } from '../unit-builder.js';
 import type { SubmissionResult } from '../wire.js';
-import { countSession, countTrackAgent } from './shared.js';
+import { countSession, countTrackAgent, type Said } from './shared.js';
 
 /** How many refused results a subject keeps of one agent. */
 export const PARKED_PER_AGENT_MAX = 16;
@@ -19,7 +19,7 @@ export interface Submission {
   readonly handle: Handle;
   readonly result: SubmittedResult;
   readonly iteration: number;
-  readonly request_id: string | null;
+  readonly said: Said;
 }
 
 /** What the log says of a zombie: who was granted its generation, and how much of its work is kept. */
@@ -38,7 +38,7 @@ export class SubmitOperation implements Operation<SubmissionResult> {
   ) {}
 
   attempt(desk: Desk): Attempt<SubmissionResult> | Needs {
-    const { subject, handle, result } = this.submission;
+    const { subject, handle, result, said } = this.submission;
     const head = desk.head(subject);
     const facts: SubmitFacts = {
       inputs: inputsDigest(desk, subject),
@@ -50,7 +50,7 @@ export class SubmitOperation implements Operation<SubmissionResult> {
     const decision = decide(head, { type: 'submit', handle, result, facts }, desk.context(subject));
     // Refused work may have been granted once: only the log can tell, and it is read once.
     if (decision.details.work_lost && this.past === null) return { needs: () => this.readPast() };
-    const unit = new UnitBuilder(desk, this.submission.request_id).decided(decision);
+    const unit = new UnitBuilder(desk, said.request_id ?? null).decided(decision, said.signature);
     countSession(unit, desk, decision);
     countTrackAgent(unit, desk, decision);
     return { unit: unit.build(null), reply: submissionResult(decision) };

@@ -1,8 +1,13 @@
 import type { ClaimState, ReleaseReason, ReviewDecision } from './head.js';
 
+/** What a session tells is kept with the signature of the command that said it, where it was signed. */
+interface Signed {
+  signature?: string;
+}
+
 /** What each fact of a claim's life carries beside the envelope. Times are ISO-8601. */
 export interface Payloads {
-  granted: {
+  granted: Signed & {
     previous_generation: number;
     previous_state: ClaimState | 'NONE';
     lease_duration_seconds: number | null;
@@ -12,7 +17,7 @@ export interface Payloads {
     user_id?: string;
     metadata?: Readonly<Record<string, unknown>>;
   };
-  renewed: { lease_duration_seconds: number | null; expires_at: string | null };
+  renewed: Signed & { lease_duration_seconds: number | null; expires_at: string | null };
   lost: {
     cause: 'EXPIRED' | 'SUPERSEDED';
     /** `held`: reported only, the claim stands. `eligible`: anybody may claim now. */
@@ -21,21 +26,21 @@ export interface Payloads {
     by?: string;
     reason?: string;
   };
-  released: {
+  released: Signed & {
     reason: Exclude<ReleaseReason, 'COMPLETED' | 'EXPIRED' | 'SUPERSEDED'>;
     message?: string;
     by?: string;
     retry_at?: string;
   };
-  suspended: { until: string; gate?: { iteration: number; candidate_sha256: string } };
-  resumed: { lease_duration_seconds: number | null; expires_at: string | null };
-  accepted: { outcome: 'ACCEPTED'; late: boolean } & ResultFields;
+  suspended: Signed & { until: string; gate?: { iteration: number; candidate_sha256: string } };
+  resumed: Signed & { lease_duration_seconds: number | null; expires_at: string | null };
+  accepted: Signed & { outcome: 'ACCEPTED'; late: boolean } & ResultFields;
   adopted: {
     reason: string;
     by: string;
     adopted_from: { result_id: string; generation: number; agent_id: string; session_id: string };
   } & ResultFields;
-  escalated: { reason: string; iteration: number; until: string } & ResultFields;
+  escalated: Signed & { reason: string; iteration: number; until: string } & ResultFields;
   reviewed: {
     decision: ReviewDecision;
     iteration: number;
@@ -56,7 +61,7 @@ export interface Payloads {
     waiting_for?: readonly string[];
     limit?: string;
   };
-  result_denied: {
+  result_denied: Signed & {
     submitted_generation: number;
     current_generation: number;
     rejection_reason: string;
@@ -64,7 +69,7 @@ export interface Payloads {
     parked: boolean;
     metadata: { result_size_bytes: number };
   } & ResultFields;
-  noted: { text: string };
+  noted: Signed & { text: string };
 }
 
 /** A result inside an event: small ones inline, large ones by the address of their blob. */

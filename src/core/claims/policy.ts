@@ -47,6 +47,8 @@ export interface Limits {
   max_result_size_bytes: number;
   max_active_sessions: number;
   session_idle_seconds: number;
+  /** Every command of a session must be signed by the key that the session was opened with. */
+  require_signatures: boolean;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -58,6 +60,7 @@ export const DEFAULT_LIMITS: Limits = {
   max_result_size_bytes: 10 * 1024 * 1024,
   max_active_sessions: 50,
   session_idle_seconds: 900,
+  require_signatures: false,
 };
 
 export const ENTERPRISE_LIMITS: Limits = {

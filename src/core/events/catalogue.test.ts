@@ -48,7 +48,15 @@ const METHODOLOGY_TYPES = [
   'gaps_validated',
   'release_created',
 ];
-const RECORD_TYPES = ['PLAN_CHANGED', 'POLICY_CHANGED', 'LIMITS_CHANGED', 'SESSION_OPENED', 'SESSION_CLOSED'];
+const RECORD_TYPES = [
+  'PLAN_CHANGED',
+  'POLICY_CHANGED',
+  'LIMITS_CHANGED',
+  'SESSION_OPENED',
+  'SESSION_CLOSED',
+  'KEY_CREATED',
+  'KEY_REVOKED',
+];
 
 const held = {
   event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
@@ -187,6 +195,29 @@ describe('an event about to be written', () => {
     expect(faultPaths({ ...event, payload: { record: { ...record, state: 'ajar' } } })).toEqual([
       'payload.record.state',
     ]);
+  });
+
+  it('may make a key, of whose secret it holds the digest alone', () => {
+    const record = {
+      state: 'active',
+      tenant_id: 'acme',
+      role: 'agent',
+      label: null,
+      user_id: null,
+      secret_sha256: 'a'.repeat(64),
+      last_four: 'wxyz',
+      created_at: held.timestamp,
+      created_by: 'open',
+      expires_at: null,
+    };
+    const place = { tenant_id: '_genesis', project_id: '_tenant', subject: '~key/k1', seq: 1 };
+    const event = { ...ofProject('KEY_CREATED', { by: 'open', record }), ...place };
+    expect(checkNewEvent(event)).toEqual({ ok: true });
+    const said = (more: object) =>
+      faultPaths({ ...event, payload: { by: 'open', record: { ...record, ...more } } });
+    expect(said({ secret: 'gck_live_k1_abc' })).toEqual(['payload.record']);
+    expect(said({ role: 'root' })).toEqual(['payload.record.role']);
+    expect(said({ last_four: 'vwxyz' })).toEqual(['payload.record.last_four']);
   });
 
   it('may change no more of a plan than fits into one event', () => {

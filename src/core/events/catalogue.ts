@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { factOf, NOTE_FACTS } from '../claims/facts.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema, tenantIdSchema } from '../ids.js';
-import { kindOf, type SubjectKind, subjectKeys, TENANT_PROJECT } from '../subject.js';
+import { kindOf, PLATFORM_TENANT, type SubjectKind, subjectKeys, TENANT_PROJECT } from '../subject.js';
 import { edgeEvents } from './edge-events.js';
 import type { NewEvent } from './envelope.js';
 import { count, isoTimestamp, name, openObject } from './fields.js';
@@ -21,7 +21,7 @@ export const envelopeSchema = z.strictObject({
   event_id: z.uuid(),
   event_type: name,
   timestamp: isoTimestamp,
-  tenant_id: tenantIdSchema,
+  tenant_id: tenantIdSchema.or(z.literal(PLATFORM_TENANT)),
   project_id: projectIdSchema.or(z.literal(TENANT_PROJECT)),
   subject: printable.exactOptional(),
   seq: count.min(1).exactOptional(),

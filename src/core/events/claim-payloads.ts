@@ -17,6 +17,8 @@ const result = {
   result_data: z.unknown().optional(),
   blob_sha256: sha256.exactOptional(),
 };
+/** The signature of the command, as core/signing.ts writes it. */
+const signed = { signature: text(512).exactOptional() };
 /** A hold's reason may quote an error message or a review's comment whole, so it is longer than either. */
 const operatorsWord = { reason: text(8192), by: name };
 
@@ -30,8 +32,9 @@ export const claimPayloads = {
     inputs: text(4096).exactOptional(),
     user_id: name.exactOptional(),
     metadata: openObject.exactOptional(),
+    ...signed,
   }),
-  renewed: z.strictObject(lease),
+  renewed: z.strictObject({ ...lease, ...signed }),
   lost: z.strictObject({
     cause: z.enum(['EXPIRED', 'SUPERSEDED']),
     disposition: z.enum(['held', 'eligible']),
@@ -44,13 +47,15 @@ export const claimPayloads = {
     message: sentence.exactOptional(),
     by: name.exactOptional(),
     retry_at: isoTimestamp.exactOptional(),
+    ...signed,
   }),
   suspended: z.strictObject({
     until: isoTimestamp,
     gate: z.strictObject({ iteration: count, candidate_sha256: sha256 }).exactOptional(),
+    ...signed,
   }),
-  resumed: z.strictObject(lease),
-  accepted: z.strictObject({ outcome: z.literal('ACCEPTED'), late: z.boolean(), ...result }),
+  resumed: z.strictObject({ ...lease, ...signed }),
+  accepted: z.strictObject({ outcome: z.literal('ACCEPTED'), late: z.boolean(), ...result, ...signed }),
   adopted: z.strictObject({
     ...operatorsWord,
     adopted_from: z.strictObject({
@@ -61,7 +66,13 @@ export const claimPayloads = {
     }),
     ...result,
   }),
-  escalated: z.strictObject({ reason: sentence, iteration: count, until: isoTimestamp, ...result }),
+  escalated: z.strictObject({
+    reason: sentence,
+    iteration: count,
+    until: isoTimestamp,
+    ...result,
+    ...signed,
+  }),
   reviewed: z.strictObject({
     decision: z.enum(REVIEW_DECISIONS),
     iteration: count,
@@ -89,6 +100,7 @@ export const claimPayloads = {
     parked: z.boolean(),
     metadata: z.strictObject({ result_size_bytes: count }),
     ...result,
+    ...signed,
   }),
-  noted: z.strictObject({ text: sentence }),
+  noted: z.strictObject({ text: sentence, ...signed }),
 } satisfies { [F in Fact]: z.ZodType<Payloads[F]> };

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { agentIdSchema, tenantIdSchema } from '../ids.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/change.js';
-import { count, isoTimestamp, name, openObject, text } from './fields.js';
+import { ROLES } from '../roles.js';
+import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';
 
 /** A plan changes in chunks, so that no event grows with the plan. */
 const chunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
@@ -12,6 +14,22 @@ const sessionRecord = z.strictObject({
   created_at: isoTimestamp,
   closed_at: isoTimestamp.exactOptional(),
 });
+/** Of a key's secret the digest alone; its last characters let its owner tell it from others. */
+const keyRecord = z.strictObject({
+  state: z.enum(['active', 'revoked']),
+  tenant_id: tenantIdSchema.nullable(),
+  role: z.enum(ROLES),
+  label: name.nullable(),
+  user_id: agentIdSchema.nullable(),
+  secret_sha256: sha256,
+  last_four: text(4),
+  created_at: isoTimestamp,
+  created_by: name,
+  expires_at: isoTimestamp.nullable(),
+  revoked_at: isoTimestamp.exactOptional(),
+});
+export type KeyRecord = z.infer<typeof keyRecord>;
+const keyChanged = z.strictObject({ by: name, record: keyRecord });
 const sessionChanged = z.strictObject({ by: name.exactOptional(), record: sessionRecord });
 
 /** What is written about the project's own records; `record` is the record's new value, whole. */
@@ -27,4 +45,6 @@ export const recordEvents = {
   LIMITS_CHANGED: settingChanged,
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
+  KEY_CREATED: keyChanged,
+  KEY_REVOKED: keyChanged,
 };

@@ -1,13 +1,13 @@
-import type { Principal } from './principal.js';
+import type { KeyRing } from '../../coordinator/index.js';
+import { isLoopback } from '../open-door.js';
+import { findKey, isKeyToken } from './api-keys.js';
+import { openTokenReader, type TokenReader } from './jwt.js';
+import type { JwtOptions } from './options.js';
+import { OPEN_PRINCIPAL, type Principal } from './principal.js';
+import { type AuthRefusal, unauthenticated } from './refusal.js';
 
 export { callerOf } from './principal.js';
-
-/** Nobody that we know. The answer is a problem with this status, code and detail. */
-export interface AuthRefusal {
-  readonly status: 401;
-  readonly code: 'UNAUTHENTICATED';
-  readonly detail: string;
-}
+export { type AuthRefusal, isRefusal } from './refusal.js';
 
 /** Finds out who asks. What they may do is not its business: authorize.ts decides that. */
 export interface Gatekeeper {
@@ -16,4 +16,43 @@ export interface Gatekeeper {
   authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | AuthRefusal>;
 }
 
-export const isRefusal = (found: Principal | AuthRefusal): found is AuthRefusal => 'status' in found;
+const NO_CREDENTIAL = 'Send a key or a token, as: Authorization: Bearer <token>.';
+const notOpen = (host: string): string =>
+  `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;
+
+/** Throws where the server would listen beyond this machine and could know nobody. */
+export async function openGatekeeper(options: {
+  readonly keys: KeyRing;
+  readonly host: string;
+  readonly jwt?: JwtOptions | undefined;
+}): Promise<Gatekeeper> {
+  const { keys, host, jwt } = options;
+  const tokens = jwt === undefined ? null : await openTokenReader(jwt);
+  const mayBeOpen = tokens === null && isLoopback(host);
+  if (tokens === null && !mayBeOpen && !keys.any) throw new Error(notOpen(host));
+  return new Door(keys, tokens, mayBeOpen);
+}
+
+class Door implements Gatekeeper {
+  private closed = false;
+
+  constructor(
+    private readonly keys: KeyRing,
+    private readonly tokens: TokenReader | null,
+    private readonly mayBeOpen: boolean,
+  ) {}
+
+  get open(): boolean {
+    if (this.closed) return false;
+    this.closed = !this.mayBeOpen || this.keys.any;
+    return !this.closed;
+  }
+
+  async authenticate({ authorization = '' }: { authorization: string | undefined }) {
+    if (this.open) return OPEN_PRINCIPAL;
+    const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+    if (token === undefined) return unauthenticated(NO_CREDENTIAL);
+    if (isKeyToken(token)) return findKey(this.keys, token);
+    return this.tokens === null ? unauthenticated(NO_CREDENTIAL) : this.tokens.read(token);
+  }
+}

@@ -5,21 +5,36 @@ export interface AuthOptions {
 }
 
 export interface JwtOptions {
-  /** Where the issuer's public keys are: a path of a file, or an https URL. */
+  /** Where the issuer's public keys are: the path of a file, or an https URL. */
   readonly jwks: string;
   readonly issuer: string;
   readonly audience: string;
-  /** A token made to live longer is refused. 900 unless said. */
+  /** A token made to live longer is refused. */
   readonly max_lifetime_seconds?: number;
   readonly tenant_claim?: string;
   readonly role_claim?: string;
   readonly user_claim?: string;
 }
 
-/** Per key, in requests a second and how many may come at once. */
+export const JWT_DEFAULTS = {
+  max_lifetime_seconds: 900,
+  tenant_claim: 'tenant_id',
+  role_claim: 'role',
+  user_claim: 'sub',
+} as const;
+
+/** Per key: how many requests a second, and how many at once after a pause. */
 export interface RateLimits {
   readonly requests_per_second: number;
-  readonly burst: number;
+  readonly requests_burst: number;
   readonly renewals_per_second: number;
   readonly renewals_burst: number;
 }
+
+/** Enough for a fleet of a thousand on one key. */
+export const DEFAULT_RATE_LIMITS: RateLimits = {
+  requests_per_second: 2000,
+  requests_burst: 4000,
+  renewals_per_second: 2000,
+  renewals_burst: 4000,
+};

@@ -1,7 +1,7 @@
 import type { Caller } from '../../coordinator/caller.js';
+import { ROLES, type Role } from '../../core/roles.js';
 
-export const ROLES = ['viewer', 'agent', 'reviewer', 'admin', 'operator'] as const;
-export type Role = (typeof ROLES)[number];
+export { ROLES, type Role };
 
 /** What a route asks for. Each route names one; which role may do it is said in authorize.ts alone. */
 export const ACTIONS = ['public', 'read', 'work', 'review', 'operate', 'administer'] as const;

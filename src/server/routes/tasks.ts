@@ -28,7 +28,8 @@ const operatorRoute = (verb: wire.OperatorVerb, summary: string): Route =>
     id: verb,
     method: 'POST',
     path: `${TASK}/${verb}`,
-    action: 'operate',
+    // Which result stands is a reviewer's word too.
+    action: verb === 'adopt' ? 'review' : 'operate',
     summary,
     body: { kind: 'json', schema: wire.operatorBodies[verb] },
     reply: operatorResult,

@@ -126,6 +126,7 @@ export const limits = describe<Limits>()(
     max_result_size_bytes: count,
     max_active_sessions: count,
     session_idle_seconds: count,
+    require_signatures: z.boolean(),
   }),
 );
 const stalePolicy = z.enum(['takeover', 'hold']);

@@ -1,0 +1,42 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+import { openHouse, planOf, startChild, tempFolder } from './testing/house.js';
+import type { WorkSummary } from './work.js';
+
+const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
+const RENEWER = join(import.meta.dirname, 'renewer.worker.ts');
+
+/** As a package has it, the thread's file beside the others; or as a bundler leaves it, without. */
+async function built(parts: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  const common = { bundle: true, platform: 'node', format: 'esm' } as const;
+  for (const [name, entry] of Object.entries(parts)) {
+    await build({ ...common, entryPoints: [entry], outfile: join(folder, name) });
+  }
+  return join(folder, 'agent.js');
+}
+
+test('built, the renewals have a thread of their own: a busy handler keeps its claim', async () => {
+  const { server, outbox } = await openHouse(planOf({ A: 1 }));
+  const child = startChild(
+    await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER }),
+    [server.url, outbox, '5000', '2'],
+    true,
+  );
+  expect(await child.line()).toBe('working A-001-part');
+  const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
+  expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
+  expect(await child.complaints()).toBe('');
+}, 40_000);
+
+test('in a bundle without the thread’s file, renewals go on in the main thread, and it says so', async () => {
+  const { server, outbox } = await openHouse(planOf({ A: 1 }));
+  const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox], true);
+  expect(await child.line()).toBe('working A-001-part');
+  const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
+  expect(summary).toMatchObject({ accepted: 1 });
+  expect(await child.complaints()).toContain('Renewals run on the main thread');
+}, 40_000);

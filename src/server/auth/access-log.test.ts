@@ -1,0 +1,52 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { type Access, accessLine, linesTo } from './access-log.js';
+
+const ACCESS: Access = {
+  at_ms: Date.UTC(2026, 0, 4, 6),
+  principal: { id: 'key-1', kind: 'key', tenant_id: 'acme', role: 'agent', user_id: 'alice' },
+  tenant_id: 'acme',
+  route: 'claim_task',
+  subject: 'A-001-core',
+  status: 409,
+  code: 'DENIED_ACTIVE_CLAIM',
+  request_id: 'r1',
+  duration_ms: 1.23456,
+};
+const LINE = {
+  time: '2026-01-04T06:00:00.000Z',
+  key: 'key-1',
+  user: 'alice',
+  tenant: 'acme',
+  route: 'claim_task',
+  subject: 'A-001-core',
+  status: 409,
+  code: 'DENIED_ACTIVE_CLAIM',
+  request_id: 'r1',
+  duration_ms: 1.235,
+};
+
+test('a request is one line of JSON, in these fields and no other', () => {
+  const written: string[] = [];
+  const sink = linesTo(new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) }));
+  sink(accessLine(ACCESS));
+  expect(written).toEqual([`${JSON.stringify({ level: 'info', ...LINE })}\n`]);
+});
+
+test('whoever is unknown has no key and no user', () => {
+  expect(accessLine({ ...ACCESS, principal: null })).toEqual({ ...LINE, key: null, user: null });
+});
+
+test.each([
+  ['a key', `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}`],
+  ['a claim id', `clm_${'a'.repeat(22)}`],
+  ['a token', 'eyJhbGciOiJFZERTQSJ9.e30.abc'],
+  ['a signature', `v1;2026-01-04T06:00:00.000Z;${'a'.repeat(86)}`],
+])('%s put where another word belongs is not told', (_, secret) => {
+  const line = accessLine({ ...ACCESS, tenant_id: secret, subject: secret, request_id: secret });
+  expect(line).toEqual({ ...LINE, tenant: '[secret]', subject: '[secret]', request_id: '[secret]' });
+});
+
+test('a text without end is cut', () => {
+  expect(accessLine({ ...ACCESS, subject: 'x'.repeat(10_000) }).subject).toBe('x'.repeat(200));
+});

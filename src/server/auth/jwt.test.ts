@@ -1,0 +1,130 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { expect, onTestFinished, test } from 'vitest';
+import { openTokenReader } from './jwt.js';
+import type { JwtOptions } from './options.js';
+
+const NOW = Math.floor(Date.now() / 1000);
+const CLAIMS = { iss: 'https://login', aud: 'genesis', sub: 'alice', tenant_id: 'acme', role: 'agent' };
+
+async function issuer(alg = 'EdDSA') {
+  const { privateKey, publicKey } = await generateKeyPair(alg);
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg };
+  const sign = (claims: JWTPayload = {}) =>
+    new SignJWT({ ...CLAIMS, iat: NOW, exp: NOW + 600, ...claims })
+      .setProtectedHeader({ alg, kid: 'k1' })
+      .sign(privateKey);
+  return { jwk, sign };
+}
+
+async function folder(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'jwks-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return root;
+}
+
+async function reader(jwk: object, options: Partial<JwtOptions> = {}) {
+  const jwks = join(await folder(), 'jwks.json');
+  await writeFile(jwks, JSON.stringify({ keys: [jwk] }));
+  return openTokenReader({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options });
+}
+
+test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', async (alg) => {
+  const { jwk, sign } = await issuer(alg);
+  expect(await (await reader(jwk)).read(await sign())).toEqual({
+    id: 'jwt-alice',
+    kind: 'jwt',
+    tenant_id: 'acme',
+    role: 'agent',
+    user_id: 'alice',
+  });
+});
+
+test.each([
+  ['has run out', { exp: NOW - 60 }],
+  ['has not begun', { nbf: NOW + 600 }],
+  ['comes from another issuer', { iss: 'https://other' }],
+  ['is meant for another', { aud: 'another' }],
+  ['never runs out', { exp: undefined }],
+  ['does not say when it was made', { iat: undefined }],
+  ['lives too long', { exp: NOW + 901 }],
+  ['names no tenant', { tenant_id: undefined }],
+  ['names the reserved tenant', { tenant_id: '_genesis' }],
+  ['names a tenant by a number', { tenant_id: 7 }],
+  ['has no role', { role: undefined }],
+  ['has a role nobody knows', { role: 'root' }],
+  ['names no user', { sub: undefined }],
+])('a token that %s is refused', async (_, claims) => {
+  const { jwk, sign } = await issuer();
+  const found = await (await reader(jwk)).read(await sign(claims as JWTPayload));
+  expect(found).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+});
+
+test('a token by another key, by a shared secret or by nobody is refused', async () => {
+  const ours = await issuer();
+  const other = await issuer();
+  const read = async (token: string) => (await reader(ours.jwk)).read(token);
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { ...CLAIMS, iat: NOW, exp: NOW + 600 };
+  const shared = await new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
+    .sign(new TextEncoder().encode(JSON.stringify(ours.jwk).padEnd(32)));
+  for (const token of [
+    await other.sign(),
+    shared,
+    `${part({ alg: 'none' })}.${part(claims)}.`,
+    'x.y.z',
+    'x',
+  ]) {
+    expect(await read(token)).toMatchObject({ status: 401 });
+  }
+});
+
+test('an algorithm that is not pinned is refused, though its key is in the set', async () => {
+  const { jwk, sign } = await issuer('ES384');
+  expect(await (await reader(jwk)).read(await sign())).toMatchObject({ status: 401 });
+});
+
+test('tenant, role and user may be claimed under other names', async () => {
+  const { jwk, sign } = await issuer();
+  const names = { tenant_claim: 'org', role_claim: 'grp', user_claim: 'email', max_lifetime_seconds: 60 };
+  const token = await sign({ org: 'other', grp: 'viewer', email: 'a@b.c', exp: NOW + 60 });
+  expect(await (await reader(jwk, names)).read(token)).toMatchObject({
+    tenant_id: 'other',
+    role: 'viewer',
+    user_id: 'a@b.c',
+  });
+});
+
+test('an operator without a tenant is one of the platform; a user’s odd name is written so that the log can keep it', async () => {
+  const { jwk, sign } = await issuer();
+  const token = await sign({ role: 'operator', tenant_id: undefined, sub: 'auth0|7~' });
+  expect(await (await reader(jwk)).read(token)).toMatchObject({
+    tenant_id: null,
+    user_id: 'auth0~007c7~007e',
+  });
+});
+
+test('a key set at a URL is fetched, and one that cannot be reached is no fault of the token', async () => {
+  const { jwk, sign } = await issuer();
+  const server = createServer((_, response) => response.end(JSON.stringify({ keys: [jwk] })));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+  const options = { jwks: url, issuer: CLAIMS.iss, audience: CLAIMS.aud };
+  const token = await sign();
+  expect(await (await openTokenReader(options)).read(token)).toMatchObject({ user_id: 'alice' });
+  const unreached = await openTokenReader(options);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(await unreached.read(token)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+});
+
+test('a key set over plain http from elsewhere, or one that is not there, keeps the server from starting', async () => {
+  const options = { issuer: CLAIMS.iss, audience: CLAIMS.aud };
+  await expect(openTokenReader({ ...options, jwks: 'http://login.example/jwks' })).rejects.toThrow(/https/);
+  await expect(openTokenReader({ ...options, jwks: join(await folder(), 'none.json') })).rejects.toThrow();
+});

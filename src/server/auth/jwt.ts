@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
+import { isLoopback } from '../open-door.js';
+import { JWT_DEFAULTS, type JwtOptions } from './options.js';
+import { type Principal, ROLES, type Role } from './principal.js';
+import { type AuthRefusal, unauthenticated } from './refusal.js';
+
+/** Signatures by a private key alone: with a shared secret, whoever can check a token could make one. */
+const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
+const CLOCKS_DIFFER_SECONDS = 5;
+
+export interface TokenReader {
+  read(token: string): Promise<Principal | AuthRefusal>;
+}
+
+/** Throws where the key set cannot be read: a server that could know nobody should not start. */
+export async function openTokenReader(options: JwtOptions): Promise<TokenReader> {
+  const keys = await keySet(options.jwks);
+  const settings: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
+  const checks = {
+    algorithms: ALGORITHMS,
+    issuer: settings.issuer,
+    audience: settings.audience,
+    requiredClaims: ['exp', 'iat'],
+    clockTolerance: CLOCKS_DIFFER_SECONDS,
+  };
+  return {
+    async read(token) {
+      try {
+        const { payload } = await jwtVerify(token, keys, checks);
+        return principalOf(payload, settings);
+      } catch (error) {
+        return refusalOf(error);
+      }
+    },
+  };
+}
+
+async function keySet(jwks: string) {
+  if (!/^https?:\/\//.test(jwks)) return createLocalJWKSet(JSON.parse(await readFile(jwks, 'utf8')));
+  const url = new URL(jwks);
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new Error(`The key set at ${url.origin} must be fetched over https.`);
+  }
+  return createRemoteJWKSet(url);
+}
+
+function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | AuthRefusal {
+  const { tenant_claim, role_claim, user_claim, max_lifetime_seconds } = settings;
+  if ((payload.exp ?? 0) - (payload.iat ?? 0) > max_lifetime_seconds) {
+    return unauthenticated(`The token is made to live longer than ${max_lifetime_seconds} seconds.`);
+  }
+  const role = payload[role_claim];
+  if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no known role in ${role_claim}.`);
+  const user_id = asName(payload[user_claim]);
+  if (user_id === null) return unauthenticated(`The token names no user in ${user_claim}.`);
+  const tenant_id = payload[tenant_claim] ?? null;
+  const isPlatform = tenant_id === null && role === 'operator';
+  if (!isPlatform && !tenantIdSchema.safeParse(tenant_id).success) {
+    return unauthenticated(`The token names no tenant in ${tenant_claim}.`);
+  }
+  return {
+    id: `jwt-${user_id}`,
+    kind: 'jwt',
+    tenant_id: tenant_id as string | null,
+    role: role as Role,
+    user_id,
+  };
+}
+
+/** A user as the log can name them: what an id cannot have in it (`auth0|7`) is written as `~` and its code. */
+function asName(user: unknown): string | null {
+  if (typeof user !== 'string') return null;
+  const name = user.replace(
+    /[^A-Za-z0-9._@+-]/g,
+    (char) => `~${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  // Room for the prefix of the principal.
+  return name.length <= 120 && agentIdSchema.safeParse(name).success ? name : null;
+}
+
+function refusalOf(error: unknown): AuthRefusal {
+  const fault = error instanceof errors.JOSEError ? error : null;
+  if (fault === null || fault instanceof errors.JWKSTimeout || fault.code === 'ERR_JOSE_GENERIC') {
+    return {
+      status: 503,
+      code: 'UNAVAILABLE',
+      detail: 'The keys of the issuer cannot be reached. Try again.',
+    };
+  }
+  return unauthenticated(`The token is not valid: ${fault.message}.`);
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { OPEN_PRINCIPAL, type Principal } from './principal.js';
+import { RateLimiter } from './rate-limit.js';
+
+const key = (id: string): Principal => ({ id, kind: 'key', tenant_id: 'acme', role: 'agent', user_id: null });
+const [ONE, TWO] = [key('key-1'), key('key-2')];
+
+function begin(limits = {}) {
+  let now_ms = 0;
+  const slow = { requests_per_second: 0.5, requests_burst: 2, renewals_per_second: 1, renewals_burst: 2 };
+  const limiter = new RateLimiter({ ...slow, ...limits }, () => now_ms);
+  return { limiter, pass: (seconds: number) => (now_ms += seconds * 1000) };
+}
+
+test('a key may ask as often as its bucket holds, then as often as time fills it', () => {
+  const { limiter, pass } = begin();
+  const take = () => limiter.take(ONE, 'requests');
+  expect([take(), take(), take()]).toEqual([null, null, 2]);
+  pass(1);
+  expect(take()).toBe(1);
+  pass(1);
+  expect([take(), take()]).toEqual([null, 2]);
+  pass(1000);
+  expect([take(), take(), take()]).toEqual([null, null, 2]);
+});
+
+test('renewals go on when everything else has to wait', () => {
+  const { limiter } = begin();
+  while (limiter.take(ONE, 'requests') === null);
+  expect(limiter.take(ONE, 'renewals')).toBeNull();
+});
+
+test('one key does not wait for another', () => {
+  const { limiter } = begin();
+  while (limiter.take(ONE, 'requests') === null);
+  expect(limiter.take(TWO, 'requests')).toBeNull();
+});
+
+test('whoever comes to an open server is not counted', () => {
+  const { limiter } = begin({ requests_burst: 0 });
+  expect(limiter.take(OPEN_PRINCIPAL, 'requests')).toBeNull();
+});
+
+test('however many keys come, it remembers a bounded number: the busy ones', () => {
+  const { limiter } = begin();
+  while (limiter.take(ONE, 'requests') === null);
+  for (let n = 0; n < 20_000; n += 1) {
+    limiter.take(key(`key-x${n}`), 'requests');
+    if (n % 5000 === 0) limiter.take(ONE, 'requests');
+  }
+  expect(limiter.remembered).toBe(10_000);
+  expect(limiter.take(ONE, 'requests')).toBe(2);
+});

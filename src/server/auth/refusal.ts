@@ -1,0 +1,16 @@
+import type { Principal } from './principal.js';
+
+/** Nobody that we know, or somebody whom we cannot check now. The answer is a problem with this status and code. */
+export interface AuthRefusal {
+  readonly status: 401 | 503;
+  readonly code: 'UNAUTHENTICATED' | 'UNAVAILABLE';
+  readonly detail: string;
+}
+
+export const isRefusal = (found: Principal | AuthRefusal): found is AuthRefusal => 'status' in found;
+
+export const unauthenticated = (detail: string): AuthRefusal => ({
+  status: 401,
+  code: 'UNAUTHENTICATED',
+  detail,
+});

@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../route.js';
+import { ROUTES } from '../routes.js';
+import { type Json, P, Served, T } from '../testing/served.js';
+import { ROLES, type Role } from './principal.js';
+
+/** Who may ask each route, of their own tenant. A route that is not here fails the test. */
+const ALL = 'viewer agent reviewer admin operator';
+const WORK = 'agent admin operator';
+const REVIEW = 'reviewer admin operator';
+const ADMIN = 'admin operator';
+const MAY: Readonly<Record<string, string>> = {
+  claim_task: WORK,
+  batch_claim: WORK,
+  renew_lease: WORK,
+  renew_batch: WORK,
+  release_claim: WORK,
+  release_batch: WORK,
+  suspend_claim: WORK,
+  resume_claim: WORK,
+  submit_result: WORK,
+  submit_batch: WORK,
+  next: WORK,
+  note: WORK,
+  put_blob: WORK,
+  open_session: WORK,
+  close_session: WORK,
+  record_review: REVIEW,
+  adopt: REVIEW,
+  list_tasks: ALL,
+  batch_get_states: ALL,
+  get_task_state: ALL,
+  get_claim_history: ALL,
+  list_results: ALL,
+  get_result: ALL,
+  explain: ALL,
+  get_blob: ALL,
+  get_plan: ALL,
+  list_sessions: ALL,
+  get_session: ALL,
+  get_active_claims_for_session: ALL,
+  get_limits: ALL,
+  get_policy: ALL,
+  status: ALL,
+  agents: ALL,
+  list_projects: ALL,
+  events: ALL,
+  events_stream: ALL,
+  put_plan: ADMIN,
+  add_tasks: ADMIN,
+  force_release: ADMIN,
+  reassign: ADMIN,
+  reset: ADMIN,
+  hold: ADMIN,
+  unhold: ADMIN,
+  put_limits: ADMIN,
+  put_policy: ADMIN,
+  create_key: ADMIN,
+  list_keys: ADMIN,
+  revoke_key: ADMIN,
+  metrics: 'operator',
+};
+const isPublic = (route: Route) => route.action === 'public';
+const GUARDED = ROUTES.filter((route) => !isPublic(route));
+const OF_TENANT = GUARDED.filter(({ path }) => path.includes('{tenant_id}'));
+
+type Ids = Readonly<Record<string, string>>;
+const TASK = 'A-001-core';
+const BLOB = createHash('sha256').update('bytes').digest('hex');
+/** Nothing anywhere is called so; each as long as what it stands for, so that no length tells them apart. */
+const ABSENT: Ids = {
+  tenant_id: 'zero',
+  project_id: 'nope',
+  subject: 'A-001-none',
+  session_id: 's9',
+  result_id: 'res_none',
+  sha256: '0'.repeat(64),
+  key_id: '0'.repeat(16),
+};
+
+let served: Served;
+let there: Ids;
+const keyOf = {} as Record<Role, string>;
+let agentOfAcme: string;
+
+beforeAll(async () => {
+  served = await Served.start();
+  await served.plan(TASK, 'B-001-data');
+  await served.ask('PUT', `${P}/blobs/${BLOB}`, Buffer.from('bytes'));
+  const { generation: _, ...handle } = await served.claim(TASK);
+  const { body } = await served.post(`${P}/results`, { ...handle, generation: 1, result_data: 1 });
+  expect(body.accepted).toBe(true);
+  const results = await served.get(`${P}/tasks/${TASK}/results`);
+  const make = async (tenant: string, role: Role, token = '') => {
+    const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
+    return (await served.ask('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
+  };
+  keyOf.operator = (await make('acme', 'operator')).token;
+  const acme = await make('acme', 'agent', keyOf.operator);
+  agentOfAcme = acme.token;
+  for (const role of ROLES.filter((each) => each !== 'operator')) {
+    keyOf[role] = (await make('else', role, keyOf.operator)).token;
+  }
+  there = {
+    tenant_id: 'acme',
+    project_id: 'shop',
+    subject: TASK,
+    session_id: 's1',
+    result_id: results.body.results[0].id,
+    sha256: BLOB,
+    key_id: acme.key_id,
+  };
+});
+afterAll(() => served.remove());
+
+const pathOf = (route: Route, ids: Ids): string =>
+  route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name] ?? `no ${name}`));
+
+/** What each command says beside the task and the session that it names. Others say too little, and get no further. */
+const handle = { claim_id: 'clm_of_nobody' };
+const MORE: Readonly<Record<string, object>> = {
+  claim_task: { agent_id: 'beta' },
+  renew_lease: { ...handle, expected_generation: 1 },
+  release_claim: { ...handle, expected_generation: 1 },
+  suspend_claim: { ...handle, expected_generation: 1 },
+  resume_claim: { ...handle, expected_generation: 1 },
+  submit_result: { ...handle, generation: 1, result_data: 1 },
+  note: { ...handle, generation: 1, text: 'hello' },
+};
+
+function bodyOf(route: Route, ids: Ids): string | undefined {
+  if (route.body === undefined) return undefined;
+  if (route.body.kind === 'bytes') return 'other bytes';
+  return JSON.stringify({ task_id: ids.subject, session_id: ids.session_id, ...MORE[route.id] });
+}
+
+async function ask(route: Route, ids: Ids, token: string | null) {
+  const body = bodyOf(route, ids);
+  const response = await fetch(served.url + pathOf(route, ids), {
+    method: route.method,
+    headers: {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const isStream = response.headers.get('content-type')?.includes('event-stream') ?? false;
+  if (isStream) await response.body?.cancel();
+  const headers = [...response.headers].filter(([name]) => name !== 'date');
+  return { status: response.status, headers, text: isStream ? '' : await response.text() };
+}
+const codeOf = ({ text }: { text: string }): string => (JSON.parse(text) as Json).code;
+
+test('every route says who may ask it, and the test knows each', () => {
+  expect(GUARDED.map(({ id }) => id).sort()).toEqual(Object.keys(MAY).sort());
+});
+
+describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tenant', (role) => {
+  test.each(OF_TENANT.map((route) => [route.id, route] as const))(
+    'learns nothing by %s: what is there and what is not are one answer, byte for byte',
+    async (_, route) => {
+      const answers = await Promise.all([ask(route, there, keyOf[role]), ask(route, ABSENT, keyOf[role])]);
+      expect(answers[0].status).toBe(404);
+      expect(answers[0]).toEqual(answers[1]);
+    },
+  );
+});
+
+test.each(OF_TENANT.map((route) => [route.id, route] as const))(
+  'asked of the own tenant, %s knows another’s ids no better than ids of nothing',
+  async (_, route) => {
+    // The same project, so that nothing but the ids of what is in it differs.
+    const own = { tenant_id: 'else', project_id: 'mine' };
+    const theirs = await ask(route, { ...there, ...own }, keyOf.admin);
+    const nothings = await ask(route, { ...ABSENT, ...own }, keyOf.admin);
+    const named = (text: string, ids: Ids) =>
+      Object.values(ids).reduce((told, id) => told.replaceAll(id, '<id>'), text);
+    expect(theirs.status).toBe(nothings.status);
+    expect(named(theirs.text, there)).toBe(named(nothings.text, ABSENT));
+  },
+);
+
+describe.each(ROLES)('a %s, of its own tenant,', (role) => {
+  const ids: Ids = { ...ABSENT, tenant_id: 'else' };
+  test.each(GUARDED.map((route) => [route.id, route] as const))(
+    'is let in to %s as the table says',
+    async (_, route) => {
+      const said = await ask(route, ids, keyOf[role]);
+      const isForbidden = said.status === 403 && codeOf(said) === 'FORBIDDEN';
+      expect(isForbidden ? 'forbidden' : 'allowed').toBe(
+        MAY[route.id]?.split(' ').includes(role) ? 'allowed' : 'forbidden',
+      );
+      expect(said.status).not.toBe(401);
+      if (isForbidden) return;
+      // What is allowed got past the door: an answer of the door's own would be the one for a hidden tenant.
+      expect(said.text).not.toContain('nothing of yours');
+    },
+  );
+});
+
+test.each(ROUTES.map((route) => [route.id, route] as const))(
+  'nobody is let in to %s unless it is public',
+  async (_, route) => {
+    const said = await ask(route, there, null);
+    if (isPublic(route)) expect(said.status).toBe(200);
+    else expect([said.status, codeOf(said)]).toEqual([401, 'UNAUTHENTICATED']);
+  },
+);
+
+test('a key must show the claim id, and its user and address are in the log', async () => {
+  const mine = { authorization: `Bearer ${agentOfAcme}` };
+  const who = { agent_id: 'beta', session_id: 's2' };
+  const granted = await served.ask('POST', `${P}/claims`, { task_id: 'B-001-data', ...who }, mine);
+  const held = { task_id: 'B-001-data', session_id: 's2', expected_generation: 1 };
+  const refused = await served.ask('POST', `${P}/claims/renew`, held, mine);
+  expect([refused.status, refused.body.code]).toEqual([400, 'CLAIM_ID_REQUIRED']);
+  const claim_id = granted.body.claim.id;
+  const renewed = await served.ask('POST', `${P}/claims/renew`, { ...held, claim_id }, mine);
+  expect(renewed.body.reason).toBe('RENEWED');
+  const { body } = await served.ask('GET', `${P}/events?type=CLAIM_ACQUIRED&session_id=s2`, undefined, mine);
+  expect(body.events[0].payload.metadata).toEqual({ client_ip: '127.0.0.1' });
+});
+
+test('an admin makes no operator, and sees none', async () => {
+  const mine = { authorization: `Bearer ${keyOf.admin}` };
+  const made = await served.ask('POST', '/api/tenants/else/keys', { role: 'operator' }, mine);
+  expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
+  const { body } = await served.ask('GET', '/api/tenants/else/keys', undefined, mine);
+  expect(new Set(body.keys.map((key: Json) => key.role))).toEqual(
+    new Set(['viewer', 'agent', 'reviewer', 'admin']),
+  );
+  expect(JSON.stringify(body)).not.toContain('secret');
+});
+
+test('an operator asks of every tenant', async () => {
+  const mine = { authorization: `Bearer ${keyOf.operator}` };
+  expect((await served.ask('GET', `${T}/limits`, undefined, mine)).status).toBe(200);
+  expect((await served.ask('GET', '/api/tenants/else/limits', undefined, mine)).status).toBe(200);
+});
