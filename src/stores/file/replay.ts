@@ -3,6 +3,7 @@ import { EventIndex } from '../event-index.js';
 import { ProjectLedger } from '../ledger.js';
 import type { TenantSlots } from '../slots.js';
 import type { FoldHead, ProjectKey } from '../store.js';
+import { type ChainEnd, misfit, unitOf } from './chain.js';
 import { type DecodedLine, decodeLine, NO_HASH, recordOfLog } from './line.js';
 import { Offsets } from './offsets.js';
 
@@ -53,26 +54,19 @@ export class Replay {
   take(bytes: Buffer, offset: number): string | null {
     const line = decodeLine(bytes);
     if (typeof line === 'string') return line;
-    const [part = 0, parts = 0] = line.log.unit.split('/').map(Number);
-    const misfit = this.misfit(line, part);
-    if (misfit !== null) return misfit;
+    const { part, parts } = unitOf(line);
+    const why = misfit(line, this.end);
+    if (why !== null) return why;
     this.unit.push({ ...line, offset });
     if (part === parts) this.takeUnit(offset + bytes.length + 1);
     return null;
   }
 
-  private misfit({ event, log }: DecodedLine, part: number): string | null {
-    const before = this.unit[this.unit.length - 1];
-    if (log.prev !== (before?.hash ?? this.state.hash)) return 'it does not continue the line before it';
-    if (part !== this.unit.length + 1)
-      return `it is part ${log.unit} of a unit whose other parts are missing`;
-    if (event === null) return null;
-    const { key, position } = this.state.ledger;
-    if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
-      return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
-    }
-    const expected = position + this.unit.length + 1;
-    return event.position === expected ? null : `it has position ${event.position} instead of ${expected}`;
+  private get end(): ChainEnd {
+    const { state, unit } = this;
+    const { key, position } = state.ledger;
+    const hash = unit[unit.length - 1]?.hash ?? state.hash;
+    return { key, hash, position: position + unit.length, parts: unit.length };
   }
 
   private takeUnit(end: number): void {

@@ -1,0 +1,72 @@
+import { Option } from 'commander';
+import type { KeyRecord } from '../../client/index.js';
+import type { AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { table } from '../output/table.js';
+import { clockTime } from '../output/text.js';
+import { seconds } from '../read-options.js';
+import { expected } from '../replies.js';
+
+const ROLES = ['viewer', 'agent', 'reviewer', 'admin', 'operator'] as const;
+
+interface CreateOptions {
+  readonly role: (typeof ROLES)[number];
+  readonly expires?: number;
+  readonly user?: string;
+}
+
+export const addKey: AddCommands = (program, act) => {
+  const key = program.command('key').description('the keys by which others are let in');
+  key
+    .command('create')
+    .description('make a key; its token is shown this once')
+    .addOption(new Option('--role <role>', 'what its bearer may do').choices(ROLES).default('agent'))
+    .option('--expires <time>', 'good for so long, as in 12h or 90d (default: for ever)', seconds)
+    .option('--user <id>', 'the person it stands for')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)',
+    )
+    .action(act(create));
+  key.command('list').description('every key of this tenant, without its secret').action(act(list));
+  key.command('revoke <key_id>').description('let its bearer in no more').action(act(revoke));
+};
+
+/** The token alone on standard output, so that it can go straight into a variable. */
+async function create(context: Context, { role, expires, user }: CreateOptions): Promise<void> {
+  const reply = await context.genesisOfTenant().createKey({
+    role,
+    ...(expires === undefined ? {} : { expires_at: new Date(Date.now() + expires * 1000).toISOString() }),
+    ...(user === undefined ? {} : { user_id: user }),
+  });
+  const key = expected(reply);
+  context.show(key, ({ token }) => String(token));
+  context.remark(
+    `The key ${key.key_id} has role ${role}. Keep the token (GENESIS_TOKEN): it is not shown again.`,
+  );
+}
+
+async function list(context: Context): Promise<void> {
+  const reply = expected(await context.genesisOfTenant().keys());
+  context.show(reply, ({ keys }) => {
+    if (keys.length === 0) return 'There are no keys.';
+    const text = (name: string) => (key: KeyRecord) => String(key[name] ?? '');
+    return table(
+      keys,
+      [
+        { head: 'Key', cell: ({ key_id }) => key_id },
+        { head: 'Role', cell: ({ role }) => role },
+        { head: 'State', cell: text('state') },
+        { head: 'User', cell: text('user_id'), is_flexible: true },
+        { head: 'Created (UTC)', cell: ({ created_at }) => clockTime(String(created_at ?? '')) },
+        { head: 'Expires (UTC)', cell: ({ expires_at }) => clockTime(String(expires_at ?? '')) },
+      ],
+      context.io.columns,
+    );
+  });
+}
+
+async function revoke(context: Context, key_id: string): Promise<void> {
+  const reply = expected(await context.genesisOfTenant().revokeKey(key_id));
+  context.show(reply, () => `The key ${key_id} is revoked.`);
+}
