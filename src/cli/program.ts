@@ -13,8 +13,11 @@ import { addUp } from './commands/up.js';
 import { addVerify } from './commands/verify.js';
 import { Context, type GlobalOptions } from './context.js';
 import { CommandFailure, EXIT, type ExitCode } from './exit.js';
+import { registerHook } from './hook.js';
 import type { Io } from './io.js';
+import { registerMcp } from './mcp.js';
 import { problemText } from './replies.js';
+import { registerSetup } from './setup/setup.js';
 import { VERSION } from './version.js';
 
 const EXAMPLES = `
@@ -65,6 +68,7 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
     };
   const families = [addUp, addPlan, addNext, addTask, addRun, addStatus, addEvents, addVerify, addKey];
   for (const add of families) add(program, act);
+  for (const add of [registerMcp, registerSetup, registerHook]) add(program, act);
   addCompletion(program, act);
   return program;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Io } from '../io.js';
 
@@ -8,6 +8,7 @@ export const homeFolder = (io: Io): string => resolve(io.cwd, io.env.GENESIS_HOM
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
+const RECORD = /^([^.].*)\.json$/;
 
 /**
  * A drawer of small records, a file each, readable by their owner alone. A record is put whole or not at all, and
@@ -24,6 +25,13 @@ export class Drawer<T> {
       if (error instanceof SyntaxError || isCode(error, 'ENOENT')) return null;
       throw error;
     }
+  }
+
+  async all(): Promise<T[]> {
+    const names = await readdir(this.folder).catch((): string[] => []);
+    const kept = names.filter((name) => RECORD.test(name)).sort();
+    const records = await Promise.all(kept.map((name) => this.get(name.replace(RECORD, '$1'))));
+    return records.filter((record) => record !== null);
   }
 
   async put(name: string, record: T): Promise<void> {

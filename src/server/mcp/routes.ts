@@ -1,6 +1,6 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { Answer } from '../answer.js';
+import { type Answer, text } from '../answer.js';
 import { authorize } from '../auth/authorize.js';
 import { whileAsked } from '../gone.js';
 import { type Ask, type Route, route } from '../route.js';
@@ -47,11 +47,9 @@ async function spoken(ask: Ask, gone: AbortSignal): Promise<Answer> {
   const request = new Request('http://localhost/mcp', { method: 'POST', headers, signal: gone });
   const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { visit } };
   const response = await handler.fetch(request, { authInfo, parsedBody: body });
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: await response.text(),
-  };
+  const said = text(await response.text(), 'application/json');
+  const { status } = response;
+  return { ...said, status, headers: { ...said.headers, ...Object.fromEntries(response.headers) } };
 }
 
 /** The project of the path, of the header, or the only one there is. */
