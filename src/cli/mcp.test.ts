@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { answered } from '../../test/support/house.js';
 import { call, forgetfulAgent, mcpClient, REVISIONS, type Revision } from '../../test/support/mcp-client.js';
 import type { RunningServer } from '../server/server.js';
@@ -15,17 +17,23 @@ const OLDER = REVISIONS[1];
 /** Processes start slowly on a machine that is busy. */
 vi.setConfig({ testTimeout: 90_000 });
 
-/** A real server, a real `gen mcp` in a process of its own, and the official client that starts it. */
-async function begin(revision: Revision, env: Record<string, string> = {}) {
+const ARGS = ['--import', 'tsx', MAIN, 'mcp'];
+
+/** A real server with a plan, and how `gen mcp` is started for it. */
+async function fleet(env: Record<string, string> = {}) {
   const { setting, server } = await house();
   await gen(setting, 'plan', 'import', 'plan.yaml');
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: ['--import', 'tsx', MAIN, 'mcp'],
+  const started = {
     env: { PATH: process.env.PATH ?? '', ...setting.env, GENESIS_PROJECT: 'shop', ...env },
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    stderr: 'inherit',
-  });
+  };
+  return { server, started };
+}
+
+/** `gen mcp` in a process of its own, and the official client that starts it. */
+async function begin(revision: Revision, env: Record<string, string> = {}) {
+  const { server, started } = await fleet(env);
+  const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started });
   return { server, client: await mcpClient(transport, revision) };
 }
 
@@ -61,6 +69,25 @@ test('a claim outlives its lease while the client lives, and not longer', async 
   const other = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
   const taken = answered(await server.coordinator.next(SCOPE, other));
   expect(taken.claim).toMatchObject({ task_id: 'A-001-schema', generation: 2 });
+});
+
+test('it ends with its standard input, though it held something', async () => {
+  const { server, started } = await fleet();
+  const child = spawn(process.execPath, ARGS, { ...started, stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const ended = once(child, 'exit');
+  const say = (words: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...words })}\n`);
+  const clientInfo = { name: 'a test', version: '1' };
+  const params = { protocolVersion: OLDER, capabilities: {}, clientInfo };
+  say({ id: 1, method: 'initialize', params });
+  say({ method: 'notifications/initialized' });
+  const lease = { lease_duration_seconds: 1 };
+  say({ id: 2, method: 'tools/call', params: { name: 'next', arguments: lease } });
+  await happened(server, 'LEASE_RENEWED');
+  child.stdin.end();
+  expect(await ended).toEqual([0, null]);
 });
 
 test('what was given back is renewed no more', async () => {
