@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import { house } from './testing/house.js';
+import { planned } from './testing/house.js';
 import { gen, start } from './testing/terminal.js';
 
 it('events are shown as they happen, one JSON line each', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Whether the stream is open is known by what it tells: something happens until it is.
   const happening = (async () => {
@@ -25,8 +24,7 @@ it('events are shown as they happen, one JSON line each', async () => {
 });
 
 it('the status is drawn anew when something happens', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   const watching = start(
     { ...setting, columns: 100, env: { ...setting.env, NO_COLOR: '1' } },
     'status',

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { house, PLAN, temporaryFolder } from './testing/house.js';
+import { house, PLAN, planned, temporaryFolder } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
 it('finds everything wrong with a plan, with its place, and needs no server', async () => {
@@ -38,8 +38,7 @@ it('draws tracks, dependencies and states, within the width of the terminal', as
 });
 
 it('a task with work done on it may not vanish from the plan', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   await gen(setting, 'next');
   await writeFile(
     join(setting.cwd, 'less.yaml'),

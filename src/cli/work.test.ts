@@ -1,7 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { house } from './testing/house.js';
+import { house, planned } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';
@@ -19,8 +19,7 @@ it('takes work and hands it in without naming anything twice', async () => {
 });
 
 it('prints the wire’s own JSON and nothing else', async () => {
-  const { setting, server } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting, server } = await planned();
   const { out, err } = await gen(setting, 'next', '--json');
   const granted = JSON.parse(out);
   expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { id: expect.any(String) } });
@@ -34,8 +33,7 @@ it('prints the wire’s own JSON and nothing else', async () => {
 });
 
 it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob', async () => {
-  const { setting, server } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting, server } = await planned();
   await gen(setting, 'task', 'claim', TASK);
   expect((await gen({ ...setting, stdin: 'plain text' }, 'task', 'submit', TASK)).code).toBe(0);
   await gen(setting, 'task', 'claim', 'B-001-api');
@@ -51,8 +49,7 @@ it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob
 });
 
 it('a zombie never submits under the handle of its successor, though both sit in one folder', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   await gen(setting, 'task', 'claim', TASK);
   await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
   const successor = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b', '--json');
@@ -70,8 +67,7 @@ it('a zombie never submits under the handle of its successor, though both sit in
 });
 
 it('refused work that was kept is adopted', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   await gen(setting, 'task', 'claim', TASK);
   await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
   await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
@@ -119,8 +115,7 @@ it('says how to start a server where none answers', async () => {
 });
 
 it('renews, notes and releases by the handle it remembers', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   await gen(setting, 'task', 'claim', TASK, '--lease', '10m');
   expect(await gen(setting, 'task', 'renew', TASK)).toMatchObject({
     code: 0,
@@ -136,8 +131,7 @@ it('renews, notes and releases by the handle it remembers', async () => {
 });
 
 it('a handle from elsewhere is shown with its generation and claim id', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
   const elsewhere = {
     ...setting,
@@ -151,8 +145,7 @@ it('a handle from elsewhere is shown with its generation and claim id', async ()
 });
 
 it('keeps its memory to its owner, and begins a new session where the old one was closed', async () => {
-  const { setting, server } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting, server } = await planned();
   const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
   for (const drawer of ['handles', 'sessions']) {
     const folder = join(setting.cwd, '.genesis', drawer);
@@ -169,8 +162,7 @@ it('keeps its memory to its owner, and begins a new session where the old one wa
 });
 
 it('a person adds a task and gives work to somebody else', async () => {
-  const { setting } = await house();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { setting } = await planned();
   const added = await gen(
     setting,
     'task',

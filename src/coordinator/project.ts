@@ -27,6 +27,8 @@ const QUEUE_MAX = 100_000;
 /** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
 const TRIES_MAX = 100;
 const PAGE = 2000;
+/** An event of the plan may carry hundreds of tasks: what is read at once is held at once. */
+const PLAN_PAGE = 32;
 
 export interface ProjectServices {
   readonly store: Store;
@@ -347,7 +349,7 @@ export class Project implements DeskSource {
 
   private async loadPlan(until_position: number): Promise<void> {
     for (let after = 0; ; ) {
-      const query = { subject: PLAN_SUBJECT, after, until_position, limit: PAGE };
+      const query = { subject: PLAN_SUBJECT, after, until_position, limit: PLAN_PAGE };
       const events = await this.services.store.events(this.key, query);
       for (const event of events) evolveWork(this.state, event);
       const last = events.at(-1);

@@ -19,12 +19,12 @@ export interface ChainParts {
  */
 export class PositionChain {
   private readonly number_of = new Map<string, number>();
-  private readonly first = new Int32List();
-  private readonly last = new Int32List();
+  private first = new Int32List();
+  private last = new Int32List();
   /** By position - 1; 0: nobody's. */
-  private readonly owner = new Int32List();
+  private owner = new Int32List();
   /** By position - 1; 0: none yet. */
-  private readonly next = new Int32List();
+  private next = new Int32List();
 
   /** Positions come one after another, from 1. */
   add(name: string | undefined): void {
@@ -50,12 +50,12 @@ export class PositionChain {
 
   static of({ names, owners }: ChainParts): PositionChain {
     const chain = new PositionChain();
-    for (const name of names) chain.numberOf(name);
-    for (const owner of owners) {
-      if (owner < 0 || owner > names.length)
-        throw new Error(`The event index names number ${owner} of ${names.length}.`);
-      chain.append(owner);
-    }
+    for (const [number, name] of names.entries()) chain.number_of.set(name, number);
+    const links = linksOf(owners, names.length);
+    chain.owner = Int32List.of(owners);
+    chain.first = Int32List.of(links.first);
+    chain.last = Int32List.of(links.last);
+    chain.next = Int32List.of(links.next);
     return chain;
   }
 
@@ -92,4 +92,23 @@ export class PositionChain {
     if (this.owner.at(after - 1) === number + 1) return this.next.at(after - 1);
     return this.owner.indexOf(number + 1, after) + 1;
   }
+}
+
+/** The same that adding one position after another comes to, without a search for each. */
+function linksOf(owners: Int32Array, name_count: number): Record<'first' | 'last' | 'next', Int32Array> {
+  const first = new Int32Array(name_count);
+  const last = new Int32Array(name_count);
+  const next = new Int32Array(owners.length);
+  for (let at = 0; at < owners.length; at += 1) {
+    const owner = owners[at] as number;
+    if (owner < 0 || owner > name_count) {
+      throw new Error(`The event index names number ${owner} of ${name_count}.`);
+    }
+    if (owner === 0) continue;
+    const before = last[owner - 1] as number;
+    if (before === 0) first[owner - 1] = at + 1;
+    else next[before - 1] = at + 1;
+    last[owner - 1] = at + 1;
+  }
+  return { first, last, next };
 }

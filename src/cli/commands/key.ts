@@ -1,18 +1,18 @@
 import { Option } from 'commander';
-import type { KeyRecord } from '../../client/index.js';
+import { ROLES, type Role } from '../../core/roles.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
+import { CommandFailure } from '../exit.js';
 import { table } from '../output/table.js';
 import { clockTime } from '../output/text.js';
 import { seconds } from '../read-options.js';
 import { expected } from '../replies.js';
 
-const ROLES = ['viewer', 'agent', 'reviewer', 'admin', 'operator'] as const;
-
 interface CreateOptions {
-  readonly role: (typeof ROLES)[number];
+  readonly role: Role;
   readonly expires?: number;
   readonly user?: string;
+  readonly label?: string;
 }
 
 export const addKey: AddCommands = (program, act) => {
@@ -23,6 +23,7 @@ export const addKey: AddCommands = (program, act) => {
     .addOption(new Option('--role <role>', 'what its bearer may do').choices(ROLES).default('agent'))
     .option('--expires <time>', 'good for so long, as in 12h or 90d (default: for ever)', seconds)
     .option('--user <id>', 'the person it stands for')
+    .option('--label <text>', 'what you know it by')
     .addHelpText(
       'after',
       '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)',
@@ -33,13 +34,16 @@ export const addKey: AddCommands = (program, act) => {
 };
 
 /** The token alone on standard output, so that it can go straight into a variable. */
-async function create(context: Context, { role, expires, user }: CreateOptions): Promise<void> {
+async function create(context: Context, { role, expires, user, label }: CreateOptions): Promise<void> {
   const reply = await context.genesisOfTenant().createKey({
     role,
-    ...(expires === undefined ? {} : { expires_at: new Date(Date.now() + expires * 1000).toISOString() }),
+    ...(expires === undefined ? {} : { expires_in_seconds: expires }),
     ...(user === undefined ? {} : { user_id: user }),
+    ...(label === undefined ? {} : { label }),
   });
   const key = expected(reply);
+  // A request that had to be repeated gets no token: it is kept nowhere.
+  if (key.token === null) throw new CommandFailure(key.next ?? 'The token was lost on its way.');
   context.show(key, ({ token }) => String(token));
   context.remark(
     `The key ${key.key_id} has role ${role}. Keep the token (GENESIS_TOKEN): it is not shown again.`,
@@ -50,16 +54,17 @@ async function list(context: Context): Promise<void> {
   const reply = expected(await context.genesisOfTenant().keys());
   context.show(reply, ({ keys }) => {
     if (keys.length === 0) return 'There are no keys.';
-    const text = (name: string) => (key: KeyRecord) => String(key[name] ?? '');
     return table(
       keys,
       [
         { head: 'Key', cell: ({ key_id }) => key_id },
         { head: 'Role', cell: ({ role }) => role },
-        { head: 'State', cell: text('state') },
-        { head: 'User', cell: text('user_id'), is_flexible: true },
-        { head: 'Created (UTC)', cell: ({ created_at }) => clockTime(String(created_at ?? '')) },
-        { head: 'Expires (UTC)', cell: ({ expires_at }) => clockTime(String(expires_at ?? '')) },
+        { head: 'State', cell: ({ state }) => state },
+        { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
+        { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
+        { head: 'Ends in', cell: ({ last_four }) => last_four },
+        { head: 'Created (UTC)', cell: ({ created_at }) => clockTime(created_at) },
+        { head: 'Expires (UTC)', cell: ({ expires_at }) => clockTime(expires_at) },
       ],
       context.io.columns,
     );

@@ -1,8 +1,11 @@
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
 import { limitsBody } from '../../coordinator/wire.js';
 import type { Limits } from '../../core/claims/policy.js';
-import { type RunningServer, startServer } from '../../server/server.js';
+import { linesTo } from '../../server/auth/access-log.js';
+import type { AuthOptions } from '../../server/auth/options.js';
+import { type RunningServer, type ServerOptions, startServer } from '../../server/server.js';
 import { openStoreUrl } from '../../server/store-url.js';
-import { StoreUnavailable } from '../../stores/store.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
@@ -16,6 +19,10 @@ interface UpOptions {
   readonly host: string;
   readonly port: number;
   readonly limit?: readonly string[];
+  readonly jwks?: string;
+  readonly jwtIssuer?: string;
+  readonly jwtAudience?: string;
+  readonly accessLog?: string;
 }
 
 const DEFAULT_PORT = 4680;
@@ -32,6 +39,10 @@ export const addUp: AddCommands = (program, act) => {
       'what a tenant may do until an admin says otherwise; may be repeated',
       gather,
     )
+    .option('--jwks <file|url>', 'let in whoever has a token signed by one of these keys')
+    .option('--jwt-issuer <text>', 'who must have issued such a token')
+    .option('--jwt-audience <text>', 'whom it must have been issued for')
+    .option('--access-log <file>', 'a line of JSON for every request; - writes to standard error')
     .addHelpText(
       'after',
       '\nExamples:\n  gen up\n  gen up --port 0 --store memory: --json\n  gen up --limit min_lease_duration_seconds=1',
@@ -40,20 +51,37 @@ export const addUp: AddCommands = (program, act) => {
 };
 
 async function up(context: Context, options: UpOptions): Promise<void> {
+  const stopped = askedToStop(context.io);
   const limits = limitsOf(options.limit ?? []);
+  const auth = authOf(options);
   const url = options.store ?? defaultStore(context.io);
-  const { store, blobs } = await openStoreUrl(url, (sentence) => context.remark(plainText(sentence))).catch(
-    storeFailure,
-  );
+  const { store, blobs } = await openStoreUrl(url, (sentence) => context.remark(plainText(sentence)));
   const { host, port } = options;
-  const server = await startServer({ store, blobs, host, port, limits }).catch((error) =>
+  const log = logTo(context, options.accessLog);
+  const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
     startFailure(error, options),
   );
-  const stopped = askedToStop(context.io);
   tellAddress(context, server, url);
   await stopped;
   context.remark('Stopping: what was accepted is answered first.');
   await server.stop();
+}
+
+function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {
+  if (jwks === undefined && issuer === undefined && audience === undefined) return {};
+  if (jwks === undefined || issuer === undefined || audience === undefined) {
+    throw wrongUsage('Tokens need all three: --jwks, --jwt-issuer and --jwt-audience.');
+  }
+  return { jwt: { jwks, issuer, audience } };
+}
+
+function logTo({ io }: Context, file: string | undefined): Pick<ServerOptions, 'log'> {
+  if (file === undefined) return {};
+  return {
+    log: linesTo(
+      file === '-' ? io.stderr : createWriteStream(resolve(io.cwd, file), { flags: 'a', mode: 0o600 }),
+    ),
+  };
 }
 
 function tellAddress(context: Context, { url, port, open }: RunningServer, store: string): void {
@@ -69,11 +97,10 @@ function tellAddress(context: Context, { url, port, open }: RunningServer, store
 }
 
 function limitsOf(given: readonly string[]): Partial<Limits> {
-  const named = given.map((text): [string, number] => {
+  const named = given.map((text): [string, unknown] => {
     const [name = '', value = ''] = text.split('=', 2);
-    if (!/^\d+$/.test(value))
-      throw wrongUsage(`--limit ${text}: expected NAME=VALUE, where the value is a whole number.`);
-    return [name, Number(value)];
+    if (!/^(\d+|true|false)$/.test(value)) throw wrongUsage(`--limit ${text}: expected NAME=VALUE.`);
+    return [name, JSON.parse(value)];
   });
   const read = limitsBody.omit({ request_id: true, signature: true }).safeParse(Object.fromEntries(named));
   if (read.success) return read.data as Partial<Limits>;
@@ -82,11 +109,6 @@ function limitsOf(given: readonly string[]): Partial<Limits> {
   throw wrongUsage(
     `--limit ${issue?.path.join('.') ?? ''}: ${issue?.message}. The limits are ${names.join(', ')}.`,
   );
-}
-
-function storeFailure(error: unknown): never {
-  if (error instanceof StoreUnavailable || error instanceof Error) throw new CommandFailure(error.message);
-  throw error;
 }
 
 function startFailure(error: NodeJS.ErrnoException, { host, port }: UpOptions): never {

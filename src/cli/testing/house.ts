@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type RunningServer, startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import type { Setting } from './terminal.js';
+import { gen, type Setting } from './terminal.js';
 
 export const PLAN = `project: shop
 tracks:
@@ -26,8 +26,13 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
+export interface House {
+  readonly setting: Setting & { readonly env: Record<'GENESIS_URL' | 'GENESIS_AGENT', string> };
+  readonly server: RunningServer;
+}
+
 /** A folder with a plan in it, and a server that keeps nothing. */
-export async function house(): Promise<{ setting: Setting; server: RunningServer }> {
+export async function house(): Promise<House> {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'plan.yaml'), PLAN);
   const server = await startServer({
@@ -37,4 +42,12 @@ export async function house(): Promise<{ setting: Setting; server: RunningServer
   });
   onTestFinished(() => server.stop());
   return { setting: { cwd, env: { GENESIS_URL: server.url, GENESIS_AGENT: 'agent-a' } }, server };
+}
+
+/** The same, with the plan imported. */
+export async function planned(): Promise<House> {
+  const made = await house();
+  const { code, err } = await gen(made.setting, 'plan', 'import', 'plan.yaml');
+  if (code !== 0) throw new Error(err);
+  return made;
 }

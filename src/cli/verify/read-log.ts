@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { misfit, unitOf } from '../../stores/file/chain.js';
+import { misfit, placeInUnit } from '../../stores/file/chain.js';
 import type { DiskFile } from '../../stores/file/disk.js';
 import { readDurableMark } from '../../stores/file/durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
@@ -145,19 +145,15 @@ class LogReader {
     const { event, hash } = decoded;
     // A log names its project in every event; the first one tells which it is.
     const key = this.key ?? event ?? { tenant_id: '', project_id: '' };
-    const why = misfit(decoded, {
-      key,
-      hash: this.hash,
-      position: this.position + this.unit.length,
-      parts: this.parts,
-    });
+    const { part, parts } = placeInUnit(decoded.log.unit);
+    const end = { key, hash: this.hash, position: this.position + this.unit.length, parts: this.parts };
+    const why = misfit(decoded, part, end);
     if (why !== null) return why;
     if (event !== null) {
       this.key = { tenant_id: event.tenant_id, project_id: event.project_id };
       this.unit.push({ event, file, line });
     }
     this.hash = hash;
-    const { part, parts } = unitOf(decoded);
     this.parts = part === parts ? 0 : part;
     if (part === parts) this.seeUnit();
     return null;

@@ -12,18 +12,20 @@ export interface ChainEnd {
   readonly parts: number;
 }
 
-/** Which line of how many that are one unit. */
-export function unitOf({ log }: DecodedLine): { part: number; parts: number } {
-  const [part = 0, parts = 0] = log.unit.split('/').map(Number);
+const ALONE = { part: 1, parts: 1 };
+
+/** Which line of how many that are one unit. Most units are one line. */
+export function placeInUnit(text: string): { part: number; parts: number } {
+  if (text === '1/1') return ALONE;
+  const [part = 0, parts = 0] = text.split('/').map(Number);
   return { part, parts };
 }
 
 /** Why a line cannot stand after those before it, in words; null when it can. */
-export function misfit(line: DecodedLine, { key, hash, position, parts }: ChainEnd): string | null {
-  const { event, log } = line;
+export function misfit({ event, log }: DecodedLine, part: number, end: ChainEnd): string | null {
+  const { key, hash, position, parts } = end;
   if (log.prev !== hash) return 'it does not continue the line before it';
-  if (unitOf(line).part !== parts + 1)
-    return `it is part ${log.unit} of a unit whose other parts are missing`;
+  if (part !== parts + 1) return `it is part ${log.unit} of a unit whose other parts are missing`;
   if (event === null) return null;
   if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
     return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;

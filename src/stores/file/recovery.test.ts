@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -263,6 +264,21 @@ describe('a log in segments', () => {
         if (file !== 'manifest.json') await writeFile(join(snapshots, name, file), bytes);
       }
     }
+  });
+
+  it('leaves a snapshot of another format aside, whole as it is', async () => {
+    const { root, events } = await segmented();
+    const snapshots = join(logFolder(root), 'snapshots');
+    for (const name of await readdir(snapshots)) {
+      const path = join(snapshots, name, 'manifest.json');
+      const [text = ''] = (await readFile(path, 'utf8')).split('\n');
+      const older = text.replace('"format":2', '"format":1');
+      await writeFile(path, `${older}\n${createHash('sha256').update(older).digest('base64url')}\n`);
+    }
+    const { events: left, warnings } = await recover(logFolder(root));
+    expect(left).toEqual(events);
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toContain('a format that this version does not know');
   });
 
   it('goes on where a crash came between sealing and the next file', async () => {

@@ -3,7 +3,7 @@ import { EventIndex } from '../event-index.js';
 import { ProjectLedger } from '../ledger.js';
 import type { TenantSlots } from '../slots.js';
 import type { FoldHead, ProjectKey } from '../store.js';
-import { type ChainEnd, misfit, unitOf } from './chain.js';
+import { type ChainEnd, misfit, placeInUnit } from './chain.js';
 import { type DecodedLine, decodeLine, NO_HASH, recordOfLog } from './line.js';
 import { Offsets } from './offsets.js';
 
@@ -26,7 +26,8 @@ export const emptyState = (key: ProjectKey, slots: TenantSlots): LogState => ({
   newest_ms: 0,
 });
 
-interface PlacedLine extends DecodedLine {
+interface PlacedLine {
+  readonly line: DecodedLine;
   readonly offset: number;
 }
 
@@ -54,10 +55,10 @@ export class Replay {
   take(bytes: Buffer, offset: number): string | null {
     const line = decodeLine(bytes);
     if (typeof line === 'string') return line;
-    const { part, parts } = unitOf(line);
-    const why = misfit(line, this.end);
+    const { part, parts } = placeInUnit(line.log.unit);
+    const why = misfit(line, part, this.end);
     if (why !== null) return why;
-    this.unit.push({ ...line, offset });
+    this.unit.push({ line, offset });
     if (part === parts) this.takeUnit(offset + bytes.length + 1);
     return null;
   }
@@ -65,15 +66,16 @@ export class Replay {
   private get end(): ChainEnd {
     const { state, unit } = this;
     const { key, position } = state.ledger;
-    const hash = unit[unit.length - 1]?.hash ?? state.hash;
+    const hash = unit[unit.length - 1]?.line.hash ?? state.hash;
     return { key, hash, position: position + unit.length, parts: unit.length };
   }
 
   private takeUnit(end: number): void {
     const { state, unit } = this;
-    const last = unit[unit.length - 1] as PlacedLine;
+    const last = (unit[unit.length - 1] as PlacedLine).line;
     const events: EventEnvelope[] = [];
-    for (const { event, offset, log } of unit) {
+    for (const { line, offset } of unit) {
+      const { event, log } = line;
       state.newest_ms = Math.max(state.newest_ms, log.at_ms ?? 0);
       if (event === null) continue;
       events.push(event);

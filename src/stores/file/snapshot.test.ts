@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { EventIndex } from '../event-index.js';
+import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
+import { TenantSlots } from '../slots.js';
+import { nodeDisk } from './node-disk.js';
+import { loadSnapshot, writeSnapshot } from './snapshot.js';
+import { freshFolder, KEY } from './testing.js';
+
+const COUNT = 5000;
+const each = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => make(index));
+
+const contents = (): LedgerSnapshot => ({
+  position: COUNT,
+  rules_seq: 3,
+  // Some are long, so that lines hold fewer for a while.
+  heads: each((index) => ({
+    subject: `s-${index}`,
+    seq: index + 1,
+    ...(index % 7 === 0 ? { claim: { agent_id: `agent-${index % 3}` } } : { claim: null }),
+    note: index > 2000 && index < 3000 ? 'x'.repeat(5000) : index,
+  })),
+  requests: each((index) => ({
+    key: `r-${index}`,
+    digest: 'd',
+    reply: index % 2 === 0 ? { index } : undefined,
+    positions: [index + 1],
+    at_ms: 1000 + index,
+  })),
+  note_ids: each((index) => `note-${index}`),
+  slots: each((index) => ({
+    scope: 'claims',
+    member: `m-${index}`,
+    until_ms: index % 2 === 0 ? Number.POSITIVE_INFINITY : 5000 + index,
+  })),
+});
+
+/** As text: what is undefined is nowhere kept. */
+const told = ({ position, rules_seq, heads, requests, note_ids }: LedgerSnapshot): string =>
+  JSON.stringify([position, rules_seq, [...heads], [...requests], [...note_ids]]);
+
+it('gives back everything in its order, over many lines', async () => {
+  const folder = await freshFolder();
+  const index = new EventIndex();
+  for (let at = 1; at <= COUNT; at += 1)
+    index.add(at, `s-${at % 3000}`, at % 2 === 0 ? `t-${at % 9}` : undefined);
+  const offsets = Float64Array.from(each((at) => at * 100));
+  const place = { position: COUNT, hash: 'h', newest_ms: 7, segments: [{ first_position: 1, bytes: 9 }] };
+  await writeSnapshot(
+    nodeDisk,
+    folder,
+    { place, ledger: contents(), index: index.parts(), offsets },
+    async () => {},
+  );
+  const slots = new TenantSlots();
+  const loaded = await loadSnapshot(nodeDisk, `${folder}/snapshots/000000005000`, KEY, slots);
+  const written = ProjectLedger.load(KEY, new TenantSlots(), contents());
+  expect(loaded.place).toMatchObject(place);
+  expect(told(loaded.state.ledger.snapshot())).toBe(told(written.snapshot()));
+  expect([...slots.entries(KEY.project_id)]).toEqual(contents().slots);
+  expect(loaded.state.offsets.copy()).toEqual(offsets);
+  expect(loaded.state.index.parts()).toEqual(index.parts());
+});
