@@ -28,8 +28,8 @@ export interface WorkOptions {
   readonly lease_duration_seconds?: number;
   /** Pieces worked on at a time. */
   readonly concurrency?: number;
-  /** `done` (default): until all work of the tracks is complete. `stopped`: until the signal. */
-  readonly until?: 'done' | 'stopped';
+  /** `done` (default): until all work of the tracks is complete. `idle`: until none is ready. `stopped`: until the signal. */
+  readonly until?: 'done' | 'idle' | 'stopped';
   /** Stops it: handlers are told, what they hold is released, what they finished is submitted. */
   readonly signal?: AbortSignal;
 }
@@ -230,6 +230,7 @@ export class Worker {
 
   private async isDone(): Promise<boolean> {
     if (this.options.until === 'stopped') return false;
+    if (this.options.until === 'idle') return true;
     const { tracks = [undefined] } = this.options;
     for (const track of tracks) {
       const open = await this.tools.calls.tasks({ phase: 'OPEN', limit: 1, ...(track && { track }) });

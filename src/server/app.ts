@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
@@ -59,40 +60,43 @@ async function answerTo(
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
   const params = request.req.param() as Record<string, string>;
-  const principal = await admitted(door, route, incoming.headers.authorization, visit);
+  const principal = await admitted(door, route, incoming.headers, visit);
   if ('body' in principal) return principal;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
   const read =
     route.body === undefined
       ? { value: undefined }
-      : await readBody(route.body, incoming, house, params.tenant_id ?? '');
+      : await readBody(route.body, incoming, house, visit.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
   visit.body = read.value;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
-  const ask = { house, params, query: query.value, body: read.value, principal, caller, incoming, outgoing };
-  const said = await route.run(ask);
+  const about = { params, query: query.value, body: read.value, tenant_id: visit.tenant_id ?? '' };
+  const said = await route.run({ house, ...about, principal, caller, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
+
+const OWN_TENANT_DEFAULT = 'default';
 
 /** Who asks, where they may; else what they are told. */
 async function admitted(
   { gatekeeper, limiter }: Door,
   route: Route,
-  authorization: string | undefined,
+  headers: IncomingHttpHeaders,
   visit: Visit,
 ): Promise<Principal | Answer> {
   if (route.action === 'public') return OPEN_PRINCIPAL;
-  const found = await gatekeeper.authenticate({ authorization });
+  const found = await gatekeeper.authenticate({ authorization: headers.authorization });
   if (isRefusal(found)) {
-    const headers = found.status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
-    return problemAnswer(found.code, found.detail, undefined, headers);
+    const challenge = found.status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
+    return problemAnswer(found.code, found.detail, undefined, challenge);
   }
   visit.principal = found;
+  if (route.tenant === 'own') visit.tenant_id = ownTenant(found, headers['x-genesis-tenant']);
   const wait_seconds = limiter.take(found, rateKindOf(route.id));
   if (wait_seconds !== null) {
-    const headers = { 'retry-after': String(wait_seconds) };
-    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, headers);
+    const later = { 'retry-after': String(wait_seconds) };
+    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, later);
   }
   switch (authorize(found, route.action, visit.tenant_id)) {
     case 'allowed':
@@ -106,6 +110,10 @@ async function admitted(
       );
   }
 }
+
+/** Whoever may speak for several tenants says for which. */
+const ownTenant = ({ tenant_id }: Principal, named: string | string[] | undefined): string =>
+  typeof named === 'string' && named !== '' ? named : (tenant_id ?? OWN_TENANT_DEFAULT);
 
 function readQuery(route: Route, request: Request): { value: Record<string, unknown> } | { refusal: Answer } {
   if (route.query === undefined) return { value: {} };

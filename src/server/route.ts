@@ -26,6 +26,8 @@ export interface Ask<Query = Record<string, unknown>> {
   /** As JSON says it; the text of a plan in YAML; or the bytes of a blob. Undefined where the route takes none. */
   readonly body: unknown;
   readonly principal: Principal;
+  /** The tenant it is about; empty where it is about the platform. */
+  readonly tenant_id: string;
   readonly caller: Caller;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -48,6 +50,8 @@ export interface Route<Query = Record<string, unknown>> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
   readonly path: string;
+  /** The path names no tenant: it is about that of the caller. */
+  readonly tenant?: 'own';
   readonly action: Action;
   readonly summary: string;
   readonly query?: z.ZodType<Query>;

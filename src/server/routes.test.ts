@@ -315,6 +315,26 @@ describe('the server itself', () => {
     }
   });
 
+  test('speaks MCP', async () => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'a test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const listing = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } };
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/list',
+    };
+    for (const path of ['/mcp', '/mcp/acme/shop']) {
+      const said = await served.ask('POST', path, listing, headers);
+      expect(said).toMatchObject({ status: 200, body: { result: { tools: expect.any(Array) } } });
+      expect(said.headers.get('x-content-type-options')).toBe('nosniff');
+      expect((await served.get(path)).status).toBe(405);
+    }
+  });
+
   test('makes, lists and revokes keys, and asks for one from the first on', async () => {
     const made = await served.post(`${T}/keys`, { role: 'operator', label: 'mine' });
     expect(made.status).toBe(201);

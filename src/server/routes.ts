@@ -1,3 +1,4 @@
+import { mcpRoutes } from './mcp/routes.js';
 import type { Route } from './route.js';
 import { documentRoutes } from './routes/documents.js';
 import { eventRoutes } from './routes/events.js';
@@ -17,5 +18,6 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   ...eventRoutes,
   ...platformRoutes,
+  ...mcpRoutes,
   ...documentRoutes(() => ROUTES),
 ];

@@ -12,16 +12,16 @@ interface About {
 export class Visit {
   principal: Principal | null = null;
   body: unknown;
+  /** The tenant it is about; null where it is about the platform. */
+  tenant_id: string | null;
   private readonly at_ms = Date.now();
   private readonly began_ms = performance.now();
 
   constructor(
     private readonly route: string | null,
     private readonly params: Readonly<Record<string, string>>,
-  ) {}
-
-  get tenant_id(): string | null {
-    return this.params.tenant_id ?? null;
+  ) {
+    this.tenant_id = params.tenant_id ?? null;
   }
 
   /** It has come to its end: so the log is told. */

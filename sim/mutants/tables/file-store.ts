@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.js';
 const STORE = 'src/stores/file/file-store.ts';
 const LOG = 'src/stores/file/project-log.ts';
 const FILES = 'src/stores/file/log-files.ts';
+const CHAIN = 'src/stores/file/chain.ts';
 const REPLAY = 'src/stores/file/replay.ts';
 const RECOVERY = 'src/stores/file/recovery.ts';
 const SNAPSHOT = 'src/stores/file/snapshot.ts';
@@ -55,13 +56,13 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     name: 'half-a-unit-taken',
     file: REPLAY,
     find: 'const { part, parts } = placeInUnit(line.log.unit);',
-    replace: 'const { part, parts } = ALONE;',
+    replace: 'const { part, parts } = { part: 1, parts: 1 };',
     why: 'Of what should happen as a whole or not at all, a crash leaves one half.',
   },
   {
     name: 'chain-not-checked',
-    file: REPLAY,
-    find: "    if (log.prev !== (before?.hash ?? this.state.hash)) return 'it does not continue the line before it';\n",
+    file: CHAIN,
+    find: "  if (log.prev !== hash) return 'it does not continue the line before it';\n",
     replace: '',
     why: 'A line that somebody replaced by another is taken for the history.',
   },

@@ -48,6 +48,8 @@ const MAY: Readonly<Record<string, string>> = {
   list_projects: ALL,
   events: ALL,
   events_stream: ALL,
+  mcp: ALL,
+  mcp_project: ALL,
   put_plan: ADMIN,
   add_tasks: ADMIN,
   force_release: ADMIN,

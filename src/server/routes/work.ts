@@ -4,6 +4,7 @@ import type { Problem } from '../../coordinator/problem.js';
 import * as wire from '../../coordinator/wire.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { answer, listAnswer } from '../answer.js';
+import { whileAsked } from '../gone.js';
 import { type Ask, type House, PROJECT, type Route, route, scopeOf } from '../route.js';
 import { problemDocument } from '../schemas/problem.js';
 import { claimResult, gateResult, releaseResult, renewalResult, submissionResult } from '../schemas/work.js';
@@ -167,17 +168,10 @@ export const workRoutes: readonly Route[] = [
     body: { kind: 'json', schema: wire.nextBody },
     reply: claimResult,
     decides: true,
-    run: async ({ house, params, body, caller, outgoing }: Ask) => {
-      const gone = new AbortController();
-      const leave = (): void => gone.abort();
-      outgoing.once('close', leave);
-      house.stopping.addEventListener('abort', leave, { once: true });
-      try {
-        return answer(await house.coordinator.next(scopeOf({ params }), body, caller, gone.signal));
-      } finally {
-        outgoing.off('close', leave);
-        house.stopping.removeEventListener('abort', leave);
-      }
-    },
+    run: (ask: Ask) =>
+      whileAsked(ask, async (gone) => {
+        const { house, body, caller } = ask;
+        return answer(await house.coordinator.next(scopeOf(ask), body, caller, gone));
+      }),
   }),
 ];

@@ -3,6 +3,7 @@ import { EventIndex } from '../event-index.js';
 import { ProjectLedger } from '../ledger.js';
 import type { TenantSlots } from '../slots.js';
 import type { FoldHead, ProjectKey } from '../store.js';
+import { type ChainEnd, misfit, placeInUnit } from './chain.js';
 import { type DecodedLine, decodeLine, NO_HASH, recordOfLog } from './line.js';
 import { Offsets } from './offsets.js';
 
@@ -55,25 +56,18 @@ export class Replay {
     const line = decodeLine(bytes);
     if (typeof line === 'string') return line;
     const { part, parts } = placeInUnit(line.log.unit);
-    const misfit = this.misfit(line, part);
-    if (misfit !== null) return misfit;
+    const why = misfit(line, part, this.end);
+    if (why !== null) return why;
     this.unit.push({ line, offset });
     if (part === parts) this.takeUnit(offset + bytes.length + 1);
     return null;
   }
 
-  private misfit({ event, log }: DecodedLine, part: number): string | null {
-    const before = this.unit[this.unit.length - 1]?.line;
-    if (log.prev !== (before?.hash ?? this.state.hash)) return 'it does not continue the line before it';
-    if (part !== this.unit.length + 1)
-      return `it is part ${log.unit} of a unit whose other parts are missing`;
-    if (event === null) return null;
-    const { key, position } = this.state.ledger;
-    if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
-      return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
-    }
-    const expected = position + this.unit.length + 1;
-    return event.position === expected ? null : `it has position ${event.position} instead of ${expected}`;
+  private get end(): ChainEnd {
+    const { state, unit } = this;
+    const { key, position } = state.ledger;
+    const hash = unit[unit.length - 1]?.line.hash ?? state.hash;
+    return { key, hash, position: position + unit.length, parts: unit.length };
   }
 
   private takeUnit(end: number): void {
@@ -97,13 +91,4 @@ export class Replay {
     this.whole_end = end;
     this.unit = [];
   }
-}
-
-const ALONE = { part: 1, parts: 1 };
-
-/** Most units are one line. */
-function placeInUnit(text: string): { part: number; parts: number } {
-  if (text === '1/1') return ALONE;
-  const [part = 0, parts = 0] = text.split('/').map(Number);
-  return { part, parts };
 }

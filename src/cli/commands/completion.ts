@@ -1,0 +1,40 @@
+import { Argument, type Command } from 'commander';
+import type { AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { type CommandWords, SHELLS, type Shell, scriptFor } from '../output/completion.js';
+
+export const addCompletion: AddCommands = (program, act) => {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .description('print what teaches your shell these commands')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  source <(gen completion bash)
+  gen completion zsh > "\${fpath[1]}/_gen"
+  gen completion fish > ~/.config/fish/completions/gen.fish`,
+    )
+    .action(
+      act(async (context: Context, shell: Shell) => {
+        context.print(scriptFor(shell, wordsOf(program)));
+      }),
+    );
+};
+
+/** Every command by its path, with the words that may follow it. */
+function wordsOf(command: Command, path: readonly string[] = []): CommandWords[] {
+  const subcommands = command.commands.map((each) => ({ name: each.name(), does: each.description() }));
+  const help = command.createHelp();
+  const options = [
+    ...help.visibleOptions(command),
+    ...(path.length === 0 ? [] : help.visibleGlobalOptions(command)),
+  ]
+    .filter(({ long }) => long !== undefined && long !== null)
+    .map(({ long, description }) => ({ name: long as string, does: description }));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+  const words = [...subcommands, ...choices.map((name) => ({ name, does: '' }))];
+  const own = { path, words, options };
+  return [own, ...command.commands.flatMap((each) => wordsOf(each, [...path, each.name()]))];
+}

@@ -1,0 +1,77 @@
+import { Option } from 'commander';
+import { ROLES, type Role } from '../../core/roles.js';
+import type { AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { CommandFailure } from '../exit.js';
+import { table } from '../output/table.js';
+import { clockTime } from '../output/text.js';
+import { seconds } from '../read-options.js';
+import { expected } from '../replies.js';
+
+interface CreateOptions {
+  readonly role: Role;
+  readonly expires?: number;
+  readonly user?: string;
+  readonly label?: string;
+}
+
+export const addKey: AddCommands = (program, act) => {
+  const key = program.command('key').description('the keys by which others are let in');
+  key
+    .command('create')
+    .description('make a key; its token is shown this once')
+    .addOption(new Option('--role <role>', 'what its bearer may do').choices(ROLES).default('agent'))
+    .option('--expires <time>', 'good for so long, as in 12h or 90d (default: for ever)', seconds)
+    .option('--user <id>', 'the person it stands for')
+    .option('--label <text>', 'what you know it by')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)',
+    )
+    .action(act(create));
+  key.command('list').description('every key of this tenant, without its secret').action(act(list));
+  key.command('revoke <key_id>').description('let its bearer in no more').action(act(revoke));
+};
+
+/** The token alone on standard output, so that it can go straight into a variable. */
+async function create(context: Context, { role, expires, user, label }: CreateOptions): Promise<void> {
+  const reply = await context.genesisOfTenant().createKey({
+    role,
+    ...(expires === undefined ? {} : { expires_in_seconds: expires }),
+    ...(user === undefined ? {} : { user_id: user }),
+    ...(label === undefined ? {} : { label }),
+  });
+  const key = expected(reply);
+  // A request that had to be repeated gets no token: it is kept nowhere.
+  if (key.token === null) throw new CommandFailure(key.next ?? 'The token was lost on its way.');
+  context.show(key, ({ token }) => String(token));
+  context.remark(
+    `The key ${key.key_id} has role ${role}. Keep the token (GENESIS_TOKEN): it is not shown again.`,
+  );
+}
+
+async function list(context: Context): Promise<void> {
+  const reply = expected(await context.genesisOfTenant().keys());
+  context.show(reply, ({ keys }) => {
+    if (keys.length === 0) return 'There are no keys.';
+    return table(
+      keys,
+      [
+        { head: 'Key', cell: ({ key_id }) => key_id },
+        { head: 'Role', cell: ({ role }) => role },
+        { head: 'State', cell: ({ state }) => state },
+        { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
+        { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
+        { head: 'Ends in', cell: ({ last_four }) => last_four },
+        { head: 'Created (UTC)', cell: ({ created_at }) => clockTime(created_at) },
+        { head: 'Expires (UTC)', cell: ({ expires_at }) => clockTime(expires_at) },
+      ],
+      context.io.columns,
+    );
+  });
+}
+
+async function revoke(context: Context, key_id: string): Promise<void> {
+  const reply = expected(await context.genesisOfTenant().revokeKey(key_id));
+  context.show(reply, () => `The key ${key_id} is revoked.`);
+}

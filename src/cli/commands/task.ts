@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { lineageTable } from '../../core/views/index.js';
+import type { Act, AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { lineageText } from '../output/lineage.js';
+import { taskText } from '../output/task.js';
+import { seconds } from '../read-options.js';
+import { expected } from '../replies.js';
+import { taken } from '../taking.js';
+import { addHolderCommands } from './holder.js';
+import { addOperatorCommands } from './operate.js';
+import { addTaskAdd } from './task-add.js';
+
+export const addTask: AddCommands = (program, act) => {
+  const task = program
+    .command('task')
+    .description('one piece of work: take it, hand it in, look at it, rule on it');
+  task
+    .command('claim <id>')
+    .description('take a piece of work')
+    .option('--lease <seconds>', 'how long you may be silent', seconds)
+    .option('--role <role>', 'the role you work in')
+    .action(act(claim));
+  addHolderCommands(task, act);
+  addLooking(task, act);
+  addTaskAdd(task, act);
+  addOperatorCommands(task, act);
+};
+
+function addLooking(task: Command, act: Act): void {
+  task.command('show <id>').description('how it stands now').action(act(show));
+  task
+    .command('history <id>')
+    .description('its lineage: every generation, who had it, what became of it')
+    .action(act(history));
+  task
+    .command('explain <id>')
+    .description('every rule that stands between an agent and this work')
+    .action(act(explain));
+}
+
+async function claim(
+  context: Context,
+  task_id: string,
+  options: { lease?: number; role?: string },
+): Promise<void> {
+  const genesis = await context.genesis();
+  const reply = await genesis.claimTask({
+    task_id,
+    agent_id: context.agent_id,
+    session_id: await context.session(),
+    ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
+    ...(options.role === undefined ? {} : { agent_role: options.role }),
+  });
+  await taken(context, expected(reply));
+}
+
+async function show(context: Context, task_id: string): Promise<void> {
+  const genesis = await context.genesis();
+  context.show(expected(await genesis.task(task_id)), (state) => taskText(state, context.paint));
+}
+
+async function history(context: Context, task_id: string): Promise<void> {
+  const genesis = await context.genesis();
+  const lineage = expected(await genesis.history(task_id));
+  context.show(lineage, () => lineageText(lineage, lineageTable(lineage), context));
+}
+
+async function explain(context: Context, task_id: string): Promise<void> {
+  const genesis = await context.genesis();
+  context.show(expected(await genesis.explain(task_id)), ({ claimable, why, next }) =>
+    [
+      `${task_id} ${claimable ? context.paint.green('can be claimed') : context.paint.yellow('cannot be claimed')}`,
+      ...why.map(({ rule, says }) => `  ${rule}: ${says}`),
+      next,
+    ].join('\n'),
+  );
+}

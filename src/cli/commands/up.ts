@@ -1,0 +1,126 @@
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { limitsBody } from '../../coordinator/wire.js';
+import type { Limits } from '../../core/claims/policy.js';
+import { linesTo } from '../../server/auth/access-log.js';
+import type { AuthOptions } from '../../server/auth/options.js';
+import { type RunningServer, type ServerOptions, startServer } from '../../server/server.js';
+import { openStoreUrl } from '../../server/store-url.js';
+import type { AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { CommandFailure, wrongUsage } from '../exit.js';
+import { plainText } from '../output/text.js';
+import { gather, wholeNumber } from '../read-options.js';
+import { askedToStop } from '../stop.js';
+import { defaultStore } from '../store.js';
+
+interface UpOptions {
+  readonly store?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly limit?: readonly string[];
+  readonly jwks?: string;
+  readonly jwtIssuer?: string;
+  readonly jwtAudience?: string;
+  readonly accessLog?: string;
+}
+
+const DEFAULT_PORT = 4680;
+
+export const addUp: AddCommands = (program, act) => {
+  program
+    .command('up')
+    .description('run the coordinator, on the embedded log under .genesis/ unless told otherwise')
+    .option('--store <url>', 'where everything is kept (GENESIS_STORE): file:./dir or memory:')
+    .option('--port <n>', 'the port; 0 picks a free one', wholeNumber, DEFAULT_PORT)
+    .option('--host <address>', 'the address; any but loopback needs keys or tokens', '127.0.0.1')
+    .option(
+      '--limit <name=value>',
+      'what a tenant may do until an admin says otherwise; may be repeated',
+      gather,
+    )
+    .option('--jwks <file|url>', 'let in whoever has a token signed by one of these keys')
+    .option('--jwt-issuer <text>', 'who must have issued such a token')
+    .option('--jwt-audience <text>', 'whom it must have been issued for')
+    .option('--access-log <file>', 'a line of JSON for every request; - writes to standard error')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gen up\n  gen up --port 0 --store memory: --json\n  gen up --limit min_lease_duration_seconds=1',
+    )
+    .action(act(up));
+};
+
+async function up(context: Context, options: UpOptions): Promise<void> {
+  const stopped = askedToStop(context.io);
+  const limits = limitsOf(options.limit ?? []);
+  const auth = authOf(options);
+  const url = options.store ?? defaultStore(context.io);
+  const { store, blobs } = await openStoreUrl(url, (sentence) => context.remark(plainText(sentence)));
+  const { host, port } = options;
+  const log = logTo(context, options.accessLog);
+  const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
+    startFailure(error, options),
+  );
+  tellAddress(context, server, url);
+  await stopped;
+  context.remark('Stopping: what was accepted is answered first.');
+  await server.stop();
+}
+
+function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {
+  if (jwks === undefined && issuer === undefined && audience === undefined) return {};
+  if (jwks === undefined || issuer === undefined || audience === undefined) {
+    throw wrongUsage('Tokens need all three: --jwks, --jwt-issuer and --jwt-audience.');
+  }
+  return { jwt: { jwks, issuer, audience } };
+}
+
+function logTo({ io }: Context, file: string | undefined): Pick<ServerOptions, 'log'> {
+  if (file === undefined) return {};
+  return {
+    log: linesTo(
+      file === '-' ? io.stderr : createWriteStream(resolve(io.cwd, file), { flags: 'a', mode: 0o600 }),
+    ),
+  };
+}
+
+function tellAddress(context: Context, { url, port, open }: RunningServer, store: string): void {
+  context.show({ url, port, open, store, pid: process.pid }, () =>
+    [
+      `Genesis Fleet listens at ${context.paint.bold(url)}`,
+      `It keeps everything in ${store}`,
+      open
+        ? 'It is open: whoever reaches this address may do everything. The first key closes it: gen key create --role admin'
+        : 'Whoever comes needs a key or a token.',
+    ].join('\n'),
+  );
+}
+
+function limitsOf(given: readonly string[]): Partial<Limits> {
+  const named = given.map((text): [string, unknown] => {
+    const [name = '', value = ''] = text.split('=', 2);
+    if (!/^(\d+|true|false)$/.test(value)) throw wrongUsage(`--limit ${text}: expected NAME=VALUE.`);
+    return [name, JSON.parse(value)];
+  });
+  const read = limitsBody.omit({ request_id: true, signature: true }).safeParse(Object.fromEntries(named));
+  if (read.success) return read.data as Partial<Limits>;
+  const names = Object.keys(limitsBody.shape).filter((name) => name !== 'request_id' && name !== 'signature');
+  const issue = read.error.issues[0];
+  throw wrongUsage(
+    `--limit ${issue?.path.join('.') ?? ''}: ${issue?.message}. The limits are ${names.join(', ')}.`,
+  );
+}
+
+function startFailure(error: NodeJS.ErrnoException, { host, port }: UpOptions): never {
+  if (error.code === 'EADDRINUSE') {
+    throw new CommandFailure(
+      `Somebody listens at ${host}:${port} already. Say --port N for another port, or --port 0 for a free one.`,
+    );
+  }
+  if (error.code === 'EACCES' || error.code === 'EADDRNOTAVAIL') {
+    throw new CommandFailure(
+      `${host}:${port} cannot be listened at (${error.code}). Say another with --host and --port.`,
+    );
+  }
+  throw error;
+}

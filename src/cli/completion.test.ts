@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const run = promisify(execFile);
+
+it('bash completes commands, what belongs to them, and their options', async () => {
+  const cwd = await temporaryFolder();
+  const { out } = await gen({ cwd }, 'completion', 'bash');
+  const completed = async (...words: string[]): Promise<string[]> => {
+    const line = words.map((word) => `'${word}'`).join(' ');
+    const ask = `COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _gen; echo "\${COMPREPLY[@]}"`;
+    const { stdout } = await run('bash', ['-c', `${out}\n${ask}`]);
+    return stdout.trim().split(' ');
+  };
+  expect(await completed('gen', 'ta')).toEqual(['task']);
+  expect(await completed('gen', '--json', 'task', 'su')).toEqual(['submit']);
+  expect(await completed('gen', 'task', 'submit', '--f')).toEqual(['--file']);
+  expect(await completed('gen', 'completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+  expect(await completed('gen', 'run', '--', 'ta')).toEqual(['']);
+});
+
+it('zsh and fish get every command too', async () => {
+  const cwd = await temporaryFolder();
+  expect((await gen({ cwd }, 'completion', 'zsh')).out).toMatch(/"task"\) compadd -- .*\bforce-release\b/);
+  expect((await gen({ cwd }, 'completion', 'fish')).out).toContain(
+    "__fish_seen_subcommand_from task; and __fish_seen_subcommand_from submit' -l file",
+  );
+  expect((await gen({ cwd }, 'completion', 'tcsh')).code).toBe(2);
+});

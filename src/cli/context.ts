@@ -1,0 +1,120 @@
+import { Genesis } from '../client/index.js';
+import { type ExitCode, wrongUsage } from './exit.js';
+import { agentId, terminalName } from './identity.js';
+import type { Io } from './io.js';
+import { homeFolder } from './memory/folder.js';
+import { Memory, type Place } from './memory/memory.js';
+import { type Paint, paintFor } from './output/paint.js';
+
+/** The options that every command takes. */
+export interface GlobalOptions {
+  readonly json?: true;
+  readonly url?: string;
+  readonly tenant?: string;
+  readonly project?: string;
+  readonly agent?: string;
+  readonly session?: string;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:4680';
+/** A person waits for the answer: long enough for a server that restarts, not longer. */
+const PATIENCE = { tries: 4, within_seconds: 10 };
+
+/** What a command works with: who calls, where the server is, what is remembered, and where to write. */
+export class Context {
+  readonly paint: Paint;
+  readonly memory: Memory;
+  readonly is_json: boolean;
+  exit_code: ExitCode = 0;
+
+  constructor(
+    readonly io: Io,
+    private readonly options: GlobalOptions,
+  ) {
+    this.paint = paintFor(io);
+    this.memory = new Memory(homeFolder(io));
+    this.is_json = options.json === true;
+  }
+
+  get url(): string {
+    return this.setting(this.options.url, 'GENESIS_URL') ?? DEFAULT_URL;
+  }
+
+  get tenant(): string {
+    return this.setting(this.options.tenant, 'GENESIS_TENANT') ?? 'default';
+  }
+
+  get agent_id(): string {
+    return agentId(this.io, this.options.agent);
+  }
+
+  /** The project that was named; null: nobody did. */
+  get named_project(): string | null {
+    return this.setting(this.options.project, 'GENESIS_PROJECT');
+  }
+
+  /** The session that was named; null: nobody did. */
+  get named_session(): string | null {
+    return this.setting(this.options.session, 'GENESIS_SESSION');
+  }
+
+  async place(): Promise<Place> {
+    const { url, tenant } = this;
+    const project = this.named_project ?? (await this.memory.project(url, tenant));
+    if (project === null) {
+      throw wrongUsage(
+        'Which project? Say --project NAME, set GENESIS_PROJECT, or import a plan from here first.',
+      );
+    }
+    return { url, tenant, project };
+  }
+
+  /** The session of this agent at this terminal, or the one that was named. */
+  async session(): Promise<string> {
+    return (
+      this.named_session ?? this.memory.session(await this.place(), this.agent_id, terminalName(this.io))
+    );
+  }
+
+  async forgetSession(): Promise<void> {
+    await this.memory.forgetSession(await this.place(), this.agent_id, terminalName(this.io));
+  }
+
+  async genesis(): Promise<Genesis> {
+    return this.genesisAt(await this.place());
+  }
+
+  genesisAt(place: Place): Genesis {
+    const token = this.setting(undefined, 'GENESIS_TOKEN');
+    return new Genesis({ ...place, ...(token === null ? {} : { token }), retry: PATIENCE });
+  }
+
+  /** For what belongs to the whole tenant. */
+  genesisOfTenant(): Genesis {
+    return this.genesisAt({ url: this.url, tenant: this.tenant, project: this.named_project ?? 'default' });
+  }
+
+  print(text: string): void {
+    this.io.stdout.write(`${text}\n`);
+  }
+
+  printJson(value: unknown): void {
+    this.print(JSON.stringify(value));
+  }
+
+  /** The wire's own JSON, or the same for a person. */
+  show<T>(reply: T, forPeople: (reply: T) => string): void {
+    if (this.is_json) this.printJson(reply);
+    else this.print(forPeople(reply));
+  }
+
+  /** Beside the output: nothing that reads the output sees it. */
+  remark(text: string): void {
+    this.io.stderr.write(`${text}\n`);
+  }
+
+  private setting(given: string | undefined, variable: string): string | null {
+    const value = given ?? this.io.env[variable];
+    return value === undefined || value === '' ? null : value;
+  }
+}

@@ -1,0 +1,44 @@
+import { Option } from 'commander';
+import type { Context } from './context.js';
+import { CommandFailure } from './exit.js';
+import type { Handle } from './memory/memory.js';
+import { wholeNumber } from './read-options.js';
+
+/** A handle from elsewhere, in the place of the one that is remembered. */
+export interface HandleOptions {
+  readonly generation?: number;
+  readonly claimId?: string;
+}
+
+export const generationOption = (): Option =>
+  new Option('--generation <n>', 'the generation of a handle that is not remembered here').argParser(
+    wholeNumber,
+  );
+export const claimIdOption = (): Option =>
+  new Option('--claim-id <id>', 'the claim id of a handle that is not remembered here');
+
+/** The handle of this session for a piece of work. */
+export async function handleFor(context: Context, task_id: string, options: HandleOptions): Promise<Handle> {
+  const session_id = await context.session();
+  const kept = await context.memory.handle(await context.place(), session_id, task_id);
+  const { generation, claimId: claim_id } = options;
+  if (generation !== undefined && kept?.generation !== generation) {
+    const told = claim_id === undefined ? {} : { claim_id };
+    const { agent_id } = context;
+    return { task_id, generation, session_id, agent_id, lease_duration_seconds: null, ...told };
+  }
+  if (kept === null) {
+    throw new CommandFailure(
+      `No handle for ${task_id} is remembered in session ${session_id}. Claim it first (gen task claim ${task_id}); ` +
+        'if another session of yours holds it, name that with --session; or show the handle with --generation and --claim-id.',
+    );
+  }
+  return claim_id === undefined ? kept : { ...kept, claim_id };
+}
+
+/** As every fenced call wants it, but for the name it gives the generation. */
+export const fenced = ({ task_id, session_id, claim_id }: Handle) => ({
+  task_id,
+  session_id,
+  ...(claim_id === undefined ? {} : { claim_id }),
+});

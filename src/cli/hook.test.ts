@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { answered } from '../../test/support/house.js';
+import { house } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const SCOPE = { tenant_id: 'default', project_id: 'shop' };
+
+/** A server with a plan, a claim on it, and hooks called as a client calls them. */
+async function begin(lease_duration_seconds = 300) {
+  const { setting, server } = await house();
+  const { coordinator } = server;
+  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { claim } = answered(
+    await coordinator.next(SCOPE, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
+  );
+  const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
+  const handle = { task_id, generation, claim_id, session_id };
+  const env = { ...setting.env, GENESIS_HOME: `${setting.cwd}/mine`, GENESIS_PROJECT: 'shop' };
+  const hook = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
+    const ran = await gen({ ...setting, env, stdin: JSON.stringify(event) }, 'hook', verb);
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    const { hookSpecificOutput: said } = JSON.parse(ran.out);
+    if (said !== undefined) expect(said.hookEventName).toBe((event as typeof used).hook_event_name);
+    return said?.additionalContext ?? '';
+  };
+  const used = { session_id: 'conversation-1', hook_event_name: 'PostToolUse', tool_response: {} };
+  const granted = {
+    ...used,
+    tool_response: [{ type: 'text', text: JSON.stringify({ success: true, handle }) }],
+  };
+  const renewals = async () => {
+    const { events } = answered(await coordinator.queries.events(SCOPE, { type: 'LEASE_RENEWED' }));
+    return events.length;
+  };
+  return { setting, env, coordinator, handle, hook, used, granted, renewals };
+}
+
+test('the use of a tool renews what the conversation took, however its reply is wrapped', async () => {
+  const { hook, used, granted, handle, renewals } = await begin();
+  expect(await hook('renew', used)).toBe('');
+  expect(await renewals()).toBe(0);
+  expect(await hook('renew', granted)).toBe('');
+  expect(await renewals()).toBe(1);
+  const printed = {
+    ...used,
+    session_id: 'conversation-2',
+    tool_response: { stdout: `took {"claim": 1} ${JSON.stringify(handle)}\n` },
+  };
+  await hook('renew', printed);
+  expect(await renewals()).toBe(2);
+});
+
+test('not every use of a tool renews: a lease that has hardly begun is left alone', async () => {
+  const { hook, used, granted, renewals } = await begin();
+  await hook('renew', granted);
+  await hook('renew', used);
+  expect(await renewals()).toBe(1);
+});
+
+test('one conversation never keeps the claims of another alive', async () => {
+  const { hook, used, granted, renewals } = await begin();
+  await hook('renew', granted);
+  await hook('handles', { ...used, session_id: 'conversation-2', hook_event_name: 'SessionStart' });
+  expect(await renewals()).toBe(1);
+});
+
+test('after its context was compacted a conversation is told its handles', async () => {
+  const { hook, used, granted, handle } = await begin();
+  await hook('renew', granted);
+  const compacted = { ...used, hook_event_name: 'SessionStart', source: 'compact' };
+  expect(await hook('handles', compacted)).toContain(JSON.stringify(handle));
+  expect(await hook('renew', used)).toBe('');
+});
+
+test('where nobody hears it before the context is cut, it is told after the next use of a tool', async () => {
+  const { hook, used, granted, handle } = await begin();
+  const [before, after] = ['PreCompress', 'AfterTool'].map((hook_event_name) => ({
+    ...used,
+    hook_event_name,
+  }));
+  await hook('renew', granted);
+  expect(await hook('handles', before as object)).toBe('');
+  expect(await hook('renew', after as object)).toContain(JSON.stringify(handle));
+  expect(await hook('renew', after as object)).toBe('');
+});
+
+test('who lost a claim is told to stop, once', async () => {
+  const { hook, used, granted, handle, coordinator } = await begin();
+  await hook('renew', granted);
+  const reason = 'it hangs';
+  await coordinator.operate(SCOPE, handle.task_id, 'force_release', { expected_generation: 1, reason });
+  await coordinator.claimTask(SCOPE, { task_id: handle.task_id, agent_id: 'beta', session_id: 's2' });
+  const started = { ...used, hook_event_name: 'SessionStart' };
+  expect(await hook('handles', started)).toContain(`no longer hold ${handle.task_id}`);
+  expect(await hook('handles', started)).toBe('');
+});
+
+test('what was submitted is forgotten without a word', async () => {
+  const { hook, used, granted, handle, coordinator } = await begin();
+  await hook('renew', granted);
+  await coordinator.submitResult(SCOPE, { ...handle, result_data: 1 });
+  expect(await hook('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
+});
+
+test('a hook never fails the tool it follows', async () => {
+  const { setting, env, granted } = await begin();
+  const nowhere = { ...env, GENESIS_URL: 'http://127.0.0.1:1' };
+  for (const stdin of ['', 'not JSON', '7']) {
+    expect(await gen({ ...setting, env, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
+  }
+  const stdin = JSON.stringify(granted);
+  const { GENESIS_PROJECT: _, ...unnamed } = env;
+  const elsewhere = { cwd: `${setting.cwd}/..`, env: { ...unnamed, GENESIS_HOME: `${setting.cwd}/other` } };
+  expect(await gen({ ...elsewhere, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
+  expect(await gen({ ...setting, env: nowhere, stdin }, 'hook', 'renew')).toMatchObject({
+    code: 0,
+    out: '{}\n',
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { planned } from './testing/house.js';
+import { gen, start } from './testing/terminal.js';
+
+it('events are shown as they happen, one JSON line each', async () => {
+  const { setting } = await planned();
+  const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
+  // Whether the stream is open is known by what it tells: something happens until it is.
+  const happening = (async () => {
+    for (let told = false; !told; ) {
+      await gen(setting, 'next');
+      await gen(setting, 'task', 'release', 'A-001-schema');
+      told = following.text() !== '';
+    }
+  })();
+  const text = await following.seen('\n');
+  await happening;
+  following.stop('SIGINT');
+  expect((await following.ended).code).toBe(0);
+  expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({
+    event_type: 'CLAIM_ACQUIRED',
+    task_id: 'A-001-schema',
+  });
+});
+
+it('the status is drawn anew when something happens', async () => {
+  const { setting } = await planned();
+  const watching = start(
+    { ...setting, columns: 100, env: { ...setting.env, NO_COLOR: '1' } },
+    'status',
+    '--watch',
+  );
+  await watching.seen('1 ready');
+  await gen(setting, 'next');
+  await watching.seen(/agent-a/);
+  await gen(setting, 'task', 'submit', 'A-001-schema', '--data', '1');
+  await watching.seen('1 completed');
+  watching.stop('SIGINT');
+  expect((await watching.ended).code).toBe(0);
+});

@@ -1,0 +1,17 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { buildProgram } from './program.js';
+import { commandReference } from './testing/manual.js';
+import { start } from './testing/terminal.js';
+
+const PAGE = 'docs/cli.md';
+const MARK =
+  '<!-- What follows is written by src/cli/manual.test.ts: GENESIS_WRITE_DOCS=1 npx vitest run src/cli/manual.test.ts -->\n';
+
+it('the manual says of every command what --help says', async () => {
+  const { io } = start({ cwd: '.' }, '--version');
+  const [before = ''] = (await readFile(PAGE, 'utf8')).split(MARK);
+  const page = `${before}${MARK}\n${commandReference(buildProgram(io, () => {}))}`;
+  if (process.env.GENESIS_WRITE_DOCS === '1') await writeFile(PAGE, page);
+  expect(await readFile(PAGE, 'utf8')).toBe(page);
+});

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { answered } from '../../test/support/house.js';
+import { call, forgetfulAgent, mcpClient, REVISIONS, type Revision } from '../../test/support/mcp-client.js';
+import type { RunningServer } from '../server/server.js';
+import { house } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const SCOPE = { tenant_id: 'default', project_id: 'shop' };
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+/** To negotiate the newer one, the client starts the server twice. */
+const OLDER = REVISIONS[1];
+/** Processes start slowly on a machine that is busy. */
+vi.setConfig({ testTimeout: 90_000 });
+
+const ARGS = ['--import', 'tsx', MAIN, 'mcp'];
+
+/** A real server with a plan, and how `gen mcp` is started for it. */
+async function fleet(env: Record<string, string> = {}) {
+  const { setting, server } = await house();
+  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const started = {
+    env: { PATH: process.env.PATH ?? '', ...setting.env, GENESIS_PROJECT: 'shop', ...env },
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  };
+  return { server, started };
+}
+
+/** `gen mcp` in a process of its own, and the official client that starts it. */
+async function begin(revision: Revision, env: Record<string, string> = {}) {
+  const { server, started } = await fleet(env);
+  const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started });
+  return { server, client: await mcpClient(transport, revision) };
+}
+
+/** Resolves when an event of that type has happened so many times. */
+async function happened({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
+  const enough = new AbortController();
+  let seen = 0;
+  for await (const { event } of coordinator.queries.follow(SCOPE, '', enough.signal)) {
+    if (event.event_type === type) seen += 1;
+    if (seen === times) enough.abort();
+  }
+}
+
+test.each(REVISIONS)('a whole plan is done over stdio in revision %s', async (revision) => {
+  const { server, client } = await begin(revision, { GENESIS_SESSION: 's1' });
+  expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+  expect((await client.listTools()).tools).toHaveLength(8);
+  const heard = await forgetfulAgent(client);
+  expect(heard.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
+  expect(heard.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
+  expect(await call(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });
+  expect(await call(client, 'explain', { task_id: 'no such' })).toMatchObject({ is_error: true });
+  const { agents } = answered(await server.coordinator.queries.agents(SCOPE));
+  expect(agents.map(({ agent_id }) => agent_id)).toEqual(['agent-a']);
+});
+
+test('a claim outlives its lease while the client lives, and not longer', async () => {
+  const { server, client } = await begin(OLDER);
+  const { handle } = await call(client, 'next', { lease_duration_seconds: 1 });
+  await happened(server, 'LEASE_RENEWED', 4);
+  expect(await call(client, 'renew', { handle })).toMatchObject({ success: true });
+  await client.close();
+  const other = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
+  const taken = answered(await server.coordinator.next(SCOPE, other));
+  expect(taken.claim).toMatchObject({ task_id: 'A-001-schema', generation: 2 });
+});
+
+test('it ends with its standard input, though it held something', async () => {
+  const { server, started } = await fleet();
+  const child = spawn(process.execPath, ARGS, { ...started, stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const ended = once(child, 'exit');
+  const say = (words: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...words })}\n`);
+  const clientInfo = { name: 'a test', version: '1' };
+  const params = { protocolVersion: OLDER, capabilities: {}, clientInfo };
+  say({ id: 1, method: 'initialize', params });
+  say({ method: 'notifications/initialized' });
+  const lease = { lease_duration_seconds: 1 };
+  say({ id: 2, method: 'tools/call', params: { name: 'next', arguments: lease } });
+  await happened(server, 'LEASE_RENEWED');
+  child.stdin.end();
+  expect(await ended).toEqual([0, null]);
+});
+
+test('what was given back is renewed no more', async () => {
+  const { server, client } = await begin(OLDER);
+  const first = await call(client, 'next', { lease_duration_seconds: 1 });
+  await call(client, 'release', { handle: first.handle });
+  const second = await call(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });
+  await happened(server, 'LEASE_RENEWED', 3);
+  const { events } = answered(await server.coordinator.queries.events(SCOPE, { type: 'LEASE_RENEWED' }));
+  const { generation } = second.handle as { generation: number };
+  expect(new Set(events.map((event) => event.generation))).toEqual(new Set([generation]));
+});
+
+test('a server that is not there is said to the model, with what to do', async () => {
+  const { server, client } = await begin(OLDER);
+  await server.stop();
+  expect(await call(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
+});

@@ -1,0 +1,87 @@
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+interface Word {
+  readonly name: string;
+  readonly does: string;
+}
+
+/** A command by its path, and what may follow it. */
+export interface CommandWords {
+  readonly path: readonly string[];
+  readonly words: readonly Word[];
+  readonly options: readonly Word[];
+}
+
+export function scriptFor(shell: Shell, commands: readonly CommandWords[]): string {
+  switch (shell) {
+    case 'bash':
+      return bash(commands);
+    case 'zsh':
+      return zsh(commands);
+    case 'fish':
+      return fish(commands);
+  }
+}
+
+const pathText = ({ path }: CommandWords): string => path.join(' ');
+const names = ({ words, options }: CommandWords): string =>
+  [...words, ...options].map(({ name }) => name).join(' ');
+
+/** Finds the command that the words so far name: in both shells the same, but for how words are counted. */
+const walk = (commands: readonly CommandWords[], so_far: string): string => `  local command="" word
+  for word in ${so_far}; do
+    [[ $word == -- ]] && return 0
+    case "$command $word" in
+      ${commands
+        .filter(({ path }) => path.length > 0)
+        .map(({ path }) => `"${path.slice(0, -1).join(' ')} ${path.at(-1)}"`)
+        .join(' | ')})
+        command="\${command:+$command }$word" ;;
+    esac
+  done`;
+
+const cases = (commands: readonly CommandWords[], say: (words: string) => string): string =>
+  commands.map((command) => `    "${pathText(command)}") ${say(names(command))} ;;`).join('\n');
+
+const bash = (commands: readonly CommandWords[]): string => `# gen, for bash: source <(gen completion bash)
+_gen() {
+${walk(commands, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
+  local words=""
+  case "$command" in
+${cases(commands, (words) => `words="${words}"`)}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _gen gen`;
+
+const zsh = (commands: readonly CommandWords[]): string => `#compdef gen
+_gen() {
+${walk(commands, `"\${(@)words[2,CURRENT-1]}"`)}
+  case "$command" in
+${cases(commands, (words) => `compadd -- ${words}`)}
+  esac
+  _files
+}
+if [[ $funcstack[1] == _gen ]]; then _gen "$@"; else compdef _gen gen; fi`;
+
+function fish(commands: readonly CommandWords[]): string {
+  const lines = ['# gen, for fish: gen completion fish > ~/.config/fish/completions/gen.fish'];
+  for (const { path, words, options } of commands) {
+    const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
+    const not_yet =
+      words.length === 0
+        ? []
+        : [`not __fish_seen_subcommand_from ${words.map(({ name }) => name).join(' ')}`];
+    const here = [...seen, ...not_yet].join('; and ');
+    for (const { name, does } of words)
+      lines.push(`complete -c gen -n '${here}' -a ${name} -d ${quoted(does)}`);
+    const on = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ');
+    for (const { name, does } of options) {
+      lines.push(`complete -c gen -n '${on}' -l ${name.slice(2)} -d ${quoted(does)}`);
+    }
+  }
+  return lines.join('\n');
+}
+
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, (character) => `\\${character}`)}'`;

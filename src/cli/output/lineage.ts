@@ -1,0 +1,33 @@
+import type { Lineage, LineageRow, LineageTable } from '../../core/views/index.js';
+import type { Context } from '../context.js';
+import { paintState } from './paint.js';
+import { type Column, table } from './table.js';
+import { clockTime } from './text.js';
+
+/** The lineage table of seed 004 §9.2, with what was refused below it. */
+export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, paint }: Context): string {
+  const columns: Column<LineageRow>[] = [
+    { head: 'Generation', cell: ({ generation }) => String(generation) },
+    { head: 'Session', cell: ({ session }) => session, is_flexible: true },
+    { head: 'Agent', cell: ({ agent }) => agent, is_flexible: true },
+    { head: 'User', cell: ({ user }) => user ?? '', is_flexible: true },
+    { head: 'Acquired', cell: ({ acquired }) => clockTime(acquired) },
+    { head: 'Released', cell: ({ released }) => clockTime(released) },
+    { head: 'Result', cell: ({ result }) => result, paint: (cell) => paintState(paint, cell) },
+  ];
+  const title = `${paint.bold(lineage.task_id)} in project ${lineage.generations[0]?.project_id ?? ''}`;
+  if (rows.length === 0) return `${lineage.task_id} was never claimed.`;
+  return [title, '', table(rows, columns, io.columns), ...rejectedLines(lineage)].join('\n');
+}
+
+function rejectedLines({ rejected }: Lineage): string[] {
+  if (rejected.length === 0) return [];
+  const lines = rejected.map((result, at) => {
+    const branch = at === rejected.length - 1 ? '└─' : '├─';
+    const who = `${result.session_id}/${result.agent_id}`;
+    const against = `generation ${result.generation}, current ${result.current_generation ?? '?'}`;
+    const kept = result.parked ? `, kept as ${result.id}` : '';
+    return `${branch} ${who} submitted at ${clockTime(result.submitted_at)} → ${result.rejection_reason} (${against})${kept}`;
+  });
+  return ['', 'Rejected submissions:', ...lines];
+}

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { planned } from '../testing/house.js';
+import { gen } from '../testing/terminal.js';
+import { table } from './table.js';
+
+const ROWS = [
+  { id: 'A-001-x', text: 'a long text that has to give way where it is narrow' },
+  { id: 'B-001-yy', text: 'short' },
+];
+const COLUMNS = [
+  { head: 'Id', cell: ({ id }: (typeof ROWS)[number]) => id },
+  { head: 'Text', cell: ({ text }: (typeof ROWS)[number]) => text, is_flexible: true },
+];
+
+it('a table gives a pipe everything, and fits a terminal', () => {
+  expect(table(ROWS, COLUMNS, null)).toContain('give way where it is narrow');
+  const narrow = table(ROWS, COLUMNS, 30).split('\n');
+  expect(Math.max(...narrow.map((line) => line.length))).toBeLessThanOrEqual(30);
+  expect(narrow[1]).toMatch(/^A-001-x {3}a long .*…$/);
+});
+
+it('what others wrote cannot steer the terminal', () => {
+  const [row] = table([{ id: 'x', text: 'red \u001b[31m\nnew line' }], COLUMNS, null)
+    .split('\n')
+    .slice(1);
+  expect(row).toBe('x   red  [31m new line');
+});
+
+it('colour is for a terminal, and never where NO_COLOR is set', async () => {
+  const { setting } = await planned();
+  const ESCAPE = '\u001b[';
+  const { env } = setting;
+  expect((await gen({ ...setting, columns: 80 }, 'status')).out).toContain(ESCAPE);
+  expect(
+    (await gen({ ...setting, columns: 80, env: { ...env, NO_COLOR: '1' } }, 'status')).out,
+  ).not.toContain(ESCAPE);
+  expect((await gen(setting, 'status')).out).not.toContain(ESCAPE);
+  expect((await gen({ ...setting, columns: 80 }, 'status', '--json')).out).not.toContain(ESCAPE);
+});

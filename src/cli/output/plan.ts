@@ -1,0 +1,79 @@
+import { type PlanInput, subtaskDescription, subtaskIds, type TaskInput } from '../../core/plan/index.js';
+import { plannedTask } from '../../core/plan/task.js';
+import type { Readiness, TaskState } from '../../core/views/index.js';
+import type { Context } from '../context.js';
+import { paintState } from './paint.js';
+import { count, cut } from './text.js';
+
+const MARKS: Readonly<Record<Readiness, string>> = {
+  completed: '✔',
+  claimed: '▶',
+  ready: '○',
+  blocked: '·',
+  held: '■',
+  suspended: '‖',
+  stale: '?',
+  backoff: '↻',
+  exhausted: '✖',
+};
+const SUBTASKS_SHOWN_MAX = 20;
+
+/**
+ * Tracks from top to bottom. A line down from a task says that the next one waits for it; an arrow names what a task
+ * waits for beyond that.
+ */
+export function drawPlan(
+  project: string,
+  { version, plan }: { version: number; plan: PlanInput },
+  states: ReadonlyMap<string, TaskState>,
+  context: Context,
+): string {
+  const tasks = Object.values(plan.tracks).flat();
+  const done = tasks.filter(({ id }) => states.get(id)?.phase === 'COMPLETED').length;
+  const lines = [
+    `${context.paint.bold(project)}  version ${version}, ${count(tasks.length, 'task')}, ${done} completed`,
+  ];
+  for (const [track, inputs] of Object.entries(plan.tracks)) {
+    lines.push('', context.paint.bold(`Track ${track}`));
+    const width = Math.max(...inputs.map(({ id }) => id.length), 0);
+    for (const [at, input] of inputs.entries()) {
+      const waits_for_last =
+        at > 0 && (input.depends_on === undefined || input.depends_on.includes(inputs[at - 1]?.id ?? ''));
+      if (waits_for_last) lines.push('  │');
+      const beyond = (input.depends_on ?? []).filter((id) => !waits_for_last || id !== inputs[at - 1]?.id);
+      lines.push(...taskLines(input, beyond, width, states, context));
+    }
+  }
+  return lines.join('\n');
+}
+
+function taskLines(
+  input: TaskInput,
+  beyond: readonly string[],
+  width: number,
+  states: ReadonlyMap<string, TaskState>,
+  { io, paint }: Context,
+): string[] {
+  const fitted = (text: string, indent: number): string =>
+    `${' '.repeat(indent)}${cut(text, io.columns === null ? null : io.columns - indent)}`;
+  const line = (indent: number, id: string, description: string): string => {
+    const state = states.get(id);
+    const readiness = state?.readiness ?? 'blocked';
+    const holder = readiness === 'claimed' || readiness === 'stale' ? ` by ${state?.claim?.agent_id}` : '';
+    const text = `${MARKS[readiness]} ${id.padEnd(width)}  ${readiness}${holder}  ${description}`;
+    return fitted(text, indent).replace(readiness, paintState(paint, readiness));
+  };
+  const lines = [line(2, input.id, input.description)];
+  if (beyond.length > 0) {
+    const named = beyond.map((id) => (states.get(id)?.phase === 'COMPLETED' ? `${id} ✔` : id));
+    lines.push(paint.dim(fitted(`└← ${named.join(', ')}`, 2)));
+  }
+  const task = plannedTask(input);
+  const parts = subtaskIds(task);
+  for (const [at, id] of parts.slice(0, SUBTASKS_SHOWN_MAX).entries()) {
+    lines.push(line(4, id, subtaskDescription(task, at + 1)));
+  }
+  if (parts.length > SUBTASKS_SHOWN_MAX)
+    lines.push(`    and ${parts.length - SUBTASKS_SHOWN_MAX} more parts`);
+  return lines;
+}

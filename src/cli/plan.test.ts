@@ -1,0 +1,50 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { house, PLAN, planned, temporaryFolder } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+it('finds everything wrong with a plan, with its place, and needs no server', async () => {
+  const cwd = await temporaryFolder();
+  const plan =
+    'project: p\ntracks:\n  A:\n    - id: A-001-x\n      description: x\n      depends_on: [A-009-y]\n    - id: bad\n      description: y\n';
+  await writeFile(join(cwd, 'plan.yaml'), plan);
+  const { code, err } = await gen({ cwd }, 'plan', 'check', 'plan.yaml');
+  expect(code).toBe(1);
+  expect(err).toMatch(/plan\.yaml:6:\d+: UNKNOWN_DEPENDENCY/);
+  expect(err).toMatch(/plan\.yaml:7:\d+: BAD_ID/);
+  const { out } = await gen({ cwd }, 'plan', 'check', 'plan.yaml', '--json');
+  expect(JSON.parse(out)).toMatchObject({
+    ok: false,
+    faults: [{ code: 'UNKNOWN_DEPENDENCY' }, { code: 'BAD_ID' }],
+  });
+});
+
+it('draws tracks, dependencies and states, within the width of the terminal', async () => {
+  const { setting } = await house();
+  await gen({ ...setting, stdin: PLAN }, 'plan', 'import', '-');
+  await gen(setting, 'next');
+  const { out } = await gen(setting, 'plan', 'show');
+  expect(out).toMatch(/▶ A-001-schema +claimed by agent-a +Design the schema/);
+  expect(out).toMatch(/claimed.*\n {2}│\n {2}· A-002-index +blocked/);
+  expect(out).toMatch(/· B-001-api +blocked +The API\n {2}└← A-001-schema/);
+  expect(out).toContain('A-002-index::2');
+  const narrow = await gen(
+    { ...setting, columns: 30, env: { ...setting.env, NO_COLOR: '1' } },
+    'plan',
+    'show',
+  );
+  for (const line of narrow.out.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(30);
+});
+
+it('a task with work done on it may not vanish from the plan', async () => {
+  const { setting } = await planned();
+  await gen(setting, 'next');
+  await writeFile(
+    join(setting.cwd, 'less.yaml'),
+    'project: shop\ntracks:\n  B:\n    - id: B-001-api\n      description: x\n',
+  );
+  const { code, err } = await gen(setting, 'plan', 'import', 'less.yaml');
+  expect(code).toBe(1);
+  expect(err).toContain('INVALID_PLAN');
+});

@@ -1,0 +1,113 @@
+import { Command, CommanderError, Option } from 'commander';
+import { GenesisError } from '../client/index.js';
+import type { Act } from './act.js';
+import { addCompletion } from './commands/completion.js';
+import { addEvents } from './commands/events.js';
+import { addKey } from './commands/key.js';
+import { addNext } from './commands/next.js';
+import { addPlan } from './commands/plan.js';
+import { addRun } from './commands/run.js';
+import { addStatus } from './commands/status.js';
+import { addTask } from './commands/task.js';
+import { addUp } from './commands/up.js';
+import { addVerify } from './commands/verify.js';
+import { Context, type GlobalOptions } from './context.js';
+import { CommandFailure, EXIT, type ExitCode } from './exit.js';
+import { registerHook } from './hook.js';
+import type { Io } from './io.js';
+import { registerMcp } from './mcp.js';
+import { problemText } from './replies.js';
+import { registerSetup } from './setup/setup.js';
+import { VERSION } from './version.js';
+
+const EXAMPLES = `
+Examples:
+  gen up                                  run the coordinator here
+  gen plan import plan.yaml               give it a plan
+  gen next                                take the best ready work
+  gen task submit A-001-schema --file out.json
+  gen run --loop -- ./agent.sh            turn a program into a worker
+  gen status --watch                      see what goes on
+  gen verify                              prove that the log is sound
+
+Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 a human is needed.
+Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
+GENESIS_STORE, GENESIS_HOME.`;
+
+/** The whole command line. `onExit` hears the code of the command that ran. */
+export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command {
+  const program = new Command('gen')
+    .description('The coordinator for fleets of AI agents: one authoritative result for every piece of work.')
+    .version(VERSION, '-V, --version')
+    .addHelpText('after', EXAMPLES)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => io.columns ?? 100,
+      getErrHelpWidth: () => io.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showSuggestionAfterError()
+    .exitOverride();
+  addGlobalOptions(program);
+  const act: Act = (action) =>
+    async function (this: unknown, ...args) {
+      const command = args.at(-1) as unknown as Command;
+      const context = new Context(io, command.optsWithGlobals<GlobalOptions>());
+      try {
+        await action(context, ...args);
+        onExit(context.exit_code);
+      } catch (error) {
+        const { message, exit_code, body } = failureOf(error);
+        if (context.is_json && body !== null) context.printJson(body);
+        context.remark(message);
+        onExit(exit_code);
+      }
+    };
+  const families = [addUp, addPlan, addNext, addTask, addRun, addStatus, addEvents, addVerify, addKey];
+  for (const add of families) add(program, act);
+  for (const add of [registerMcp, registerSetup, registerHook]) add(program, act);
+  addCompletion(program, act);
+  return program;
+}
+
+/** What a person can cause or mend has a sentence of its own; of anything else, what it says. */
+function failureOf(error: unknown): CommandFailure {
+  if (error instanceof CommandFailure) return error;
+  if (error instanceof GenesisError)
+    return new CommandFailure(problemText(error.problem), EXIT.refused, error.problem);
+  return new CommandFailure(error instanceof Error ? error.message : String(error));
+}
+
+function addGlobalOptions(program: Command): void {
+  program
+    .addOption(
+      new Option('--json', 'print the wire contract’s own JSON, and nothing else, on standard output'),
+    )
+    .addOption(new Option('--url <url>', 'the server (GENESIS_URL; http://127.0.0.1:4680)'))
+    .addOption(new Option('--tenant <id>', 'the tenant (GENESIS_TENANT; default)'))
+    .addOption(
+      new Option('--project <id>', 'the project (GENESIS_PROJECT; that of the plan imported from here)'),
+    )
+    .addOption(new Option('--agent <id>', 'who calls (GENESIS_AGENT; user@host)'))
+    .addOption(
+      new Option('--session <id>', 'its session (GENESIS_SESSION; one for each agent and terminal)'),
+    );
+}
+
+/** Runs one command line to its end. Never throws for what a person can cause or mend. */
+export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+  let code: ExitCode = EXIT.done;
+  const program = buildProgram(io, (exit_code) => {
+    code = exit_code;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  }
+}

@@ -1,0 +1,28 @@
+import { InvalidArgumentError } from 'commander';
+
+/** What commander calls to read an option's value: a wrong one is wrong usage. */
+
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number))
+    throw new InvalidArgumentError('Expected a whole number.');
+  return number;
+}
+
+/** Whole seconds, or with a unit: `300`, `90s`, `5m`, `2h`, `30d`. */
+export function seconds(text: string): number {
+  const match = /^(\d{1,9})([smhd]?)$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Expected seconds, as in 300, 90s, 5m, 2h or 30d.');
+  return Number(match[1]) * (UNIT_SECONDS[match[2] ?? ''] ?? 1);
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+export function waitSeconds(text: string): number {
+  const number = seconds(text);
+  if (number > 30) throw new InvalidArgumentError('At most 30 seconds at a time.');
+  return number;
+}
+
+/** Gathers an option that may be given several times. */
+export const gather = (value: string, before: readonly string[] = []): string[] => [...before, value];

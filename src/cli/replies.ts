@@ -1,0 +1,53 @@
+import { isProblem, type Problem } from '../client/index.js';
+import type { Context } from './context.js';
+import { CommandFailure, EXIT, type ExitCode } from './exit.js';
+import { plainText } from './output/text.js';
+
+/** Refusals that no agent can do anything about. */
+const HUMAN_NEEDED = new Set(['DENIED_HELD', 'ESCALATED']);
+
+export const exitFor = (reason: string): ExitCode => (HUMAN_NEEDED.has(reason) ? EXIT.human : EXIT.refused);
+
+/** The reply, or the failure that the problem is. */
+export function expected<T>(reply: T | Problem): T {
+  if (isProblem(reply)) throw new CommandFailure(problemText(reply), EXIT.refused, reply);
+  return reply;
+}
+
+/** What the server found wrong, with the place of each fault. */
+export function problemText({ code, detail, faults = [] }: Problem): string {
+  const named = faults.map(({ line, column, path, message }) => {
+    const place = line === undefined ? path : `line ${line}${column === undefined ? '' : `:${column}`}`;
+    return `  ${place}: ${plainText(message)}`;
+  });
+  const lines = faults.length > 1 ? named : [];
+  return [`${code}: ${plainText(detail)}`, ...lines].join('\n');
+}
+
+interface Decided {
+  readonly reason: string;
+  readonly next?: string;
+  readonly success?: boolean;
+  readonly accepted?: boolean;
+}
+
+/** A decided reply: shown where it is a yes; where it is a no, what happened and what to do, with the exit code. */
+export function decided<T extends Decided>(
+  context: Context,
+  reply: T,
+  yes: (reply: T) => string,
+  no = '',
+): void {
+  if (reply.success === true || reply.accepted === true) {
+    context.show(reply, yes);
+    return;
+  }
+  refuse(context, reply, no);
+}
+
+export function refuse(context: Context, reply: Decided, more: string, exit = exitFor(reply.reason)): void {
+  const said = [`${reply.reason}${more === '' ? '.' : `: ${plainText(more)}`}`, reply.next];
+  if (context.is_json) context.printJson(reply);
+  context.remark(said.filter((part) => part !== undefined).join(' '));
+  context.exit_code = exit;
+}

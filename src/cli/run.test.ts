@@ -1,0 +1,95 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { planned } from './testing/house.js';
+import { gen, start } from './testing/terminal.js';
+
+it('run hands in the result file, or the end of the output, and gives back what failed', async () => {
+  const { setting } = await planned();
+  const wrote = await gen(setting, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
+  expect(wrote).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
+  const said = await gen(
+    setting,
+    'run',
+    '--track',
+    'B',
+    '--',
+    'sh',
+    '-c',
+    'echo "$GENESIS_TASK_ID gen $GENESIS_GENERATION"',
+  );
+  expect(said).toMatchObject({ code: 0, out: 'B-001-api gen 1\n' });
+  const results = async (task_id: string) => {
+    const path = `/api/tenants/default/projects/shop/tasks/${encodeURIComponent(task_id)}/results`;
+    const reply = await fetch(setting.env.GENESIS_URL + path);
+    return ((await reply.json()) as { results: unknown }).results;
+  };
+  expect(await results('A-001-schema')).toMatchObject([
+    { result_data: { description: 'Design the schema' } },
+  ]);
+  expect(await results('B-001-api')).toMatchObject([
+    { result_data: { exit_code: 0, stdout: 'B-001-api gen 1\n' } },
+  ]);
+  const failed = await gen(setting, 'run', '--', 'sh', '-c', 'echo no disk >&2; exit 7');
+  expect(failed.code).toBe(1);
+  const { out } = await gen(setting, 'task', 'explain', 'A-002-index::1');
+  expect(out).toContain('exit code 7: no disk');
+  await writeFile(join(setting.cwd, 'old.json'), '{"of":"yesterday"}');
+  const old = await gen(setting, 'run', '--result', 'old.json', '--', 'true');
+  expect(old).toMatchObject({ code: 1, err: expect.stringContaining('wrote no old.json') });
+});
+
+it('run stops the program and all it started when the claim is lost, however deaf they are', async () => {
+  const { setting } = await planned();
+  const deaf = "trap '' TERM; echo $$ > started; sh -c 'while :; do sleep 0.1; done' & wait";
+  const running = start(setting, 'run', '--lease', '2', '--', 'sh', '-c', deaf);
+  const ended = running.ended;
+  const group = Number(await written(join(setting.cwd, 'started')));
+  expect(isAlive(group)).toBe(true);
+  await gen(setting, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
+  expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining('A-001-schema: exit code 137') });
+  expect(isAlive(group)).toBe(false);
+});
+
+it('run passes on the word to stop, and hands in what the program still finishes', async () => {
+  const { setting } = await planned();
+  const tidy =
+    'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
+  const running = start(setting, 'run', '--', 'sh', '-c', tidy);
+  const ended = running.ended;
+  await written(join(setting.cwd, 'started'));
+  running.stop('SIGINT');
+  expect(await ended).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
+  const untidy = start(setting, 'run', '--track', 'B', '--', 'sh', '-c', 'echo $$ > other; sleep 600');
+  const stopped = untidy.ended;
+  const group = Number(await written(join(setting.cwd, 'other')));
+  untidy.stop('SIGTERM');
+  expect((await stopped).code).toBe(1);
+  expect(isAlive(group)).toBe(false);
+  expect((await gen(setting, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
+});
+
+it('run in a loop works until all is done', async () => {
+  const { setting } = await planned();
+  const looped = await gen(setting, 'run', '--loop', '--json', '--', 'true');
+  expect(looped.code).toBe(0);
+  expect(JSON.parse(looped.out)).toMatchObject({ accepted: 5, refused: 0, failed: 0, lost: 0 });
+  expect((await gen(setting, 'next')).err).toContain('All work is done');
+  expect((await gen(setting, 'run', '--', 'true')).err).toContain('NOTHING_READY');
+});
+
+async function written(file: string): Promise<string> {
+  for (;;) {
+    const found = await readFile(file, 'utf8').catch(() => '');
+    if (found.endsWith('\n')) return found;
+    await new Promise((looked) => setTimeout(looked, 20));
+  }
+}
+
+function isAlive(group: number): boolean {
+  try {
+    return process.kill(-group, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/house.js';
+import { gen, type Ran } from '../testing/terminal.js';
+
+type Files = Record<string, string>;
+
+/** Files as people leave them: their own indentation, no newline at the end, hooks and servers of others. */
+const THEIRS: Files = {
+  'folder/.mcp.json': '{"mcpServers": {"other": {"command": "other", "args": ["a", "b"]}}}',
+  'folder/.claude/settings.json': `{
+    "permissions": { "allow": ["Bash(ls:*)"] },
+    "hooks": { "PostToolUse": [{ "matcher": "Edit", "hooks": [{ "type": "command", "command": "fmt" }] }] }
+}
+`,
+  'folder/AGENTS.md': '# The shop\n\nUse tabs.',
+  'folder/.codex/config.toml': 'model = "o"\n\n[mcp_servers.other]\ncommand = "other"\n',
+  'folder/.gemini/settings.json': '{\n\t"theme": "dark",\n\t"hooks": {}\n}\n',
+  'home/.claude.json': '{"numStartups": 3}\n',
+  'home/.codex/config.toml': '',
+  'home/.gemini/GEMINI.md': 'Be brief.\n\n',
+};
+
+async function begin(theirs: Files) {
+  const root = await temporaryFolder();
+  for (const folder of ['folder', 'home']) await mkdir(join(root, folder));
+  const write = async (path: string, text: string) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  };
+  for (const [path, text] of Object.entries(theirs)) await write(path, text);
+  const env = { HOME: join(root, 'home'), GENESIS_HOME: join(root, 'genesis'), GENESIS_PROJECT: 'shop' };
+  const setup = (...argv: string[]): Promise<Ran> =>
+    gen({ cwd: join(root, 'folder'), env }, 'setup', ...argv);
+  const files = async (): Promise<Files> => {
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    const found: Files = {};
+    for (const entry of entries) {
+      const path = relative(root, join(entry.parentPath, entry.name));
+      if (path.startsWith('genesis')) continue;
+      found[path] = entry.isDirectory() ? 'a folder' : await readFile(join(root, path), 'utf8');
+    }
+    return found;
+  };
+  return { setup, files, write };
+}
+
+const WAYS = ['claude', 'codex', 'gemini'].flatMap((client) =>
+  ['project', 'user'].flatMap((scope) => [
+    { client, scope, what: 'files of others', theirs: THEIRS },
+    { client, scope, what: 'nothing', theirs: {} as Files },
+  ]),
+);
+
+test.each(WAYS)(
+  '$client, $scope, where there are $what: written once, and taken back to the byte',
+  async (way) => {
+    const { setup, files } = await begin(way.theirs);
+    const before = await files();
+    const argv = [way.client, '--scope', way.scope];
+    expect(await setup(...argv)).toMatchObject({ code: 0, err: '' });
+    const after = await files();
+    expect(after).not.toEqual(before);
+    expect(await setup(...argv)).toMatchObject({ code: 0, out: expect.not.stringContaining('wrote') });
+    expect(await files()).toEqual(after);
+    expect(await setup(...argv, '--undo')).toMatchObject({ code: 0 });
+    expect(await files()).toEqual(before);
+  },
+);
+
+test('Claude Code gets the server, its hooks and a section, beside what was there', async () => {
+  const { setup, files } = await begin(THEIRS);
+  const { out } = await setup('claude', '--url', 'http://127.0.0.1:9/a?b&c');
+  for (const path of ['.mcp.json', '.claude/settings.json', 'AGENTS.md']) expect(out).toContain(path);
+  const after = await files();
+  const options = ['--url', 'http://127.0.0.1:9/a?b&c', '--tenant', 'default', '--project', 'shop'];
+  expect(JSON.parse(after['folder/.mcp.json'] ?? '')).toEqual({
+    mcpServers: {
+      other: { command: 'other', args: ['a', 'b'] },
+      genesis: {
+        type: 'stdio',
+        command: expect.any(String),
+        args: expect.arrayContaining(['mcp', ...options]),
+      },
+    },
+  });
+  const { hooks, permissions } = JSON.parse(after['folder/.claude/settings.json'] ?? '');
+  expect(permissions).toEqual({ allow: ['Bash(ls:*)'] });
+  expect(hooks.PostToolUse).toHaveLength(2);
+  expect(hooks.PostToolUse[1].hooks[0].command).toMatch(
+    /gen hook renew --url 'http:\/\/127.0.0.1:9\/a\?b&c' --tenant default --project shop$/,
+  );
+  expect(hooks.SessionStart[0].hooks[0].command).toContain('gen hook handles');
+  expect(after['folder/AGENTS.md']).toMatch(/^# The shop\n\nUse tabs\.\n\n<!-- >>> genesis-fleet/);
+});
+
+test('what was changed since stays, and ours alone goes', async () => {
+  const { setup, files, write } = await begin({});
+  await setup('claude');
+  await setup('codex');
+  const after = await files();
+  const settings = JSON.parse(after['folder/.claude/settings.json'] ?? '');
+  await write('folder/.claude/settings.json', JSON.stringify({ ...settings, model: 'opus' }));
+  await write('folder/.codex/config.toml', `model = "o"\n${after['folder/.codex/config.toml']}`);
+  await setup('claude', '--undo');
+  expect(JSON.parse((await files())['folder/.claude/settings.json'] ?? '')).toEqual({ model: 'opus' });
+  // Codex still reads it.
+  expect((await files())['folder/AGENTS.md']).toBe(after['folder/AGENTS.md']);
+  await setup('codex', '--undo');
+  expect(await files()).toMatchObject({ 'folder/.codex/config.toml': 'model = "o"\n' });
+  expect(await files()).not.toHaveProperty(['folder/AGENTS.md']);
+});
+
+test.each([
+  ['a file that cannot be read', { 'folder/.mcp.json': '{ // mine\n}' }, 'is not a JSON object'],
+  ['a server of that name', { 'folder/.mcp.json': '{"mcpServers":{"genesis":{"url":"x"}}}' }, 'of its own'],
+  [
+    'hooks of another shape',
+    { 'folder/.claude/settings.json': '{"hooks":{"PostToolUse":1}}' },
+    'something else',
+  ],
+])('%s is left alone, and said so', async (_what, theirs, says) => {
+  const { setup, files } = await begin(theirs as Files);
+  const before = await files();
+  expect(await setup('claude')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+  expect(await files()).toEqual(before);
+});
+
+test('without a project there is nothing to join', async () => {
+  const { files } = await begin({});
+  const cwd = await temporaryFolder();
+  const ran = await gen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');
+  expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('--project') });
+  expect(Object.keys(await files())).toEqual(['folder', 'home']);
+});

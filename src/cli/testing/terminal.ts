@@ -1,0 +1,77 @@
+import { PassThrough, Readable, Writable } from 'node:stream';
+import type { ExitCode } from '../exit.js';
+import type { Io, StopSignal } from '../io.js';
+import { run } from '../program.js';
+
+export interface Ran {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Setting {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+  /** Given: standard output is a terminal this wide. */
+  readonly columns?: number;
+}
+
+/** A command that is still running: what it wrote so far, and how to stop it. */
+export interface Running {
+  readonly io: Io;
+  readonly ended: Promise<Ran>;
+  stop(signal: StopSignal): void;
+  /** What it wrote to standard output so far. */
+  text(): string;
+  /** Resolves when the text has been written to standard output. */
+  seen(text: string | RegExp): Promise<string>;
+}
+
+/** Runs a command line in this process, as a terminal or a pipe would. */
+export function start(setting: Setting, ...argv: string[]): Running {
+  const out = new Written();
+  const err = new Written();
+  const listeners = new Set<(signal: StopSignal) => void>();
+  const io: Io = {
+    stdin:
+      setting.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(setting.stdin)]),
+    stdout: out,
+    stderr: err,
+    env: setting.env ?? {},
+    cwd: setting.cwd,
+    columns: setting.columns ?? null,
+    is_watched: false,
+    user: 'tester',
+    onStop(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return {
+    io,
+    ended: run(argv, io).then((code) => ({ code, out: out.text, err: err.text })),
+    stop: (signal) => {
+      for (const listener of listeners) listener(signal);
+    },
+    text: () => out.text,
+    seen: (text) => out.seen(text),
+  };
+}
+
+export const gen = (setting: Setting, ...argv: string[]): Promise<Ran> => start(setting, ...argv).ended;
+
+class Written extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString('utf8');
+    this.emit('written');
+    done();
+  }
+
+  async seen(text: string | RegExp): Promise<string> {
+    while (this.text.search(text) === -1) await new Promise((resolve) => this.once('written', resolve));
+    return this.text;
+  }
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { PLAN, temporaryFolder } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const MAIN = resolve('src/cli/main.ts');
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+
+function spawned(cwd: string, env: Record<string, string>, ...argv: string[]): ChildProcess {
+  const child = spawn(process.execPath, ['--import', TSX, MAIN, ...argv], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  const lines = createInterface({ input: child.stdout ?? process.stdin });
+  const [line] = (await once(lines, 'line')) as [string];
+  return line;
+}
+
+async function endOf(child: ChildProcess): Promise<{ code: number | null; err: string }> {
+  const err = text(child.stderr ?? process.stdin);
+  child.stdout?.resume();
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return { code, err: await err };
+}
+
+/** A real server on a log in a folder, with the plan imported. */
+async function serving() {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'plan.yaml'), PLAN);
+  const server = spawned(cwd, {}, 'up', '--port', '0', '--json', '--limit', 'min_lease_duration_seconds=1');
+  const told = JSON.parse(await firstLine(server));
+  const env = { GENESIS_URL: told.url as string, GENESIS_AGENT: 'agent-a' };
+  const setting = { cwd, env };
+  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
+  return { cwd, env, setting, server, told };
+}
+
+it('up says where it listens, keeps others from its log, stops when told, and leaves a sound log', async () => {
+  const { cwd, setting, server, told } = await serving();
+  expect(told).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
+  const second = await gen({ cwd }, 'up', '--port', '0');
+  expect(second).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`The process ${server.pid} has the store`),
+  });
+  expect(await gen({ cwd }, 'up', '--port', String(told.port), '--store', 'memory:')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('--port'),
+  });
+  await gen(setting, 'next');
+  const waiting = gen(setting, 'next', '--wait', '30', '--agent', 'agent-b');
+  const ended = endOf(server);
+  server.kill('SIGTERM');
+  expect(await ended).toMatchObject({ code: 0 });
+  expect((await waiting).code).toBe(1);
+  expect(await gen({ cwd }, 'verify')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('default/shop'),
+  });
+});

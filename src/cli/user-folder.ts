@@ -1,0 +1,8 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Io } from './io.js';
+
+export const homeOf = (io: Io): string => io.env.HOME ?? homedir();
+
+/** Where what belongs to the user and to no project is kept. */
+export const userFolder = (io: Io): string => io.env.GENESIS_HOME ?? join(homeOf(io), '.genesis');

@@ -1,0 +1,132 @@
+import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { openFileStore } from '../../stores/file/file-store.js';
+import { decodeLine, encodeLine, NO_HASH } from '../../stores/file/line.js';
+import { PLAN, temporaryFolder } from '../testing/house.js';
+import { gen } from '../testing/terminal.js';
+
+const KEY = { tenant_id: 'default', project_id: 'shop' };
+const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a' };
+
+/** A log in which work was claimed, refused, released, claimed again and done, in files of a few lines each. */
+async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; project: string }> {
+  const cwd = await temporaryFolder();
+  const root = join(cwd, '.genesis', 'log');
+  const store = await openFileStore({ root, segment_bytes_max });
+  const coordinator = await Coordinator.open({ store });
+  const { task_id } = TASK;
+  await coordinator.putPlan(KEY, PLAN);
+  await coordinator.claimTask(KEY, TASK);
+  await coordinator.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
+  await coordinator.releaseClaim(KEY, { task_id, session_id: 'sess-a', expected_generation: 1 });
+  await coordinator.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
+  await coordinator.submitResult(KEY, {
+    task_id,
+    session_id: 'sess-b',
+    generation: 2,
+    result_data: { ok: true },
+  });
+  coordinator.close();
+  await store.close();
+  return { cwd, project: join(root, 'default', 'shop') };
+}
+
+it('finds a log sound, wherever in it one points, and changes nothing', async () => {
+  const { cwd, project } = await workedOn();
+  const before = await readFile(join(project, 'events.jsonl'));
+  await copyFile(join(project, 'events.jsonl'), join(cwd, 'copy.jsonl'));
+  for (const log of [
+    [],
+    ['.genesis/log'],
+    ['.genesis/log/default'],
+    [project],
+    [join(project, 'events.jsonl')],
+    ['copy.jsonl'],
+  ]) {
+    const { code, out } = await gen({ cwd }, 'verify', '--json', ...log);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ ok: true, logs: [{ ...KEY, events: 8, breaks: [] }] });
+  }
+  expect(await readFile(join(project, 'events.jsonl'))).toEqual(before);
+  expect((await gen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
+  expect((await gen({ cwd }, 'verify', 'nowhere')).code).toBe(1);
+});
+
+it('reads a log that was sealed into several files', async () => {
+  const { cwd, project } = await workedOn(600);
+  const { out } = await gen({ cwd }, 'verify', '--json');
+  const [report] = JSON.parse(out).logs;
+  expect(report).toMatchObject({ events: 8, breaks: [] });
+  expect(report.files).toBeGreaterThan(2);
+  const [first] = (await readdir(join(project, 'segments'))).sort();
+  await writeFile(join(project, 'segments', first ?? ''), '');
+  expect(await gen({ cwd }, 'verify')).toMatchObject({ code: 1, out: expect.stringContaining('CHAIN') });
+});
+
+it('names the file and the line that was changed', async () => {
+  const { cwd, project } = await workedOn();
+  const file = join(project, 'events.jsonl');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace('"agent_id":"agent-b"', '"agent_id":"agent-c"'));
+  const { code, out } = await gen({ cwd }, 'verify');
+  const changed = text.split('\n').findIndex((line) => line.includes('"agent_id":"agent-b"')) + 1;
+  expect(code).toBe(1);
+  expect(out).toContain(
+    `.genesis/log/default/shop/events.jsonl:${changed}: CHAIN: its hash does not match its text`,
+  );
+});
+
+it('misses a line that was cut out, and lines cut from the end that were known to be durable', async () => {
+  const { cwd, project } = await workedOn();
+  const file = join(project, 'events.jsonl');
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  await writeFile(file, `${lines.toSpliced(4, 1).join('\n')}\n`);
+  expect((await gen({ cwd }, 'verify')).out).toMatch(
+    /events\.jsonl:5: CHAIN: it does not continue the line before it/,
+  );
+  await writeFile(file, `${lines.slice(0, 4).join('\n')}\n`);
+  const { code, out } = await gen({ cwd }, 'verify');
+  expect(code).toBe(1);
+  expect(out).toMatch(/events\.jsonl:5: CHAIN: the log ends here/);
+});
+
+it('what a crash left unfinished at the end is no break', async () => {
+  const { cwd, project } = await workedOn();
+  await appendFile(join(project, 'events.jsonl'), '{"hash":"half a li');
+  const { code, out } = await gen({ cwd }, 'verify');
+  expect(code).toBe(0);
+  expect(out).toContain('18 bytes at its end are unfinished');
+});
+
+it('a log whose chain is whole is still broken when what it says is', async () => {
+  const { cwd, project } = await workedOn();
+  const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
+  const events = lines
+    .map((line) => decodeLine(Buffer.from(line)))
+    .flatMap((line) => {
+      return typeof line === 'string' || line.event === null ? [] : [line.event];
+    });
+  // Somebody who can compute hashes takes the release out: two hold the task at once.
+  const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
+  await mkdir(join(cwd, 'forged'));
+  await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));
+  const { code, out } = await gen({ cwd }, 'verify', 'forged');
+  expect(code).toBe(1);
+  const line = forged.findLastIndex(({ event_type }) => event_type === 'CLAIM_ACQUIRED') + 1;
+  expect(out).toMatch(new RegExp(`forged/events\\.jsonl:${line}: INV-\\d\\d A-001-schema: `));
+});
+
+function chained(events: readonly EventEnvelope[]): string {
+  let prev = NO_HASH;
+  return events
+    .map((event, at) => {
+      const place = { prev, position: at + 1, part: 1, parts: 1 };
+      const { text, hash } = encodeLine(event, place, null);
+      prev = hash;
+      return text;
+    })
+    .join('');
+}

@@ -1,0 +1,182 @@
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { house, planned } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const TASK = 'A-001-schema';
+
+it('takes work and hands it in without naming anything twice', async () => {
+  const { setting } = await house();
+  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
+  const taken = await gen(setting, 'next');
+  expect(taken).toMatchObject({ code: 0, out: expect.stringContaining(`gen task submit ${TASK}`) });
+  await writeFile(join(setting.cwd, 'result.json'), '{"tables":3}');
+  const done = await gen(setting, 'task', 'submit', TASK, '--file', 'result.json');
+  expect(done).toMatchObject({ code: 0, out: expect.stringContaining(`wp-${TASK}-gen1-`) });
+  const again = await gen(setting, 'task', 'submit', TASK, '--data', '1');
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('No handle') });
+});
+
+it('prints the wire’s own JSON and nothing else', async () => {
+  const { setting, server } = await planned();
+  const { out, err } = await gen(setting, 'next', '--json');
+  const granted = JSON.parse(out);
+  expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { id: expect.any(String) } });
+  expect(err).toBe('');
+  const path = '/api/tenants/default/projects/shop/status';
+  const wire = await (await fetch(server.url + path)).json();
+  expect(JSON.parse((await gen(setting, 'status', '--json')).out)).toEqual(wire);
+  const refused = await gen(setting, 'task', 'claim', TASK, '--json', '--agent', 'agent-b');
+  expect(refused.code).toBe(1);
+  expect(JSON.parse(refused.out)).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM' });
+});
+
+it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob', async () => {
+  const { setting, server } = await planned();
+  await gen(setting, 'task', 'claim', TASK);
+  expect((await gen({ ...setting, stdin: 'plain text' }, 'task', 'submit', TASK)).code).toBe(0);
+  await gen(setting, 'task', 'claim', 'B-001-api');
+  await writeFile(join(setting.cwd, 'image'), Buffer.from([0xff, 0xd8, 0]));
+  expect((await gen(setting, 'task', 'submit', 'B-001-api', '--file', 'image')).code).toBe(0);
+  const key = { tenant_id: 'default', project_id: 'shop' };
+  expect(await server.coordinator.queries.listResults(key, TASK)).toMatchObject({
+    results: [{ result_data: 'plain text' }],
+  });
+  expect(await server.coordinator.queries.listResults(key, 'B-001-api')).toMatchObject({
+    results: [{ blob_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+  });
+});
+
+it('a zombie never submits under the handle of its successor, though both sit in one folder', async () => {
+  const { setting } = await planned();
+  await gen(setting, 'task', 'claim', TASK);
+  await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
+  const successor = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b', '--json');
+  expect(JSON.parse(successor.out).claim.generation).toBe(2);
+  const late = await gen(setting, 'task', 'submit', TASK, '--data', '{"by":"zombie"}');
+  expect(late).toMatchObject({ code: 1, err: expect.stringContaining('STALE_GENERATION') });
+  expect(late.err).toContain('kept as res_');
+  const own = await gen(setting, 'task', 'submit', TASK, '--data', '1', '--agent', 'agent-b');
+  expect(own.code).toBe(0);
+  const { out } = await gen(setting, 'task', 'history', TASK);
+  expect(out).toMatch(/1 .*agent-a.*FORCED\n2 .*agent-b.*ACCEPTED/);
+  expect(out).toMatch(
+    /└─ sess-\w+\/agent-a submitted at .* → STALE_GENERATION \(generation 1, current 2\), kept as res_/,
+  );
+});
+
+it('refused work that was kept is adopted', async () => {
+  const { setting } = await planned();
+  await gen(setting, 'task', 'claim', TASK);
+  await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
+  await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
+  await gen(setting, 'task', 'submit', TASK, '--data', '1');
+  await gen(setting, 'task', 'force-release', TASK, '--reason', 'the first was right');
+  const adopted = await gen(setting, 'task', 'adopt', TASK, '--reason', 'the first was right');
+  expect(adopted).toMatchObject({ code: 0, out: expect.stringContaining(`${TASK} is completed`) });
+  expect((await gen(setting, 'task', 'adopt', TASK, '--reason', 'again')).code).toBe(1);
+});
+
+it('exit codes: 1 refused or not there, 2 wrong usage, 3 a human is needed', async () => {
+  const { setting } = await house();
+  expect(await gen(setting, 'status')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Which project?'),
+  });
+  await gen(setting, 'plan', 'import', 'plan.yaml');
+  expect((await gen(setting, 'task', 'show', 'Z-001-nowhere')).code).toBe(1);
+  expect((await gen(setting, 'task', 'hold', TASK)).code).toBe(2);
+  expect((await gen(setting, 'frobnicate')).code).toBe(2);
+  expect((await gen(setting, 'next', '--lease', 'soon')).code).toBe(2);
+  expect((await gen(setting, 'task', 'hold', TASK, '--reason', 'wait')).code).toBe(0);
+  expect(await gen(setting, 'task', 'claim', TASK)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('wait.'),
+  });
+  expect(await gen(setting, 'next')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('A human must act'),
+  });
+  expect((await gen(setting, 'task', 'unhold', TASK, '--reason', 'go')).code).toBe(0);
+  expect((await gen(setting, 'next')).code).toBe(0);
+  expect((await gen(setting, '--help')).code).toBe(0);
+  expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+it('says how to start a server where none answers', async () => {
+  const { setting, server } = await house();
+  await server.stop();
+  const nowhere = { ...setting, env: { ...setting.env, GENESIS_PROJECT: 'shop' } };
+  const { code, err } = await gen(nowhere, 'status');
+  expect(code).toBe(1);
+  expect(err).toContain('gen up');
+  expect(err).not.toContain('    at ');
+});
+
+it('renews, notes and releases by the handle it remembers', async () => {
+  const { setting } = await planned();
+  await gen(setting, 'task', 'claim', TASK, '--lease', '10m');
+  expect(await gen(setting, 'task', 'renew', TASK)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('in 10 min'),
+  });
+  expect((await gen(setting, 'task', 'note', TASK, 'the key is composite')).code).toBe(0);
+  expect((await gen(setting, 'task', 'release', TASK, '--error', 'no access')).code).toBe(0);
+  const { out } = await gen(setting, 'task', 'history', TASK);
+  expect(out).toContain('ERROR');
+  expect(await gen(setting, 'task', 'explain', TASK)).toMatchObject({
+    out: expect.stringContaining('no access'),
+  });
+});
+
+it('a handle from elsewhere is shown with its generation and claim id', async () => {
+  const { setting } = await planned();
+  const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
+  const elsewhere = {
+    ...setting,
+    env: { ...setting.env, GENESIS_HOME: join(setting.cwd, 'other'), GENESIS_PROJECT: 'shop' },
+  };
+  const shown = ['--session', claim.session_id, '--generation', '1', '--claim-id', claim.id];
+  expect(
+    (await gen(elsewhere, 'task', 'submit', TASK, '--data', '1', '--session', claim.session_id)).code,
+  ).toBe(1);
+  expect((await gen(elsewhere, 'task', 'submit', TASK, '--data', '1', ...shown)).code).toBe(0);
+});
+
+it('keeps its memory to its owner, and begins a new session where the old one was closed', async () => {
+  const { setting, server } = await planned();
+  const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
+  for (const drawer of ['handles', 'sessions']) {
+    const folder = join(setting.cwd, '.genesis', drawer);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    for (const name of await readdir(folder))
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+  }
+  await server.coordinator.closeSession('default', claim.session_id);
+  expect(await gen(setting, 'next')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('SESSION_CLOSED'),
+  });
+  expect((await gen(setting, 'next')).code).toBe(0);
+});
+
+it('a person adds a task and gives work to somebody else', async () => {
+  const { setting } = await planned();
+  const added = await gen(
+    setting,
+    'task',
+    'add',
+    'C-001-docs',
+    '--description',
+    'Write it down',
+    '--independent',
+  );
+  expect(added).toMatchObject({ code: 0, out: expect.stringContaining('4 tasks') });
+  const to = ['--to', 'agent-b', '--to-session', 'sess-b', '--reason', 'she knows it'];
+  expect(await gen(setting, 'task', 'reassign', 'C-001-docs', ...to)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('held by agent-b'),
+  });
+  expect((await gen(setting, 'task', 'reset', TASK, '--reason', 'x')).err).toContain('NOT_COMPLETED');
+});

@@ -1,0 +1,218 @@
+import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { House, P, planOf } from '../../../test/support/house.js';
+import {
+  call,
+  forgetfulAgent,
+  mcpClient,
+  REVISIONS,
+  type Revision,
+  type Told,
+} from '../../../test/support/mcp-client.js';
+import { createApp } from '../app.js';
+import type { Gatekeeper } from '../auth/gatekeeper.js';
+import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
+import { RateLimiter } from '../auth/rate-limit.js';
+import { listen } from '../listen.js';
+import { ROUTES } from '../routes.js';
+import { Feeds } from '../stream.js';
+
+const [A, B, C] = ['A-001-core', 'A-002-data', 'B-001-api'] as const;
+const LATEST = REVISIONS[0];
+
+interface Asking {
+  readonly revision?: Revision;
+  readonly token?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+}
+
+const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principal => ({
+  id: 'key-1',
+  kind: 'key',
+  tenant_id,
+  role,
+  user_id: null,
+});
+
+/** A token that says by itself whose it is and what it may do. */
+const gatekeeper: Gatekeeper = {
+  open: true,
+  async authenticate({ authorization }) {
+    if (authorization === undefined) return OPEN_PRINCIPAL;
+    const [tenant_id = '', role = ''] = authorization.replace('Bearer ', '').split(':');
+    return agentOf(tenant_id, role as Principal['role']);
+  },
+};
+
+/** The server and the client are real; only time stands still. */
+async function begin() {
+  const house = await House.open('memory');
+  await house.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
+  const { coordinator, store } = house;
+  const feeds = new Feeds(coordinator.queries, store);
+  const stopping = new AbortController().signal;
+  const rooms = { coordinator, store, feeds, metrics: async () => '', stopping };
+  const app = createApp({
+    house: rooms,
+    routes: ROUTES,
+    gatekeeper,
+    limiter: new RateLimiter(),
+    log: () => {},
+  });
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await listening.stop();
+    await feeds.close();
+  });
+  const visit = ({ path = '/mcp/acme/shop', ...asking }: Asking = {}): Promise<Client> => {
+    const bearer = asking.token === undefined ? {} : { authorization: `Bearer ${asking.token}` };
+    const transport = new StreamableHTTPClientTransport(new URL(path, `http://127.0.0.1:${listening.port}`), {
+      requestInit: { headers: { ...bearer, ...asking.headers } },
+    });
+    return mcpClient(transport, asking.revision ?? LATEST);
+  };
+  return { house, visit };
+}
+
+test.each(REVISIONS)('revision %s is spoken, and lists eight tools in less than 6 KB', async (revision) => {
+  const { visit } = await begin();
+  const client = await visit({ revision });
+  expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'next',
+    'claim',
+    'renew',
+    'submit',
+    'release',
+    'note',
+    'status',
+    'explain',
+  ]);
+  const bytes = Buffer.byteLength(JSON.stringify(tools));
+  expect(bytes).toBeLessThan(6 * 1024);
+  expect(client.getInstructions()).toContain('handle');
+});
+
+test.each(REVISIONS)(
+  'an agent that remembers only the last reply does a whole plan over %s',
+  async (revision) => {
+    const { house, visit } = await begin();
+    const heard = await forgetfulAgent(await visit({ revision }));
+    expect(heard.map(({ reason }) => reason)).toEqual([
+      ...Array(3).fill(['GRANTED', 'NOTED', 'ACCEPTED']).flat(),
+      'NOTHING_READY',
+    ]);
+    const sessions = new Set(heard.map(({ session_id }) => session_id).filter((id) => id !== undefined));
+    expect(sessions.size).toBe(1);
+    for (const told of heard) expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(1024);
+    const status = await call(await visit(), 'status');
+    expect(status).toMatchObject({ project_id: 'shop', done: true, total: { completed: 3 } });
+    expect(await house.coordinator.queries.getTaskState(P, C)).toMatchObject({ phase: 'COMPLETED' });
+  },
+);
+
+test('a refusal is an answer with its code and the next step; a broken call is an error', async () => {
+  const { visit } = await begin();
+  const client = await visit();
+  await call(client, 'claim', { task_id: A, session_id: 's1', agent_id: 'alpha' });
+  expect(await call(client, 'claim', { task_id: A, session_id: 's2' })).toEqual({
+    success: false,
+    reason: 'DENIED_ACTIVE_CLAIM',
+    next: expect.stringContaining('Take other work'),
+    expires_at: expect.any(String),
+    current_holder: 'alpha',
+    agent_id: 's2',
+    stale: false,
+    session_id: 's2',
+  });
+  expect(await call(client, 'explain', { task_id: B })).toMatchObject({
+    claimable: false,
+    why: [{ rule: 'DENIED_DEPENDENCIES' }],
+  });
+  const handle = { task_id: A, generation: 1, claim_id: 'wrong', session_id: 's1' };
+  expect(await call(client, 'renew', { handle })).toMatchObject({
+    success: false,
+    reason: 'SESSION_MISMATCH',
+  });
+  expect(await call(client, 'explain', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
+});
+
+test('a call with a handle renews the claim', async () => {
+  const { house, visit } = await begin();
+  const client = await visit();
+  const granted = await call(client, 'next', { lease_duration_seconds: 60 });
+  house.advance(50);
+  await call(client, 'note', { handle: granted.handle, text: 'still here' });
+  house.advance(50);
+  const submitted = await call(client, 'submit', { handle: granted.handle, result_data: 'done' });
+  expect(submitted).toMatchObject({ accepted: true });
+  expect(submitted).not.toMatchObject({ late: true });
+});
+
+test('a refused result leaves time to mend it', async () => {
+  const { house, visit } = await begin();
+  await house.coordinator.putLimits('acme', { max_result_size_bytes: 10 });
+  const client = await visit();
+  const { handle } = await call(client, 'next', { lease_duration_seconds: 60 });
+  house.advance(50);
+  const refused = await call(client, 'submit', { handle, result_data: 'far too large a result' });
+  expect(refused).toMatchObject({ accepted: false, reason: 'RESULT_TOO_LARGE' });
+  house.advance(50);
+  expect(await call(client, 'renew', { handle })).toMatchObject({ reason: 'RENEWED', handle });
+});
+
+test('work that failed is given back with what happened', async () => {
+  const { house, visit } = await begin();
+  const client = await visit();
+  const { handle } = await call(client, 'next');
+  const released = await call(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
+  expect(released).toMatchObject({ success: true, reason: 'RELEASED', task_id: A });
+  const { events } = (await house.coordinator.queries.events(P, { type: 'CLAIM_RELEASED' })) as {
+    events: { payload: Told }[];
+  };
+  expect(events[0]?.payload).toMatchObject({ message: 'no compiler' });
+});
+
+test('the project comes from the path, from a header, or is the only one', async () => {
+  const { house, visit } = await begin();
+  const tenant = { 'x-genesis-tenant': 'acme' };
+  expect(await call(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
+    project_id: 'shop',
+  });
+  await house.plan(planOf(A), { tenant_id: 'acme', project_id: 'other' });
+  const undecided = await visit({ path: '/mcp', headers: tenant });
+  expect(await call(undecided, 'status')).toMatchObject({ is_error: true, code: 'INVALID_REQUEST' });
+  const named = await visit({ path: '/mcp', headers: { ...tenant, 'x-genesis-project': 'other' } });
+  expect(await call(named, 'status')).toMatchObject({ project_id: 'other' });
+});
+
+test('agent and session come from the headers where the call names none', async () => {
+  const { visit } = await begin();
+  const client = await visit({ headers: { 'x-genesis-agent': 'alpha', 'x-genesis-session': 's1' } });
+  expect(await call(client, 'next')).toMatchObject({ agent_id: 'alpha', handle: { session_id: 's1' } });
+});
+
+test('a key sees its own tenant alone, and the tools that its role may use', async () => {
+  const { visit } = await begin();
+  await expect(visit({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
+  const viewer = await visit({ token: 'acme:viewer' });
+  expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(['status', 'explain']);
+  const other = visit({
+    token: 'globex:agent',
+    path: '/mcp',
+    headers: { 'x-genesis-tenant': 'acme' },
+    revision: '2025-11-25',
+  });
+  await expect(other).rejects.toThrow('NOT_FOUND');
+  const agent = await visit({ token: 'acme:agent', path: '/mcp' });
+  expect(await call(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
+});
+
+test('an open server answers no page of another origin', async () => {
+  const { visit } = await begin();
+  await expect(
+    visit({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),
+  ).rejects.toThrow('FORBIDDEN');
+});

@@ -1,0 +1,35 @@
+import type { ProjectKey } from '../store.js';
+import type { DecodedLine } from './line.js';
+
+/** Where a log stands: what the next line must continue. */
+export interface ChainEnd {
+  readonly key: ProjectKey;
+  /** Of the last line. */
+  readonly hash: string;
+  /** Of the last event. */
+  readonly position: number;
+  /** How many lines there are of a unit that is not whole yet. */
+  readonly parts: number;
+}
+
+const ALONE = { part: 1, parts: 1 };
+
+/** Which line of how many that are one unit. Most units are one line. */
+export function placeInUnit(text: string): { part: number; parts: number } {
+  if (text === '1/1') return ALONE;
+  const [part = 0, parts = 0] = text.split('/').map(Number);
+  return { part, parts };
+}
+
+/** Why a line cannot stand after those before it, in words; null when it can. */
+export function misfit({ event, log }: DecodedLine, part: number, end: ChainEnd): string | null {
+  const { key, hash, position, parts } = end;
+  if (log.prev !== hash) return 'it does not continue the line before it';
+  if (part !== parts + 1) return `it is part ${log.unit} of a unit whose other parts are missing`;
+  if (event === null) return null;
+  if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
+    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
+  }
+  const expected = position + 1;
+  return event.position === expected ? null : `it has position ${event.position} instead of ${expected}`;
+}
