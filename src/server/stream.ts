@@ -9,6 +9,8 @@ import { STREAM_HEADERS } from './answer.js';
 
 const PAGE = 1000;
 const RETRY_MS = 1000;
+/** A telling is followed by a rest so many times as long. */
+const REST_PER_TELLING = 4;
 /** How long a browser waits before it comes back. */
 const HELLO = 'retry: 1000\n\n';
 const HEARTBEAT = ': still here\n\n';
@@ -91,6 +93,7 @@ class Feed {
   readonly listeners = new Set<Listener>();
   private readonly ending = new AbortController();
   private pieces: Piece[] = [];
+  private rest_until_ms = 0;
 
   constructor(
     private readonly queries: Queries,
@@ -137,7 +140,7 @@ class Feed {
       try {
         for await (const { event } of this.queries.follow(this.key, cursorAt(position), signal)) {
           position = event.position;
-          if (this.pieces.length === 0) setImmediate(() => this.tellAll());
+          if (this.pieces.length === 0) this.tellSoon();
           this.pieces.push(pieceOf(event));
         }
       } catch (error) {
@@ -148,12 +151,22 @@ class Feed {
     }
   }
 
+  /** What happens until then is told together: however many listen, most of the time is left for commands. */
+  private tellSoon(): void {
+    const rest_ms = this.rest_until_ms - performance.now();
+    if (rest_ms > 0) setTimeout(() => this.tellAll(), rest_ms).unref();
+    else setImmediate(() => this.tellAll());
+  }
+
   private tellAll(): void {
+    const began_ms = performance.now();
     const { pieces } = this;
     this.pieces = [];
     const whole = Buffer.concat(pieces.map(({ frame }) => frame));
     for (const listener of this.listeners) if (listener.joined) listener.tell(pieces, whole);
     this.position = pieces.at(-1)?.event.position ?? this.position;
+    const ended_ms = performance.now();
+    this.rest_until_ms = ended_ms + (ended_ms - began_ms) * REST_PER_TELLING;
   }
 }
 
