@@ -9,8 +9,10 @@ import { STREAM_HEADERS } from './answer.js';
 
 const PAGE = 1000;
 const RETRY_MS = 1000;
-/** How long a browser waits before it comes back. */
-const HELLO = 'retry: 1000\n\n';
+/** A telling is followed by a rest so many times as long. */
+const REST_PER_TELLING = 4;
+/** How long a browser waits before it comes back, and from where: also if nothing happens until then. */
+const helloAt = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
 const HEARTBEAT = ': still here\n\n';
 /** A listener that takes nothing for so many heartbeats is gone, or as good as gone. */
 const SILENT_HEARTBEATS_MAX = 2;
@@ -93,6 +95,7 @@ class Feed {
   private pieces: Piece[] = [];
   /** The last event read. */
   private latest: number;
+  private rest_until_ms = 0;
 
   constructor(
     private readonly queries: Queries,
@@ -148,7 +151,7 @@ class Feed {
         for await (const { event } of this.queries.follow(this.key, cursorAt(position), signal)) {
           position = event.position;
           this.latest = position;
-          if (this.pieces.length === 0) setImmediate(() => this.tellAll());
+          if (this.pieces.length === 0) this.tellSoon();
           this.pieces.push(pieceOf(event));
         }
       } catch (error) {
@@ -159,12 +162,22 @@ class Feed {
     }
   }
 
+  /** What happens until then is told together: however many listen, most of the time is left for commands. */
+  private tellSoon(): void {
+    const rest_ms = this.rest_until_ms - performance.now();
+    if (rest_ms > 0) setTimeout(() => this.tellAll(), rest_ms).unref();
+    else setImmediate(() => this.tellAll());
+  }
+
   private tellAll(): void {
+    const began_ms = performance.now();
     const { pieces } = this;
     this.pieces = [];
     const whole = Buffer.concat(pieces.map(({ frame }) => frame));
     for (const listener of this.listeners) if (listener.joined) listener.tell(pieces, whole);
     this.position = pieces.at(-1)?.event.position ?? this.position;
+    const ended_ms = performance.now();
+    this.rest_until_ms = ended_ms + (ended_ms - began_ms) * REST_PER_TELLING;
   }
 }
 
@@ -208,7 +221,7 @@ export class Feeds {
     out.writeHead(200, STREAM_HEADERS);
     // It asked before the server began to stop, and is answered after.
     if (this.closed) return void out.end();
-    out.write(HELLO);
+    out.write(helloAt(from));
     await feed.bringUp(listener).catch(() => out.destroy());
   }
 

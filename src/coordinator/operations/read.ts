@@ -5,7 +5,7 @@ import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { kindOf } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import { isProblem, type Problem, problem } from '../problem.js';
-import { ATOMIC_ITEMS_MAX, batchClaimBody, claimBody } from '../wire.js';
+import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire.js';
 import type { ClaimRequest } from './claim.js';
 
 /** Reads a body at the border, or says field by field what was expected. */
@@ -89,9 +89,12 @@ function handleOf(
 
 export function readClaim(body: unknown): ClaimRequest | Problem {
   const read = readBody(claimBody, body);
-  if (isProblem(read)) return read;
-  const subject = subjectOf(read);
-  return isProblem(subject) ? subject : { subject, body: read };
+  return isProblem(read) ? read : claimOf(read);
+}
+
+function claimOf(body: ClaimBody): ClaimRequest | Problem {
+  const subject = subjectOf(body);
+  return isProblem(subject) ? subject : { subject, body };
 }
 
 export interface BatchClaim {
@@ -104,7 +107,7 @@ export function readBatch(body: unknown): BatchClaim | Problem {
   const read = readBody(batchClaimBody, body);
   if (isProblem(read)) return read;
   const { mode, request_id } = read;
-  const claims = read.claims.map(readClaim);
+  const claims = read.claims.map(claimOf);
   const wrong = claims.find(isProblem);
   if (wrong !== undefined) return wrong;
   const asked = claims as ClaimRequest[];
