@@ -14,11 +14,10 @@ export interface Followed {
 
 /**
  * The feed of a project, over as many connections as it takes. What was yielded last is what the next connection
- * goes on from, and what it repeats is passed over, so every event comes once and in order.
+ * goes on from, so every event comes once and in order.
  */
 export async function* follow(http: Http, request: Request, signal: AbortSignal): AsyncGenerator<Followed> {
   let cursor: string | undefined;
-  let position = 0;
   for (let failed = 0; !signal.aborted; failed++) {
     const connection = new Connection(http, signal);
     try {
@@ -27,8 +26,6 @@ export async function* follow(http: Http, request: Request, signal: AbortSignal)
         cursor = frame.id || cursor;
         if (frame.data === '') continue;
         const event = JSON.parse(frame.data) as EventEnvelope;
-        if (event.position <= position) continue;
-        position = event.position;
         yield { event, cursor: frame.id };
       }
     } catch (error) {

@@ -21,11 +21,12 @@ async function built(parts: Readonly<Record<string, string>>): Promise<string> {
 
 test('built, the renewals have a thread of their own: a busy handler keeps its claim', async () => {
   const { server, outbox } = await openHouse(planOf({ A: 1 }));
-  const child = startChild(
-    await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER }),
-    [server.url, outbox, '5000', '2'],
-    true,
-  );
+  const child = startChild(await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER }), [
+    server.url,
+    outbox,
+    '5000',
+    '2',
+  ]);
   expect(await child.line()).toBe('working A-001-part');
   const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
   expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
@@ -34,7 +35,7 @@ test('built, the renewals have a thread of their own: a busy handler keeps its c
 
 test('in a bundle without the thread’s file, renewals go on in the main thread, and it says so', async () => {
   const { server, outbox } = await openHouse(planOf({ A: 1 }));
-  const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox], true);
+  const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox]);
   expect(await child.line()).toBe('working A-001-part');
   const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
   expect(summary).toMatchObject({ accepted: 1 });

@@ -47,6 +47,29 @@ test('a handler that throws gives the work back as an error, with its message', 
   );
 });
 
+test('a result that is no data is the handler’s error', async () => {
+  const { genesis, direct } = await openHouse(planOf({ A: 1 }));
+  const summary = await genesis.work(AGENT, async (_work, { stop }) => {
+    stop();
+    return { size: 1n };
+  });
+  expect(summary).toMatchObject({ failed: 1, pending: 0 });
+  expect(granted(await direct.history('A-001-part')).generations).toMatchObject([
+    { release_reason: 'ERROR' },
+  ]);
+});
+
+test('work that was granted while nobody heard it is taken by the same request, not left to its lease', async () => {
+  const { client, direct, proxy } = await openHouse(planOf({ A: 1 }));
+  const genesis = client({ retry: { tries: 1 } });
+  let lost = 0;
+  proxy.judge = (request) => (request.endsWith('/next') && lost++ < 2 ? 'lose_reply' : 'pass');
+  const summary = await genesis.work(AGENT, async ({ claim }) => claim.generation);
+  expect(lost).toBeGreaterThan(2);
+  expect(summary).toMatchObject({ accepted: 1, outcomes: [{ generation: 1 }] });
+  expect(granted(await direct.events({ type: 'CLAIM_ACQUIRED' })).events).toHaveLength(1);
+});
+
 test('stopped in the middle, it tells the handler, gives the claim back and ends its session', async () => {
   const { genesis, direct } = await openHouse(planOf({ A: 1 }));
   const stopping = new AbortController();
@@ -118,7 +141,7 @@ test('an event loop that is blocked for longer than the lease costs no claim', a
   expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
   const { results } = granted(await direct.results('A-001-part'));
   const result = granted(await direct.result('A-001-part', results[0]?.id ?? ''));
-  expect(result.result_data).toEqual({ by: 'child', held: true });
+  expect(result.result_data).toEqual({ by: 'child', held: true, told: false });
   expect(granted(await direct.events({ type: 'CLAIM_LOST' })).events).toEqual([]);
 }, 40_000);
 

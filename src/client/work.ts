@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Briefing } from '../coordinator/wire.js';
-import type { Calls } from './calls.js';
+import type { Calls, NextAsked } from './calls.js';
 import { newRequestId, pauseAfter } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
@@ -74,6 +74,12 @@ export interface Tools {
   readonly submit: Submit;
 }
 
+interface WorkRequest {
+  readonly asked: NextAsked;
+  /** When it was made for the first time. */
+  readonly sent_ms: number;
+}
+
 interface Grant {
   readonly work: Work;
   readonly track: string | undefined;
@@ -97,6 +103,7 @@ export class Worker {
   private readonly stopping = new AbortController();
   private readonly counts = { failed: 0, lost: 0, released: 0 };
   private readonly outcomes: SubmitOutcome[] = [];
+  private readonly unanswered: WorkRequest[] = [];
   private turn = 0;
   private takes_more = true;
 
@@ -180,28 +187,35 @@ export class Worker {
   }
 
   private async take(waits: boolean): Promise<Grant | 'nothing' | 'later' | 'done'> {
-    const { tracks = [], agent_role } = this.options;
+    const request = this.unanswered.pop() ?? (await this.newRequest(waits));
+    const reply = await this.tools.calls.next(request.asked);
+    if (isProblem(reply)) return this.noWork(reply, request);
+    if (!reply.success) return this.refused(reply);
+    const work = { task_id: reply.claim.task_id, claim: reply.claim, briefing: reply.briefing ?? null };
+    return { work, track: request.asked.track, hold: await this.holdFrom(reply.claim, request.sent_ms) };
+  }
+
+  private async newRequest(waits: boolean): Promise<WorkRequest> {
+    const { tracks = [], agent_role, lease_duration_seconds } = this.options;
     const track = tracks[this.turn++ % Math.max(tracks.length, 1)];
-    const lease_duration_seconds =
-      this.options.lease_duration_seconds ?? (await this.proposals.proposeFor(track));
-    const sent_ms = monotonicMs();
-    const reply = await this.tools.calls.next({
+    const wait_seconds = tracks.length > 1 ? WAIT_SECONDS_TRACKS : WAIT_SECONDS;
+    const asked = {
+      request_id: newRequestId(),
       agent_id: this.agent_id,
       session_id: this.session_id,
       ...(track === undefined ? {} : { track }),
       ...(agent_role === undefined ? {} : { agent_role }),
-      lease_duration_seconds,
-      wait_seconds: waits ? (tracks.length > 1 ? WAIT_SECONDS_TRACKS : WAIT_SECONDS) : 0,
-    });
-    if (isProblem(reply)) return this.noWork(reply);
-    if (!reply.success) return this.refused(reply);
-    const work = { task_id: reply.claim.task_id, claim: reply.claim, briefing: reply.briefing ?? null };
-    return { work, track, hold: await this.holdFrom(reply.claim, sent_ms) };
+      lease_duration_seconds: lease_duration_seconds ?? (await this.proposals.proposeFor(track)),
+      wait_seconds: waits ? wait_seconds : 0,
+    };
+    return { asked, sent_ms: monotonicMs() };
   }
 
-  private noWork(problem: Problem): 'later' {
-    if (isPassing(problem)) return 'later';
-    throw new GenesisError(problem);
+  /** What was not answered may have been granted: the same request is made again until it is. */
+  private noWork(problem: Problem, request: WorkRequest): 'later' {
+    if (!isPassing(problem)) throw new GenesisError(problem);
+    this.unanswered.push(request);
+    return 'later';
   }
 
   private async refused({ reason, next }: ClaimRefused): Promise<'nothing' | 'later' | 'done'> {
@@ -267,8 +281,7 @@ export class Worker {
     try {
       if (telling.signal.aborted) return { error: telling.signal.reason };
       const context = this.contextFor(work, hold, telling.signal);
-      const running = this.handler(work, context).then((result) => ({ result }));
-      return await Promise.race([running, this.graceOver(over.signal)]);
+      return await Promise.race([this.resultOf(work, context), this.graceOver(over.signal)]);
     } catch (error) {
       return { error };
     } finally {
@@ -276,6 +289,12 @@ export class Worker {
       this.stopping.signal.removeEventListener('abort', stop);
       hold.signal.removeEventListener('abort', lose);
     }
+  }
+
+  /** As JSON has it: a result that is no data is the handler's error. */
+  private async resultOf(work: Work, context: WorkContext): Promise<{ result: unknown }> {
+    const result = await this.handler(work, context);
+    return { result: JSON.stringify(result) === undefined ? null : result };
   }
 
   private graceOver(over: AbortSignal): Promise<{ error: unknown }> {
@@ -313,7 +332,7 @@ export class Worker {
       claim_id,
       generation,
       agent_id: this.agent_id,
-      result_data: result ?? null,
+      result_data: result,
       finished_at: new Date().toISOString(),
     };
     const path = await outbox.put(finished);

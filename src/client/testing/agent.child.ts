@@ -10,7 +10,9 @@ const summary = await genesis.work(
     console.log(`working ${work.task_id}`);
     const end = Date.now() + Number(busy_ms);
     while (Date.now() < end && context.held());
-    return { by: 'child', held: context.held() };
+    // A turn in which every timer that is due is heard.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return { by: 'child', held: context.held(), told: context.signal.aborted };
   },
 );
 console.log(JSON.stringify(summary));

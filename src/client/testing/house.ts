@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import { type RunningServer, startServer } from '../../server/server.js';
@@ -78,10 +78,18 @@ export interface Child {
   complaints(): Promise<string>;
 }
 
-/** From source, or a file that was built. */
-export function startChild(name: string, args: readonly string[], built = false): Child {
-  const file = built ? [name] : ['--import', 'tsx', join(import.meta.dirname, name)];
-  const child = spawn(process.execPath, [...file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** A program beside this file, or by its whole path. */
+export function startChild(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Child {
+  const file = resolve(import.meta.dirname, name);
+  const reader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const child = spawn(process.execPath, [...reader, file, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   let complaints = '';
   child.stderr.on('data', (chunk) => {
     complaints += chunk;
