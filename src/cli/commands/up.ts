@@ -2,10 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { limitsBody } from '../../coordinator/wire.js';
 import type { Limits } from '../../core/claims/policy.js';
-import { linesTo } from '../../server/auth/access-log.js';
 import type { AuthOptions } from '../../server/auth/options.js';
-import { type RunningServer, type ServerOptions, startServer } from '../../server/server.js';
-import { openStoreUrl } from '../../server/store-url.js';
+import type { RunningServer, ServerOptions } from '../../server/server.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
@@ -55,9 +53,12 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const limits = limitsOf(options.limit ?? []);
   const auth = authOf(options);
   const url = options.store ?? defaultStore(context.io);
+  // Loaded here alone: no other command has to wait for it.
+  const { startServer } = await import('../../server/server.js');
+  const { openStoreUrl } = await import('../../server/store-url.js');
   const { store, blobs } = await openStoreUrl(url, (sentence) => context.remark(plainText(sentence)));
   const { host, port } = options;
-  const log = logTo(context, options.accessLog);
+  const log = await logTo(context, options.accessLog);
   const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
     startFailure(error, options),
   );
@@ -75,8 +76,9 @@ function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): 
   return { jwt: { jwks, issuer, audience } };
 }
 
-function logTo({ io }: Context, file: string | undefined): Pick<ServerOptions, 'log'> {
+async function logTo({ io }: Context, file: string | undefined): Promise<Pick<ServerOptions, 'log'>> {
   if (file === undefined) return {};
+  const { linesTo } = await import('../../server/auth/access-log.js');
   return {
     log: linesTo(
       file === '-' ? io.stderr : createWriteStream(resolve(io.cwd, file), { flags: 'a', mode: 0o600 }),
