@@ -1,0 +1,128 @@
+import { STATUS_CODES } from 'node:http';
+import { type Fault, isProblem, type Problem } from '../coordinator/problem.js';
+import { type AnyProblemCode, PROBLEM_STATUS, RETRY_AFTER_SECONDS, statusOf } from './status.js';
+
+/** What goes back over the wire, whole. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string | Uint8Array;
+  /** The refusal's or the problem's, for the log of accesses. */
+  readonly code?: string;
+}
+
+/** As RFC 9457 has it, with a code that stays. */
+export interface ProblemDocument {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: AnyProblemCode;
+  readonly detail: string;
+  readonly faults?: readonly Fault[];
+  readonly request_id?: string;
+}
+
+const GUARDED = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+};
+/** Data is never a page: whatever a browser makes of it, nothing in it runs. */
+const DATA = {
+  ...GUARDED,
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const PAGE = { ...GUARDED, 'cache-control': 'no-cache', 'content-security-policy': PAGE_POLICY };
+const JSON_HEADERS = { ...DATA, 'content-type': 'application/json' };
+const PROBLEM_HEADERS = { ...DATA, 'content-type': 'application/problem+json' };
+export const STREAM_HEADERS = {
+  ...DATA,
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** A reply of the coordinator: its result, the refusal it decided, or a problem. */
+export function answer(reply: object, headers?: Readonly<Record<string, string>>): Answer {
+  if (isProblem(reply)) return problemAnswer(reply.problem, reply.detail, reply.faults);
+  const status = statusOf(reply);
+  const { reason } = reply as { reason?: unknown };
+  return {
+    status,
+    headers: withRetry(headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers }, status),
+    body: JSON.stringify(reply),
+    ...(typeof reason === 'string' ? { code: reason } : {}),
+  };
+}
+
+/** A list of replies, each of which may be a problem of its own. */
+export function listAnswer<Name extends string>(
+  reply: ({ readonly [Key in Name]: readonly object[] } & object) | Problem,
+  name: Name,
+): Answer {
+  if (isProblem(reply)) return answer(reply);
+  const items = reply[name].map((item) =>
+    isProblem(item) ? problemDocument(item.problem, item.detail, item.faults) : item,
+  );
+  return answer({ ...reply, [name]: items });
+}
+
+export function problemDocument(
+  code: AnyProblemCode,
+  detail: string,
+  faults?: readonly Fault[],
+  request_id?: string,
+): ProblemDocument {
+  const status = PROBLEM_STATUS[code];
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Problem',
+    status,
+    code,
+    detail,
+    ...(faults === undefined ? {} : { faults }),
+    ...(request_id === undefined ? {} : { request_id }),
+  };
+}
+
+export function problemAnswer(
+  code: AnyProblemCode,
+  detail: string,
+  faults?: readonly Fault[],
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const document = problemDocument(code, detail, faults);
+  return {
+    status: document.status,
+    headers: withRetry({ ...PROBLEM_HEADERS, ...headers }, document.status),
+    body: JSON.stringify(document),
+    code,
+  };
+}
+
+export const text = (body: string, content_type: string): Answer => ({
+  status: 200,
+  headers: { ...DATA, 'content-type': content_type },
+  body,
+});
+
+export const bytes = (body: Uint8Array): Answer => ({
+  status: 200,
+  headers: { ...DATA, 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' },
+  body,
+});
+
+export const page = (body: string, content_type: string): Answer => ({
+  status: 200,
+  headers: { ...PAGE, 'content-type': `${content_type}; charset=utf-8` },
+  body,
+});
+
+function withRetry(headers: Record<string, string>, status: number): Record<string, string> {
+  const seconds = RETRY_AFTER_SECONDS[status];
+  return seconds === undefined ? headers : { ...headers, 'retry-after': seconds };
+}

@@ -1,0 +1,147 @@
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { type Context, Hono } from 'hono';
+import { readBody as readWith } from '../coordinator/operations/read.js';
+import { isProblem } from '../coordinator/problem.js';
+import { StoreBroken, StoreUnavailable } from '../stores/store.js';
+import { type Answer, answer, problemAnswer } from './answer.js';
+import { authorize } from './auth/authorize.js';
+import { callerOf, type Gatekeeper, isRefusal } from './auth/gatekeeper.js';
+import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
+import { ClientGone, readBody } from './body.js';
+import { strangerRefused } from './open-door.js';
+import { type House, type Route, STREAMED } from './route.js';
+
+export interface Door {
+  readonly house: House;
+  readonly routes: readonly Route[];
+  readonly gatekeeper: Gatekeeper;
+  readonly log: (line: Record<string, unknown>) => void;
+}
+
+export type App = Hono<{ Bindings: HttpBindings }>;
+type Request = Context<{ Bindings: HttpBindings }>;
+
+/** The way of every request: whether it may, what it says, what the coordinator answers. It decides nothing itself. */
+export function createApp(door: Door): App {
+  const app: App = new Hono();
+  for (const route of door.routes) {
+    app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (request) => {
+      const said = await answerTo(door, route, request).catch((error) => broken(error, door, route));
+      return said === STREAMED ? RESPONSE_ALREADY_SENT : responseOf(said, door);
+    });
+  }
+  const paths = door.routes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  app.notFound((request) => {
+    const { pathname } = new URL(request.req.url);
+    const allowed = paths.filter(({ pattern }) => pattern.test(pathname)).map(({ route }) => route.method);
+    return responseOf(badPath(request) ?? nothingHere(allowed), door);
+  });
+  app.onError((error) => responseOf(broken(error, door, null), door));
+  return app;
+}
+
+async function answerTo(door: Door, route: Route, request: Request): Promise<Answer | typeof STREAMED> {
+  const { house, gatekeeper } = door;
+  const { incoming, outgoing } = request.env;
+  const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
+  if (bad !== null) return bad;
+  const params = request.req.param() as Record<string, string>;
+  const principal = await admitted(
+    gatekeeper,
+    route,
+    incoming.headers.authorization,
+    params.tenant_id ?? null,
+  );
+  if ('body' in principal) return principal;
+  const query = readQuery(route, request);
+  if ('refusal' in query) return query.refusal;
+  const read =
+    route.body === undefined
+      ? { value: undefined }
+      : await readBody(route.body, incoming, house, params.tenant_id ?? '');
+  if ('refusal' in read) return read.refusal;
+  const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
+  const ask = { house, params, query: query.value, body: read.value, caller, incoming, outgoing };
+  const said = await route.run(ask);
+  return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
+}
+
+/** Who asks, where they may; else what they are told. */
+async function admitted(
+  gatekeeper: Gatekeeper,
+  route: Route,
+  authorization: string | undefined,
+  tenant_id: string | null,
+): Promise<Principal | Answer> {
+  if (route.action === 'public') return OPEN_PRINCIPAL;
+  const found = await gatekeeper.authenticate({ authorization });
+  if (isRefusal(found)) {
+    return problemAnswer(found.code, found.detail, undefined, { 'www-authenticate': 'Bearer' });
+  }
+  switch (authorize(found, route.action, tenant_id)) {
+    case 'allowed':
+      return found;
+    case 'hidden':
+      return nothingHere([]);
+    case 'forbidden':
+      return problemAnswer(
+        'FORBIDDEN',
+        `The role ${found.role} may not do this. Ask an admin of the tenant.`,
+      );
+  }
+}
+
+function readQuery(route: Route, request: Request): { value: Record<string, unknown> } | { refusal: Answer } {
+  if (route.query === undefined) return { value: {} };
+  const read = readWith(route.query, request.req.query());
+  return isProblem(read) ? { refusal: answer(read) } : { value: read };
+}
+
+/** Half an escape is no name of anything. */
+function badPath(request: Request): Answer | null {
+  const { url = '/' } = request.env.incoming;
+  if (!url.includes('%')) return null;
+  try {
+    decodeURIComponent(url.split('?', 1)[0] ?? '');
+    return null;
+  } catch {
+    return problemAnswer('INVALID_REQUEST', 'path: expected % followed by two hexadecimal digits, in UTF-8');
+  }
+}
+
+function nothingHere(allowed: readonly string[]): Answer {
+  if (allowed.length === 0) return problemAnswer('NOT_FOUND', 'There is nothing here, or nothing of yours.');
+  const allow = [...new Set(allowed)].sort().join(', ');
+  return problemAnswer('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, undefined, { allow });
+}
+
+/** A problem repeats the id of its request, so that whoever sent many knows which. */
+function withRequestId(said: Answer, body: unknown): Answer {
+  const { request_id } = (body ?? {}) as { request_id?: unknown };
+  const isNamed = typeof request_id === 'string' && request_id.length <= 128;
+  if (!isNamed || said.headers['content-type'] !== 'application/problem+json') return said;
+  return { ...said, body: JSON.stringify({ ...JSON.parse(said.body as string), request_id }) };
+}
+
+/** What should not have happened. The caller learns an id to ask about; what it was is for the log alone. */
+function broken(error: unknown, { log }: Door, route: Route | null): Answer {
+  if (error instanceof ClientGone) return problemAnswer('TIMEOUT', 'The request ended before its body did.');
+  if (error instanceof StoreUnavailable) {
+    return problemAnswer('UNAVAILABLE', 'Nothing happened: the store cannot be reached. Try again.');
+  }
+  const error_id = crypto.randomUUID();
+  const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log({ level: 'error', error_id, route: route?.id ?? null, error: what });
+  if (error instanceof StoreBroken) {
+    return problemAnswer('UNKNOWN', `It may have happened: retry with the same request_id. (${error_id})`);
+  }
+  return problemAnswer('INTERNAL', `This is a fault of the server. Tell its operator: ${error_id}.`);
+}
+
+function responseOf({ status, headers, body }: Answer, { house }: Door): Response {
+  const last = house.stopping.aborted ? { ...headers, connection: 'close' } : headers;
+  return new Response(body as string | Uint8Array<ArrayBuffer>, { status, headers: last });
+}
+
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);

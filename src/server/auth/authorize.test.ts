@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { authorize } from './authorize.js';
+import {
+  ACTIONS,
+  type Action,
+  callerOf,
+  OPEN_PRINCIPAL,
+  type Principal,
+  ROLES,
+  type Role,
+} from './principal.js';
+
+const EXPECTED: Record<Role, readonly Action[]> = {
+  viewer: ['public', 'read'],
+  agent: ['public', 'read', 'work'],
+  reviewer: ['public', 'read', 'review'],
+  admin: [...ACTIONS],
+  operator: [...ACTIONS],
+};
+const of = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
+  id: 'key-1',
+  kind: 'key',
+  tenant_id,
+  role,
+  user_id: null,
+});
+
+describe('who may do what', () => {
+  it.each(ROLES)('%s, in its own tenant', (role) => {
+    const allowed = ACTIONS.filter((action) => authorize(of(role), action, 'acme') === 'allowed');
+    expect(allowed).toEqual(EXPECTED[role]);
+    const rest = ACTIONS.filter((action) => !allowed.includes(action));
+    for (const action of rest) expect(authorize(of(role), action, 'acme')).toBe('forbidden');
+  });
+
+  it.each(ROLES)('%s sees nothing of another tenant, whatever it asks', (role) => {
+    for (const action of ACTIONS.filter((each) => each !== 'public')) {
+      expect(authorize(of(role), action, 'other')).toBe('hidden');
+    }
+  });
+
+  it('leaves what concerns the platform to its operators', () => {
+    for (const role of ROLES) {
+      expect(authorize(of(role), 'read', null)).toBe(role === 'operator' ? 'allowed' : 'forbidden');
+    }
+  });
+
+  it('lets an operator of the platform, and whoever comes to an open server, into every tenant', () => {
+    for (const principal of [of('operator', null), OPEN_PRINCIPAL]) {
+      for (const action of ACTIONS) expect(authorize(principal, action, 'any')).toBe('allowed');
+    }
+  });
+
+  it('leaves the claim id out in open mode alone', () => {
+    expect(callerOf(OPEN_PRINCIPAL, null).claim_id_optional).toBe(true);
+    expect(callerOf(of('agent'), '10.0.0.7')).toEqual({
+      principal: 'key-1',
+      user_id: null,
+      client_ip: '10.0.0.7',
+      claim_id_optional: false,
+    });
+  });
+});

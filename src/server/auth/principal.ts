@@ -1,0 +1,36 @@
+import type { Caller } from '../../coordinator/caller.js';
+
+export const ROLES = ['viewer', 'agent', 'reviewer', 'admin', 'operator'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a route asks for. Each route names one; which role may do it is said in authorize.ts alone. */
+export const ACTIONS = ['public', 'read', 'work', 'review', 'operate', 'administer'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** Who asks, as the gatekeeper found out. */
+export interface Principal {
+  readonly id: string;
+  readonly kind: 'open' | 'key' | 'jwt';
+  /** Null: every tenant. So it is in open mode, and for the operators of the platform. */
+  readonly tenant_id: string | null;
+  readonly role: Role;
+  readonly user_id: string | null;
+}
+
+/** Whoever comes to a server that is open. */
+export const OPEN_PRINCIPAL: Principal = {
+  id: 'open',
+  kind: 'open',
+  tenant_id: null,
+  role: 'operator',
+  user_id: null,
+};
+
+export function callerOf(principal: Principal, client_ip: string | null): Caller {
+  return {
+    principal: principal.id,
+    user_id: principal.user_id,
+    client_ip,
+    claim_id_optional: principal.kind === 'open',
+  };
+}

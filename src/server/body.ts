@@ -1,0 +1,82 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { isProblem, type Problem } from '../coordinator/problem.js';
+import { PLAN_TEXT_LENGTH_MAX } from '../core/plan/index.js';
+import { type Answer, answer, problemAnswer } from './answer.js';
+import type { Body, House } from './route.js';
+
+export const COMMAND_BYTES_MAX = 1024 * 1024;
+
+/** The client went away in the middle: there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+export type Read = { readonly value: unknown } | { readonly refusal: Answer };
+
+/** The body as its route wants it, read once, or the answer to whoever sent something else. */
+export async function readBody(
+  body: Body,
+  incoming: IncomingMessage,
+  house: House,
+  tenant_id: string,
+): Promise<Read> {
+  const max = await bytesMax(body, house, tenant_id);
+  if (isProblem(max)) return { refusal: answer(max) };
+  const bytes = await readBytes(incoming, max);
+  if (bytes === null) return { refusal: tooLarge(max) };
+  return readAs(body, bytes, incoming.headers['content-type']);
+}
+
+async function bytesMax(body: Body, house: House, tenant_id: string): Promise<number | Problem> {
+  if (body.kind === 'json') return COMMAND_BYTES_MAX;
+  if (body.kind === 'plan') return PLAN_TEXT_LENGTH_MAX;
+  const limits = await house.coordinator.getLimits(tenant_id);
+  return isProblem(limits) ? limits : limits.max_result_size_bytes;
+}
+
+/** Null: it is larger than that. The rest is left unread, so the connection ends with the answer. */
+function readBytes(incoming: IncomingMessage, bytes_max: number): Promise<Buffer | null> {
+  if (Number(incoming.headers['content-length'] ?? 0) > bytes_max) return Promise.resolve(null);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const end = (settle: () => void): void => {
+      incoming.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      settle();
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size > bytes_max) end(() => resolve(null));
+    };
+    const onEnd = (): void =>
+      end(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    const onGone = (): void => end(() => reject(new ClientGone('the client went away')));
+    incoming.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
+
+const tooLarge = (bytes_max: number): Answer =>
+  problemAnswer('BODY_TOO_LARGE', `The body of this request has at most ${bytes_max} bytes.`, undefined, {
+    connection: 'close',
+  });
+
+function readAs(body: Body, bytes: Buffer, content_type = ''): Read {
+  if (body.kind === 'bytes') return { value: bytes };
+  if (!isUtf8(bytes)) return malformed('expected text in UTF-8');
+  const text = bytes.toString('utf8');
+  return body.kind === 'plan' && !content_type.includes('json') ? { value: text } : parsed(text);
+}
+
+function parsed(text: string): Read {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    return malformed(`expected JSON (${error instanceof Error ? error.message : 'not JSON'})`);
+  }
+}
+
+const malformed = (message: string): Read => ({
+  refusal: problemAnswer('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]),
+});

@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
+import type { Caller } from '../coordinator/caller.js';
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { ProjectKey, Store } from '../stores/store.js';
+import type { Answer } from './answer.js';
+import type { Action } from './auth/principal.js';
+import type { Feeds } from './stream.js';
+
+/** What a route has at hand. */
+export interface House {
+  readonly coordinator: Coordinator;
+  readonly store: Store;
+  readonly feeds: Feeds;
+  /** The numbers, as Prometheus reads them. */
+  readonly metrics: () => Promise<string>;
+  /** Aborted when the server is asked to stop: whoever waits, waits no longer. */
+  readonly stopping: AbortSignal;
+}
+
+/** One request, read and let in. */
+export interface Ask<Query = Record<string, unknown>> {
+  readonly house: House;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** As JSON says it; the text of a plan in YAML; or the bytes of a blob. Undefined where the route takes none. */
+  readonly body: unknown;
+  readonly caller: Caller;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+/** `json`: a command, checked by the coordinator. `plan`: JSON or YAML. `bytes`: as they are. */
+export type Body =
+  | { readonly kind: 'json'; readonly schema: z.ZodType }
+  | { readonly kind: 'plan'; readonly schema: z.ZodType }
+  | { readonly kind: 'bytes' };
+
+/** A schema, where the answer is JSON; else what it is. */
+export type Reply = z.ZodType | { readonly content_type: string };
+
+/** The route has answered by itself, on the socket. */
+export const STREAMED = 'streamed';
+
+export interface Route<Query = Record<string, unknown>> {
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
+  readonly path: string;
+  readonly action: Action;
+  readonly summary: string;
+  readonly query?: z.ZodType<Query>;
+  readonly body?: Body;
+  readonly reply: Reply;
+  /** It can be refused by the rules: then the reply comes with another status. */
+  readonly decides?: true;
+  readonly run: (ask: Ask<Query>) => Promise<Answer | typeof STREAMED>;
+}
+
+/** Keeps the type of the query within the route, and out of the table. */
+export const route = <Query>(route: Route<Query>): Route => route as unknown as Route;
+
+export const TENANT = '/api/tenants/{tenant_id}';
+export const PROJECT = `${TENANT}/projects/{project_id}`;
+
+export const param = (ask: Pick<Ask, 'params'>, name: string): string => ask.params[name] ?? '';
+
+export const scopeOf = (ask: Pick<Ask, 'params'>): ProjectKey => ({
+  tenant_id: param(ask, 'tenant_id'),
+  project_id: param(ask, 'project_id'),
+});

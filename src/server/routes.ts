@@ -1,0 +1,17 @@
+import type { Route } from './route.js';
+import { eventRoutes } from './routes/events.js';
+import { overviewRoutes } from './routes/overview.js';
+import { planRoutes } from './routes/plan.js';
+import { platformRoutes } from './routes/platform.js';
+import { taskRoutes } from './routes/tasks.js';
+import { workRoutes } from './routes/work.js';
+
+/** Everything the server answers. What describes it, guards it and tests it is made from this table. */
+export const ROUTES: readonly Route[] = [
+  ...workRoutes,
+  ...taskRoutes,
+  ...planRoutes,
+  ...overviewRoutes,
+  ...eventRoutes,
+  ...platformRoutes,
+];

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { PROBLEM_CODES } from '../../coordinator/problem.js';
+import type { ProblemDocument } from '../answer.js';
+import { DOOR_CODES } from '../status.js';
+import { describe } from './describe.js';
+
+export const problemDocument = describe<ProblemDocument>()(
+  'Problem',
+  z.object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    code: z.enum([...PROBLEM_CODES, ...DOOR_CODES]),
+    detail: z.string().describe('what happened and what to do next'),
+    faults: z
+      .array(
+        z.object({
+          code: z.string().exactOptional(),
+          path: z.string(),
+          message: z.string(),
+          line: z.number().int().exactOptional(),
+          column: z.number().int().exactOptional(),
+        }),
+      )
+      .exactOptional(),
+    request_id: z.string().exactOptional(),
+  }),
+);

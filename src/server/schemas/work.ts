@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import type { Explanation } from '../../coordinator/explain.js';
+import type { OperatorResult } from '../../coordinator/operations/operate.js';
+import type * as wire from '../../coordinator/wire.js';
+import { CLAIM_STATES, RELEASE_REASONS } from '../../core/claims/head.js';
+import {
+  type ClaimHistory,
+  type Lineage,
+  READINESS,
+  type TaskClaim,
+  type TaskResult,
+  type TaskState,
+} from '../../core/views/index.js';
+import { count, data, describe, time } from './describe.js';
+
+/** Replies about work, as the wire contract has them. */
+
+const place = {
+  task_id: z.string(),
+  track: z.string().nullable(),
+  sequence: z.number().int().nullable(),
+};
+const owner = { tenant_id: z.string(), project_id: z.string() };
+const claimFields = {
+  ...owner,
+  ...place,
+  agent_id: z.string(),
+  session_id: z.string(),
+  generation: count,
+  state: z.enum(CLAIM_STATES),
+  claimed_at: time,
+  lease_duration_seconds: z.number().nullable(),
+  expires_at: time.nullable(),
+  work_product_ref: z.string().nullable(),
+  metadata: data,
+};
+const next = z.string().describe('what to do now').exactOptional();
+
+export const grantedClaim = describe<wire.TaskClaim>()(
+  'GrantedClaim',
+  z.object({
+    id: z.string().describe('the claim id, told to the holder alone').exactOptional(),
+    ...claimFields,
+  }),
+);
+export const taskClaim = describe<TaskClaim>()('TaskClaim', z.object(claimFields));
+
+export const briefing = describe<wire.Briefing>()(
+  'Briefing',
+  z.object({
+    description: z.string(),
+    instructions: z.string().nullable(),
+    dependencies: z.array(z.object({ task_id: z.string(), work_product_ref: z.string().nullable() })),
+    notes: z.array(z.object({ at: time, agent_id: z.string(), generation: count, text: z.string() })),
+    predecessors: z.array(
+      z.object({
+        generation: count,
+        agent_id: z.string(),
+        outcome: z.enum([...RELEASE_REASONS, ...CLAIM_STATES]),
+        parked: z.string().nullable(),
+      }),
+    ),
+    handle: z.object({
+      task_id: z.string(),
+      generation: count,
+      claim_id: z.string(),
+      session_id: z.string(),
+    }),
+  }),
+);
+
+export const claimResult = describe<wire.ClaimResult>()(
+  'ClaimResult',
+  z.object({
+    success: z.boolean(),
+    reason: z
+      .string()
+      .describe(
+        'GRANTED, DENIED_ACTIVE_CLAIM, DENIED_COMPLETED, DENIED_DEPENDENCIES, DENIED_HELD, DENIED_BACKOFF, DENIED_LIMIT, DENIED_BATCH, SESSION_CLOSED, UNKNOWN_TASK, NOTHING_READY',
+      ),
+    claim: grantedClaim.nullable(),
+    current_holder: z.string().nullable(),
+    next,
+    stale: z.boolean().exactOptional(),
+    expires_at: time.nullable().exactOptional(),
+    waiting_for: z.array(z.string()).exactOptional(),
+    hold_reason: z.string().exactOptional(),
+    retry_at: time.exactOptional(),
+    limit: z.string().exactOptional(),
+    briefing: briefing.exactOptional(),
+  }),
+);
+export const renewalResult = describe<wire.RenewalResult>()(
+  'RenewalResult',
+  z.object({
+    success: z.boolean(),
+    reason: z.string().describe('RENEWED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM, ALREADY_EXPIRED'),
+    new_expiry: time.nullable(),
+    next,
+  }),
+);
+export const releaseResult = describe<wire.ReleaseResult>()(
+  'ReleaseResult',
+  z.object({
+    success: z.boolean(),
+    reason: z.string().describe('RELEASED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
+    next,
+  }),
+);
+export const noteResult = describe<wire.ReleaseResult>()(
+  'NoteResult',
+  z.object({
+    success: z.boolean(),
+    reason: z.string().describe('NOTED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
+    next,
+  }),
+);
+export const submissionResult = describe<wire.SubmissionResult>()(
+  'SubmissionResult',
+  z.object({
+    accepted: z.boolean(),
+    reason: z
+      .string()
+      .describe(
+        'ACCEPTED, STALE_GENERATION, FUTURE_GENERATION, SESSION_MISMATCH, NO_CLAIM, TASK_ALREADY_COMPLETED, LEASE_EXPIRED, ESCALATED, DEPENDENCY_CHANGED, RESULT_TOO_LARGE',
+      ),
+    current_generation: count,
+    work_lost: z.boolean(),
+    late: z.boolean(),
+    work_product_ref: z.string().nullable(),
+    parked: z.string().describe('the id under which refused work is kept').nullable(),
+    next,
+  }),
+);
+export const gateResult = describe<wire.GateResult>()(
+  'GateResult',
+  z.object({
+    success: z.boolean(),
+    reason: z.string(),
+    generation: count,
+    until: time.nullable(),
+    next,
+  }),
+);
+
+const stateFields = {
+  task_id: z.string(),
+  phase: z.enum(['OPEN', 'COMPLETED']),
+  readiness: z.enum(READINESS),
+  generation: count,
+  claim: taskClaim.nullable(),
+  result: z
+    .object({
+      result_id: z.string(),
+      generation: count,
+      agent_id: z.string(),
+      session_id: z.string(),
+      sha256: z.string(),
+      work_product_ref: z.string(),
+      submitted_at: time,
+    })
+    .nullable(),
+  waiting_for: z.array(z.string()),
+  parked: count.describe('how many refused results are kept'),
+};
+export const taskState = describe<TaskState>()('TaskState', z.object(stateFields));
+export const operatorResult = describe<OperatorResult>()(
+  'OperatorResult',
+  z.object({ ...stateFields, success: z.boolean(), reason: z.string(), next }),
+);
+
+export const taskResult = describe<TaskResult>()(
+  'TaskResult',
+  z.object({
+    ...place,
+    ...owner,
+    id: z.string(),
+    generation: count,
+    session_id: z.string(),
+    agent_id: z.string(),
+    work_product_ref: z.string(),
+    result_data: z.unknown(),
+    blob_sha256: z.string().nullable(),
+    submitted_at: time,
+    accepted: z.boolean(),
+    rejection_reason: z.string().nullable(),
+    current_generation: count.nullable(),
+    parked: z.boolean(),
+  }),
+);
+export const claimHistory = describe<ClaimHistory>()(
+  'ClaimHistory',
+  z.object({
+    ...place,
+    ...owner,
+    id: z.string(),
+    generation: count,
+    session_id: z.string(),
+    agent_id: z.string(),
+    user_id: z.string().nullable(),
+    acquired_at: time,
+    released_at: time.nullable(),
+    release_reason: z.enum(RELEASE_REASONS).nullable(),
+    result_accepted: z.boolean(),
+    work_product_ref: z.string().nullable(),
+    adopted_from: z
+      .object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() })
+      .nullable(),
+  }),
+);
+export const lineage = describe<Lineage>()(
+  'Lineage',
+  z.object({ task_id: z.string(), generations: z.array(claimHistory), rejected: z.array(taskResult) }),
+);
+export const explanation = describe<Explanation>()(
+  'Explanation',
+  z.object({
+    task_id: z.string(),
+    claimable: z.boolean(),
+    why: z.array(z.object({ rule: z.string(), says: z.string() })),
+    next: z.string(),
+  }),
+);

@@ -1,0 +1,61 @@
+import type { ProblemCode } from '../coordinator/problem.js';
+import type { Code } from '../core/claims/commands.js';
+
+/** What the door itself finds wrong, before or beside the coordinator. */
+export const DOOR_CODES = [
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'METHOD_NOT_ALLOWED',
+  'TIMEOUT',
+  'BODY_TOO_LARGE',
+  'RATE_LIMITED',
+  'HEADERS_TOO_LARGE',
+  'INTERNAL',
+] as const;
+export type DoorCode = (typeof DOOR_CODES)[number];
+export type AnyProblemCode = ProblemCode | DoorCode;
+
+/** The one table from a problem to its HTTP status. */
+export const PROBLEM_STATUS: Readonly<Record<AnyProblemCode, number>> = {
+  INVALID_REQUEST: 400,
+  INVALID_LEASE: 400,
+  INVALID_PLAN: 400,
+  INVALID_EVENT: 400,
+  CLAIM_ID_REQUIRED: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  BLOB_MISSING: 404,
+  METHOD_NOT_ALLOWED: 405,
+  TIMEOUT: 408,
+  IDEMPOTENCY_CONFLICT: 409,
+  PLAN_CHANGED: 412,
+  BODY_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  HEADERS_TOO_LARGE: 431,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  UNKNOWN: 504,
+};
+
+/** And from a refusal: 409, by the state of the work, but for these. Escalated work is not refused: a human decides. */
+const BY_THE_STATE_OF_THE_WORK = 409;
+const REFUSAL_STATUS: Readonly<Partial<Record<Code, number>>> = {
+  UNKNOWN_TASK: 404,
+  RESULT_TOO_LARGE: 413,
+  DENIED_LIMIT: 429,
+  ESCALATED: 202,
+};
+
+export const refusalStatus = (reason: string): number =>
+  REFUSAL_STATUS[reason as Code] ?? BY_THE_STATE_OF_THE_WORK;
+
+/** When to come back, for the statuses that ask somebody to. */
+export const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
+
+/** Whether a decision said no. What only tells how things are has no such word. */
+export function statusOf(reply: object): number {
+  const said = reply as { success?: unknown; accepted?: unknown; reason?: unknown };
+  if (said.success === false || said.accepted === false) return refusalStatus(String(said.reason));
+  return 200;
+}
