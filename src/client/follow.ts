@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventEnvelope } from '../core/events/envelope.js';
+import { type Http, pauseAfter, problemOf, type Request } from './http.js';
+import { GenesisError } from './replies.js';
+
+/** The server says something every 15 seconds: after so long a silence there is nobody there any more. */
+const SILENCE_MS = 45_000;
+
+export interface Followed {
+  readonly event: EventEnvelope;
+  /** Where to go on from: hand it to `after` and nothing is lost or repeated. */
+  readonly cursor: string;
+}
+
+/**
+ * The feed of a project, over as many connections as it takes. What was yielded last is what the next connection
+ * goes on from, and what it repeats is passed over, so every event comes once and in order.
+ */
+export async function* follow(
+  http: Http,
+  request: Request,
+  signal: AbortSignal,
+): AsyncGenerator<Followed> {
+  let cursor: string | undefined;
+  let position = 0;
+  for (let failed = 0; !signal.aborted; failed++) {
+    const connection = new Connection(http, signal);
+    try {
+      for await (const frame of connection.frames(request, cursor)) {
+        failed = 0;
+        cursor = frame.id || cursor;
+        if (frame.data === '') continue;
+        const event = JSON.parse(frame.data) as EventEnvelope;
+        if (event.position <= position) continue;
+        position = event.position;
+        yield { event, cursor: frame.id };
+      }
+    } catch (error) {
+      if (error instanceof GenesisError) throw error;
+    } finally {
+      connection.close();
+    }
+    if (!signal.aborted) await sleep(pauseAfter(failed + 1), undefined, { signal }).catch(() => {});
+  }
+}
+
+interface Frame {
+  readonly id: string;
+  readonly data: string;
+}
+
+class Connection {
+  private readonly ending = new AbortController();
+  private readonly close_ = () => this.ending.abort();
+  private silence: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly http: Http,
+    private readonly signal: AbortSignal,
+  ) {
+    signal.addEventListener('abort', this.close_);
+  }
+
+  async *frames(request: Request, cursor: string | undefined): AsyncGenerator<Frame> {
+    const headers: Record<string, string> = { accept: 'text/event-stream' };
+    if (cursor !== undefined) headers['last-event-id'] = cursor;
+    this.heard();
+    const response = await this.http.open({ ...request, headers }, this.ending.signal);
+    if (!response.ok) {
+      const problem = await problemOf(response);
+      if (isFinal(response.status)) throw new GenesisError(problem);
+      return;
+    }
+    const text = new TextDecoder();
+    let rest = '';
+    for await (const chunk of response.body ?? []) {
+      this.heard();
+      const blocks = (rest + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const frame = frameOf(block);
+        if (frame !== null) yield frame;
+      }
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.silence);
+    this.signal.removeEventListener('abort', this.close_);
+    this.close_();
+  }
+
+  private heard(): void {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(this.close_, SILENCE_MS);
+  }
+}
+
+/** A request that the server will never like; what is only busy or not there now is asked again. */
+const isFinal = (status: number): boolean =>
+  status >= 400 && status < 500 && status !== 429 && status !== 408;
+
+/** Null: a comment, or the server's word on when to come back. A place without data is a place to go on from. */
+function frameOf(block: string): Frame | null {
+  let id = '';
+  const data: string[] = [];
+  for (const line of block.split('\n')) {
+    if (line.startsWith('id:')) id = line.slice(3).trim();
+    else if (line.startsWith('data:')) data.push(line.slice(5).trimStart());
+  }
+  return data.length === 0 && id === '' ? null : { id, data: data.join('\n') };
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { Calls, type CallsOptions } from './calls.js';
+import { defaultOutbox, type Finished, Outbox, outboxFolder, type SubmitOutcome } from './outbox.js';
+import { Renewals } from './renewals.js';
+import { isProblem, type Problem, type SubmissionReply } from './replies.js';
+import { type Handler, Worker, type WorkOptions, type WorkSummary } from './work.js';
+
+export interface GenesisOptions extends CallsOptions {
+  /** The folder where finished results wait for their answer; by default in the user's state folder. */
+  readonly outbox?: string;
+}
+
+/** Above it a result goes by blob: a command has at most 1 MiB. */
+const INLINE_BYTES_MAX = 512 * 1024;
+
+/** The client: every call of the wire contract, and `work`, which makes them in the right order. */
+export class Genesis extends Calls {
+  private readonly outbox: Outbox;
+
+  constructor(options: GenesisOptions = {}) {
+    super(options);
+    const root = options.outbox ?? defaultOutbox();
+    this.outbox = new Outbox(outboxFolder(root, this.url, this.tenant, this.project));
+  }
+
+  /** Takes work and hands it to `handler` until there is none left, keeping each claim while it is worked on. */
+  async work(options: WorkOptions, handler: Handler): Promise<WorkSummary> {
+    const renewals = await Renewals.start(this.settled(), (renewal) => this.renewAlone(renewal));
+    const submit = (finished: Finished) => this.submitFinished(finished);
+    try {
+      const tools = { calls: this, outbox: this.outbox, renewals, submit };
+      return await new Worker(tools, options, handler).run();
+    } finally {
+      await renewals.stop();
+    }
+  }
+
+  /** Submits the finished results that an earlier run left behind. */
+  flushOutbox(): Promise<readonly SubmitOutcome[]> {
+    return this.outbox.flush((finished) => this.submitFinished(finished));
+  }
+
+  /** What became of the results that `work` produced on this machine, in this run and in earlier ones. */
+  outcomes(): Promise<readonly SubmitOutcome[]> {
+    return this.outbox.outcomes();
+  }
+
+  private async submitFinished(finished: Finished): Promise<SubmissionReply | Problem> {
+    const { task_id, session_id, claim_id, generation, request_id, result_data } = finished;
+    const handle = { task_id, session_id, claim_id, generation, request_id };
+    const bytes = Buffer.from(JSON.stringify(result_data));
+    if (bytes.length <= INLINE_BYTES_MAX) return this.submitResult({ ...handle, result_data });
+    const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
+    const stored = await this.putBlob(blob_sha256, bytes);
+    return isProblem(stored) ? stored : this.submitResult({ ...handle, blob_sha256 });
+  }
+}

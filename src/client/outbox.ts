@@ -1,0 +1,264 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+import { isProblem, type Problem, type SubmissionReply } from './replies.js';
+
+/** A finished result, as it is to be submitted. Its request_id is its name. */
+export interface Finished {
+  readonly request_id: string;
+  readonly task_id: string;
+  readonly session_id: string;
+  readonly claim_id: string;
+  readonly generation: number;
+  readonly agent_id: string;
+  readonly result_data: unknown;
+  readonly finished_at: string;
+}
+
+/** What became of a result: there is one for every result that `work` ever produced and that was answered. */
+export interface SubmitOutcome {
+  readonly request_id: string;
+  readonly task_id: string;
+  readonly agent_id: string;
+  readonly generation: number;
+  readonly accepted: boolean;
+  /** The server's reason, or the code of the problem that it had with the request. */
+  readonly reason: string;
+  readonly late: boolean;
+  readonly work_product_ref: string | null;
+  /** Where the server keeps it, where it was refused and kept. */
+  readonly parked: string | null;
+  /** The file that keeps it here, where the server does not. */
+  readonly kept: string | null;
+  readonly finished_at: string;
+  readonly answered_at: string;
+}
+
+export type Submit = (finished: Finished) => Promise<SubmissionReply | Problem>;
+
+export const PENDING_MAX = 1000;
+const KEPT_MAX = 1000;
+const LOG_BYTES_MAX = 4 * 1024 * 1024;
+/** A file that a process took and that has not moved since is free again, whoever that process seems to be. */
+const TAKEN_MS_MAX = 10 * 60 * 1000;
+
+const FREE = '.json';
+const TAKEN = '.taken';
+const KEPT = '.refused';
+const UNFINISHED = '.tmp';
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+/** This process, and not the one before it that had the same number. */
+const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
+
+export function defaultOutbox(): string {
+  const { XDG_STATE_HOME, LOCALAPPDATA } = process.env;
+  const state = XDG_STATE_HOME ?? LOCALAPPDATA ?? join(homedir(), '.local', 'state');
+  return join(state, 'genesis-fleet', 'outbox');
+}
+
+/** Each server and project has a folder of its own: a result is never sent to another. */
+export const outboxFolder = (root: string, ...place: readonly string[]): string =>
+  join(root, createHash('sha256').update(place.join('\n')).digest('hex').slice(0, 16));
+
+/**
+ * Finished results on disk until they are answered for good, so that one survives the crash of whoever finished
+ * it. A file is sent by whoever renamed it to its own name; sent twice, it would still count once, by request_id.
+ */
+export class Outbox {
+  constructor(readonly folder: string) {}
+
+  /** Durable when it returns, and taken by this process. */
+  async put(finished: Finished): Promise<string> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const path = this.takenPath(finished.request_id);
+    await writeDurably(`${path}${UNFINISHED}`, JSON.stringify(finished));
+    await rename(`${path}${UNFINISHED}`, path);
+    await syncFolder(this.folder);
+    return path;
+  }
+
+  async pending(): Promise<number> {
+    return (await this.names()).filter((name) => name.endsWith(FREE) || name.endsWith(TAKEN)).length;
+  }
+
+  /** Sends what is there and nobody else is sending. The outcomes of what was answered for good. */
+  async flush(submit: Submit): Promise<SubmitOutcome[]> {
+    const outcomes: SubmitOutcome[] = [];
+    await this.tidy();
+    for (const name of await this.names()) {
+      const path = await this.take(name);
+      if (path === null) continue;
+      const outcome = await this.send(path, submit);
+      if (isProblem(outcome)) await this.giveBack(path);
+      else outcomes.push(outcome);
+    }
+    return outcomes;
+  }
+
+  /** A problem is no answer: the file stays, still taken. */
+  async send(path: string, submit: Submit): Promise<SubmitOutcome | Problem> {
+    const finished = await finishedIn(path);
+    if (isProblem(finished)) return finished;
+    const reply = await submit(finished);
+    if (isProblem(reply) && !isFinal(reply)) return reply;
+    const outcome = outcomeOf(finished, reply, this.keptPath(finished.request_id));
+    if (outcome.kept !== null) await rename(path, outcome.kept);
+    await this.log(outcome);
+    if (outcome.kept === null) await unlink(path);
+    return outcome;
+  }
+
+  async giveBack(path: string): Promise<void> {
+    await rename(path, join(this.folder, `${requestIdOf(path)}${FREE}`)).catch(ignoreMissing);
+  }
+
+  /** Every outcome that is still remembered, oldest first, each once. */
+  async outcomes(): Promise<SubmitOutcome[]> {
+    const known = new Map<string, SubmitOutcome>();
+    for (const path of [this.logPath('.1'), this.logPath()]) {
+      const text = await readFile(path, 'utf8').catch(() => '');
+      for (const line of text.split('\n')) {
+        const outcome = outcomeIn(line);
+        if (outcome !== null) known.set(outcome.request_id, outcome);
+      }
+    }
+    return [...known.values()];
+  }
+
+  /** Null: somebody else is sending it, or has sent it. */
+  private async take(name: string): Promise<string | null> {
+    const isFree = name.endsWith(FREE) || (name.endsWith(TAKEN) && (await this.isAbandoned(name)));
+    if (!isFree) return null;
+    const path = this.takenPath(requestIdOf(name));
+    try {
+      await rename(join(this.folder, name), path);
+      return path;
+    } catch {
+      return null;
+    }
+  }
+
+  private async isAbandoned(name: string): Promise<boolean> {
+    const owner = ownerOf(name);
+    if (owner === OWNER) return false;
+    const [host, pid] = owner.split('-');
+    if (host === HOST && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
+    return Date.now() - (await this.changedAt(name)) > TAKEN_MS_MAX;
+  }
+
+  /** Half-written files of those who are gone, and the oldest of the refused ones where there are too many. */
+  private async tidy(): Promise<void> {
+    const names = await this.names();
+    for (const name of names.filter((name) => name.endsWith(UNFINISHED))) {
+      if (await this.isAbandoned(name.slice(0, -UNFINISHED.length))) await this.remove(name);
+    }
+    const kept = names.filter((name) => name.endsWith(KEPT));
+    if (kept.length <= KEPT_MAX) return;
+    const aged = await Promise.all(kept.map(async (name) => ({ name, at_ms: await this.changedAt(name) })));
+    aged.sort((a, b) => a.at_ms - b.at_ms);
+    for (const { name } of aged.slice(0, -KEPT_MAX)) await this.remove(name);
+  }
+
+  private remove(name: string): Promise<void> {
+    return unlink(join(this.folder, name)).catch(ignoreMissing);
+  }
+
+  private async changedAt(name: string): Promise<number> {
+    return (await stat(join(this.folder, name)).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  private async log(outcome: SubmitOutcome): Promise<void> {
+    const size_bytes = (await stat(this.logPath()).catch(() => null))?.size ?? 0;
+    if (size_bytes > LOG_BYTES_MAX) await rename(this.logPath(), this.logPath('.1')).catch(ignoreMissing);
+    const file = await open(this.logPath(), 'a', 0o600);
+    try {
+      await file.appendFile(`${JSON.stringify(outcome)}\n`);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async names(): Promise<string[]> {
+    return (await readdir(this.folder).catch(() => [] as string[])).sort();
+  }
+
+  private takenPath = (request_id: string) => join(this.folder, `${request_id}~${OWNER}${TAKEN}`);
+  private keptPath = (request_id: string) => join(this.folder, `${request_id}${KEPT}`);
+  private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
+}
+
+/** Refused for what it is, so that asking again will not help. A wrong key or address may still be put right. */
+const isFinal = ({ status, code }: Problem): boolean =>
+  status === 409 || status === 413 || (status === 400 && code !== 'HTTP_400');
+
+/** Gone: another process thought that we are, and sends it. */
+async function finishedIn(path: string): Promise<Finished | Problem> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  if (text !== null) return JSON.parse(text) as Finished;
+  return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
+}
+
+function outcomeOf(finished: Finished, reply: SubmissionReply | Problem, kept: string): SubmitOutcome {
+  const { request_id, task_id, agent_id, generation, finished_at } = finished;
+  const said = {
+    request_id,
+    task_id,
+    agent_id,
+    generation,
+    finished_at,
+    answered_at: new Date().toISOString(),
+  };
+  if (isProblem(reply)) {
+    const refused = { accepted: false, late: false, work_product_ref: null, parked: null };
+    return { ...said, ...refused, reason: reply.code, kept };
+  }
+  const { accepted, reason, late, work_product_ref, parked } = reply;
+  const isSafe = accepted || parked !== null || !reply.work_lost;
+  return { ...said, accepted, reason, late, work_product_ref, parked, kept: isSafe ? null : kept };
+}
+
+/** A line that a crash cut short says nothing. */
+function outcomeIn(line: string): SubmitOutcome | null {
+  try {
+    return JSON.parse(line) as SubmitOutcome;
+  } catch {
+    return null;
+  }
+}
+
+const nameOf = (path: string): string =>
+  path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+const requestIdOf = (path: string): string => nameOf(path).replace(/(~[^~]*\.taken|\.json)$/, '');
+const ownerOf = (name: string): string => name.slice(name.lastIndexOf('~') + 1, -TAKEN.length);
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where a system cannot sync a folder, it keeps its names by itself. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => null);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+function ignoreMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
