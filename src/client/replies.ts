@@ -1,0 +1,97 @@
+import type * as wire from '../coordinator/wire.js';
+
+/** What is wrong with the request, the credential or the way to the server, as opposed to a decided refusal. */
+export interface Problem {
+  /** Stable; the server's, or `UNREACHABLE` where no server ever answered. */
+  readonly code: string;
+  readonly detail: string;
+  /** The HTTP status; 0 where there was no answer. */
+  readonly status: number;
+  readonly faults?: readonly {
+    code?: string;
+    path: string;
+    message: string;
+    line?: number;
+    column?: number;
+  }[];
+  readonly request_id?: string;
+}
+
+export const isProblem = (reply: unknown): reply is Problem =>
+  typeof reply === 'object' && reply !== null && 'code' in reply && 'detail' in reply && 'status' in reply;
+
+/** Thrown only where no value can be returned: out of a feed, or by a worker that cannot go on. */
+export class GenesisError extends Error {
+  constructor(readonly problem: Problem) {
+    super(`${problem.code}: ${problem.detail}`);
+    this.name = 'GenesisError';
+  }
+}
+
+/** Refusals grow with the server: the known ones are named, another is still a string. */
+type Named<Codes extends string> = Codes | (string & {});
+
+export type ClaimRefusal = Named<
+  | 'DENIED_ACTIVE_CLAIM'
+  | 'DENIED_COMPLETED'
+  | 'DENIED_DEPENDENCIES'
+  | 'DENIED_HELD'
+  | 'DENIED_BACKOFF'
+  | 'DENIED_LIMIT'
+  | 'UNKNOWN_TASK'
+  | 'NOTHING_READY'
+  | 'SESSION_CLOSED'
+>;
+export type HeldClaim = wire.TaskClaim & { id: string; lease_duration_seconds: number; expires_at: string };
+export type Granted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
+  success: true;
+  reason: 'GRANTED';
+  claim: HeldClaim;
+};
+export type ClaimRefused = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
+  success: false;
+  reason: ClaimRefusal;
+  claim: null;
+};
+export type ClaimReply = Granted | ClaimRefused;
+
+export type HolderRefusal = Named<
+  'GENERATION_MISMATCH' | 'SESSION_MISMATCH' | 'NO_CLAIM' | 'ALREADY_EXPIRED'
+>;
+interface HolderRefused {
+  success: false;
+  reason: HolderRefusal;
+  next?: string;
+}
+export type RenewalReply =
+  | { success: true; reason: 'RENEWED'; new_expiry: string }
+  | (HolderRefused & { new_expiry: null });
+export type ReleaseReply = { success: true; reason: 'RELEASED' } | HolderRefused;
+export type NoteReply = { success: true; reason: string } | HolderRefused;
+
+export type SubmissionRefusal = Named<
+  | 'STALE_GENERATION'
+  | 'FUTURE_GENERATION'
+  | 'SESSION_MISMATCH'
+  | 'NO_CLAIM'
+  | 'TASK_ALREADY_COMPLETED'
+  | 'LEASE_EXPIRED'
+  | 'ESCALATED'
+  | 'DEPENDENCY_CHANGED'
+  | 'RESULT_TOO_LARGE'
+>;
+type Submission = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_product_ref'>;
+export type SubmissionReply =
+  | (Submission & { accepted: true; reason: 'ACCEPTED'; work_product_ref: string })
+  | (Submission & { accepted: false; reason: SubmissionRefusal; work_product_ref: string | null });
+
+export type Role = 'viewer' | 'agent' | 'reviewer' | 'admin' | 'operator';
+export interface KeyRecord {
+  readonly key_id: string;
+  readonly role: Role;
+  readonly [field: string]: unknown;
+}
+export interface NewKey extends KeyRecord {
+  /** Shown once: the server keeps only its hash. */
+  readonly token: string;
+}
