@@ -166,7 +166,7 @@ async function isLastSealed(ctx: RecoveryContext, segments: readonly Segment[]):
 }
 
 /** How far the log is known to have been durable: a position, and bytes of the active file. */
-interface Known {
+export interface Known {
   position: number;
   bytes: number;
 }
@@ -202,7 +202,7 @@ const endsEarly = (end: number, size: number): string =>
   end < size ? 'the line is cut off' : 'the log ends here, and what followed is missing';
 
 /** A batch is begun only when everything before it is durable. So a whole line that begins one tells how far that was. */
-function learn(known: Known, line: Buffer, offset: number): void {
+export function learn(known: Known, line: Buffer, offset: number): void {
   const decoded = decodeLine(line);
   if (typeof decoded === 'string' || decoded.log.durable === undefined) return;
   known.bytes = Math.max(known.bytes, offset);

@@ -1,0 +1,44 @@
+import { readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { agentIdSchema } from '../core/ids.js';
+import { wrongUsage } from './exit.js';
+import type { Io } from './io.js';
+
+const AGENT_LENGTH_MAX = 100;
+
+/** Who calls: `GENESIS_AGENT`, or the user at this machine. */
+export function agentId(io: Io, given: string | undefined): string {
+  const named = given ?? io.env.GENESIS_AGENT;
+  if (named === undefined || named === '') return safeId(`${io.user}@${hostname()}`);
+  const read = agentIdSchema.safeParse(named);
+  if (!read.success)
+    throw wrongUsage(`${JSON.stringify(named)} names no agent: ${read.error.issues[0]?.message}.`);
+  return read.data;
+}
+
+const safeId = (text: string): string =>
+  text
+    .replace(/[^A-Za-z0-9._~@+-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, AGENT_LENGTH_MAX) || 'agent';
+
+/** Variables by which terminals and multiplexers tell their windows apart. */
+const WINDOW_VARIABLES = ['TMUX_PANE', 'TERM_SESSION_ID', 'WT_SESSION', 'WEZTERM_PANE', 'KITTY_WINDOW_ID'];
+
+/** Tells one terminal from another, so that each has a session of its own; empty where there is none. */
+export function terminalName({ env }: Io): string {
+  for (const name of WINDOW_VARIABLES) if ((env[name] ?? '') !== '') return `${name}=${env[name]}`;
+  for (const descriptor of [0, 1, 2]) {
+    const device = deviceOf(descriptor);
+    if (/^\/dev\/(pts\/|tty)/.test(device)) return device;
+  }
+  return '';
+}
+
+function deviceOf(descriptor: number): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
+}

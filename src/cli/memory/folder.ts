@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Io } from '../io.js';
+
+/** Where the CLI keeps what is its own, beside the embedded log. */
+export const homeFolder = (io: Io): string => resolve(io.cwd, io.env.GENESIS_HOME ?? '.genesis');
+
+const PRIVATE_FOLDER = 0o700;
+const PRIVATE_FILE = 0o600;
+
+/**
+ * A drawer of small records, a file each, readable by their owner alone. A record is put whole or not at all, and
+ * no two records share a file, so that processes that remember at the same time cannot harm each other.
+ */
+export class Drawer<T> {
+  constructor(private readonly folder: string) {}
+
+  async get(name: string): Promise<T | null> {
+    try {
+      return JSON.parse(await readFile(this.pathOf(name), 'utf8')) as T;
+    } catch (error) {
+      // What cannot be read is as good as forgotten; it is written anew when there is something to remember.
+      if (error instanceof SyntaxError || isCode(error, 'ENOENT')) return null;
+      throw error;
+    }
+  }
+
+  async put(name: string, record: T): Promise<void> {
+    await rename(await this.written(record), this.pathOf(name));
+  }
+
+  /** Puts the record only where there is none, and returns the one that is there: all who ask at once get the same. */
+  async putFirst(name: string, record: T): Promise<T> {
+    const temporary = await this.written(record);
+    try {
+      await link(temporary, this.pathOf(name));
+      return record;
+    } catch (error) {
+      if (!isCode(error, 'EEXIST')) throw error;
+      return (await this.get(name)) ?? record;
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.pathOf(name), { force: true });
+  }
+
+  private pathOf(name: string): string {
+    return join(this.folder, `${name}.json`);
+  }
+
+  private async written(record: T): Promise<string> {
+    await mkdir(this.folder, { recursive: true, mode: PRIVATE_FOLDER });
+    const temporary = join(this.folder, `.${randomBytes(8).toString('hex')}.tmp`);
+    await writeFile(temporary, `${JSON.stringify(record)}\n`, { mode: PRIVATE_FILE, flag: 'wx' });
+    return temporary;
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === code;

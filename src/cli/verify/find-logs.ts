@@ -1,0 +1,43 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ACTIVE_FILE, idOfFolder, SEGMENTS_FOLDER, STORE_FILE } from '../../stores/file/layout.js';
+import { nodeDisk } from '../../stores/file/node-disk.js';
+
+/** One project's log: the folder it lives in, or a lone file that was copied from one. */
+export type LogPlace = { readonly folder: string } | { readonly file: string };
+
+/** The logs at a path: a store's folder, a tenant's, a project's, or a file of one. Null: there is nothing there. */
+export async function findLogs(path: string): Promise<LogPlace[] | null> {
+  const kind = await kindOf(path);
+  if (kind === 'nothing') return null;
+  if (kind === 'file') return [placeOfFile(path)];
+  const names = await nodeDisk.list(path);
+  if (names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER)) return [{ folder: path }];
+  const tenants = names.includes(STORE_FILE) ? await foldersIn(path) : [path];
+  const folders = (await Promise.all(tenants.map(foldersIn))).flat();
+  const logs = await Promise.all(folders.map(isLog));
+  return folders.filter((_, at) => logs[at]).map((folder) => ({ folder }));
+}
+
+function placeOfFile(file: string): LogPlace {
+  const folder = dirname(file);
+  if (basename(file) === ACTIVE_FILE) return { folder };
+  return basename(folder) === SEGMENTS_FOLDER ? { folder: dirname(folder) } : { file };
+}
+
+async function foldersIn(path: string): Promise<string[]> {
+  const names = (await nodeDisk.list(path)).filter((name) => idOfFolder(name) !== null).sort();
+  const kinds = await Promise.all(names.map((name) => kindOf(join(path, name))));
+  return names.filter((_, at) => kinds[at] === 'folder').map((name) => join(path, name));
+}
+
+async function isLog(folder: string): Promise<boolean> {
+  const names = await nodeDisk.list(folder);
+  return names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
+}
+
+async function kindOf(path: string): Promise<'file' | 'folder' | 'nothing'> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return 'nothing';
+  return found.isDirectory() ? 'folder' : 'file';
+}
