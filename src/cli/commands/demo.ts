@@ -24,7 +24,9 @@ const AGENTS = { least: 3, most: 50, usual: 6 };
 export const addDemo: AddCommands = (program, act) => {
   program
     .command('demo')
-    .description('a fleet on a sample plan, before your eyes: one agent is killed, one comes back as a zombie')
+    .description(
+      'a fleet on a sample plan, before your eyes: one agent is killed, one comes back as a zombie',
+    )
     .option('--agents <n>', 'how many agents, each a process of its own', wholeNumber, AGENTS.usual)
     .option('--keep', 'leave the server running and its data in place')
     .action(act(demo));

@@ -35,7 +35,9 @@ export class Director {
     if (zombie !== null && !revived && isSuccessors && event.event_type === 'RESULT_SUBMITTED') {
       zombie.agent.process.kill('SIGCONT');
       this.cast.revived = true;
-      this.say(`${zombie.agent.name} wakes up (SIGCONT) and believes that ${zombie.task_id} is still its own`);
+      this.say(
+        `${zombie.agent.name} wakes up (SIGCONT) and believes that ${zombie.task_id} is still its own`,
+      );
     }
   }
 

@@ -77,7 +77,9 @@ function nothingThrownAway({ kept, cast: { zombie } }: Evidence): Guarantee {
   return {
     says: 'Refused work is not thrown away',
     holds,
-    seen: holds ? `${zombie.agent.name}’s result can be read, and adopted` : 'the refused result is not there',
+    seen: holds
+      ? `${zombie.agent.name}’s result can be read, and adopted`
+      : 'the refused result is not there',
   };
 }
 

@@ -46,7 +46,8 @@ export async function runDemo(stage: DemoStage): Promise<DemoOutcome> {
   const [place] = (await findLogs(`${logFolder(stage.folder)}/default`)) ?? [];
   if (place === undefined) throw new Error('the demo left no log');
   const log = await verifyLog(place, () => {});
-  const kept = cast.zombie === null ? null : await keptOf(genesis, cast.zombie.task_id, cast.zombie.agent.name);
+  const kept =
+    cast.zombie === null ? null : await keptOf(genesis, cast.zombie.task_id, cast.zombie.agent.name);
   const lineage = cast.zombie === null ? null : expected(await genesis.history(cast.zombie.task_id));
   return { guarantees: guaranteesOf({ plan, events, cast, kept, log }), lineage, log };
 }
@@ -59,10 +60,12 @@ async function watch(stage: DemoStage, genesis: Genesis, director: Director) {
   const timer = setTimeout(() => ending.abort(), PATIENCE_MS);
   const signal = AbortSignal.any([stage.signal, ending.signal]);
   const isZombies = ({ event_type, agent_id }: EventEnvelope) =>
-    event_type.startsWith('RESULT_') && director.cast.revived && agent_id === director.cast.zombie?.agent.name;
+    event_type.startsWith('RESULT_') &&
+    director.cast.revived &&
+    agent_id === director.cast.zombie?.agent.name;
   let answered = false;
   try {
-    for await (const { event } of genesis.follow({ signal })) {
+    for await (const { event } of genesis.follow({}, { signal })) {
       events.push(event);
       evolveWork(state, event);
       stage.tell(event);
