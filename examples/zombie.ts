@@ -4,8 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
+import { Coordinator, isProblem, type Problem } from '../src/coordinator/index.js';
 import { lineageTable } from '../src/core/index.js';
-import { Coordinator, isProblem, openFileStore, type Problem } from '../src/index.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
 
 const PLAN = `
 project: shop

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { GenesisError } from '../client/index.js';
 import type { Act } from './act.js';
 import { addCompletion } from './commands/completion.js';
+import { addDemo } from './commands/demo.js';
 import { addEvents } from './commands/events.js';
 import { addKey } from './commands/key.js';
 import { addNext } from './commands/next.js';
@@ -66,7 +67,18 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
         onExit(exit_code);
       }
     };
-  const families = [addUp, addPlan, addNext, addTask, addRun, addStatus, addEvents, addVerify, addKey];
+  const families = [
+    addUp,
+    addDemo,
+    addPlan,
+    addNext,
+    addTask,
+    addRun,
+    addStatus,
+    addEvents,
+    addVerify,
+    addKey,
+  ];
   for (const add of families) add(program, act);
   for (const add of [registerMcp, registerSetup, registerHook]) add(program, act);
   addCompletion(program, act);

@@ -5,4 +5,5 @@ export type { RetryOptions } from './http.js';
 export type { SubmitOutcome } from './outbox.js';
 export { ClaimLost } from './renewals.js';
 export * from './replies.js';
+export { publicKeyText, signCommand } from './sign-command.js';
 export type { Handler, Work, WorkContext, WorkOptions, WorkSummary } from './work.js';

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A worker in plain bash, with curl and nothing else. It takes work until the plan is done, renews its claim while it
+# works, and hands in what it made. Ends with 1 when one of its results did not count.
+#
+#   GENESIS_PROJECT=shop ./worker.sh
+set -euo pipefail
+
+url=${GENESIS_URL:-http://127.0.0.1:4680}
+api=$url/api/tenants/${GENESIS_TENANT:-default}/projects/${GENESIS_PROJECT:?say which project}
+agent=${GENESIS_AGENT:-bash-worker}
+session=$agent-$$
+lease=${GENESIS_LEASE:-30}
+headers=(-H 'content-type: application/json')
+[[ -n ${GENESIS_TOKEN:-} ]] && headers+=(-H "authorization: Bearer $GENESIS_TOKEN")
+
+# POST PATH BODY: the reply. A refusal is a reply too; only a server that cannot be reached is an error.
+post() { curl --silent --show-error --retry 5 --retry-connrefused "${headers[@]}" --data "$2" "$api$1"; }
+
+# field NAME JSON: the first string or number by that name.
+field() { [[ $2 =~ \"$1\":\"?([^\",}]*) ]] && printf %s "${BASH_REMATCH[1]}"; }
+
+# Renews until it is refused; then the work is somebody else's, and whoever does it must stop.
+keep() {
+  while sleep $((lease / 3)); do
+    reply=$(post /claims/renew "$1") || continue
+    [[ $(field reason "$reply") == RENEWED ]] || { kill "$2" 2>/dev/null; return; }
+  done
+}
+
+# The work itself: yours goes here. Its output is the result.
+work() { printf '{"made":"%s","by":"%s"}' "$1" "$agent"; }
+
+refused=0
+while :; do
+  asked="{\"agent_id\":\"$agent\",\"session_id\":\"$session\",\"lease_duration_seconds\":$lease,\"wait_seconds\":5}"
+  grant=$(post /next "$asked")
+  reason=$(field reason "$grant")
+  if [[ $reason == NOTHING_READY ]]; then
+    # Nothing is ready because all is done, or because others are at it.
+    [[ $(curl --silent --show-error "${headers[@]}" "$api/tasks?phase=OPEN&limit=1") == *'"tasks":[]'* ]] && break
+    continue
+  fi
+  [[ $reason == GRANTED ]] || { echo "no work: $grant" >&2; exit 1; }
+
+  task=$(field task_id "$grant") generation=$(field generation "$grant") claim=$(field id "$grant")
+  handle="\"task_id\":\"$task\",\"session_id\":\"$session\",\"claim_id\":\"$claim\""
+  result=$(mktemp)
+  work "$task" >"$result" &
+  worker=$!
+  keep "{$handle,\"expected_generation\":$generation}" "$worker" >/dev/null &
+  keeper=$!
+  wait "$worker" || true
+  kill "$keeper" 2>/dev/null || true
+
+  reply=$(post /results "{$handle,\"generation\":$generation,\"result_data\":$(cat "$result")}")
+  rm -f "$result"
+  echo "$task generation $generation: $(field reason "$reply")"
+  [[ $reply == *'"accepted":true'* ]] || refused=$((refused + 1))
+done
+exit $((refused > 0))

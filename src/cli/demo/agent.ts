@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Genesis } from '../../client/index.js';
+
+/** Each piece of work takes about so long, so that there is something to see and little to wait for. */
+const WORK_MS = { least: 700, most: 1500 };
+/** The shortest lease the demo's server gives: whoever is silent for so long has lost its work. */
+export const LEASE_SECONDS = 2;
+
+/**
+ * One agent of the demo, in a process of its own. It does not listen for the loss of its claim, as an agent deep in a
+ * model call does not: so a zombie among them brings its result, and it is the coordinator that must refuse it.
+ */
+export async function runDemoAgent(): Promise<void> {
+  const { GENESIS_OUTBOX: outbox } = process.env;
+  const genesis = new Genesis(outbox === undefined ? {} : { outbox });
+  await genesis.work(
+    { lease_duration_seconds: LEASE_SECONDS },
+    async ({ task_id, claim, briefing }, { note }) => {
+      await note('at work');
+      await sleep(WORK_MS.least + Math.random() * (WORK_MS.most - WORK_MS.least));
+      const built_on = briefing?.dependencies.map((dependency) => dependency.work_product_ref) ?? [];
+      return { made: briefing?.description ?? task_id, by: claim.agent_id, built_on };
+    },
+  );
+}

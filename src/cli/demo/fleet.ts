@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DEMO_PROJECT } from './plan.js';
+
+/** Processes of the demo are this program again, run the same way: from sources or built. */
+function runSelf(args: readonly string[], env: NodeJS.ProcessEnv, said: number): ChildProcess {
+  const program = process.argv[1] as string;
+  return spawn(process.execPath, [...process.execArgv, program, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', said],
+  });
+}
+
+export interface Running {
+  readonly name: string;
+  readonly process: ChildProcess;
+}
+
+export interface DemoServer extends Running {
+  readonly url: string;
+  readonly port: number;
+}
+
+/** The coordinator on the embedded log, in a process of its own that may outlive ours. */
+export async function startDemoServer(folder: string, port = 0): Promise<DemoServer> {
+  const said = join(folder, 'coordinator.said');
+  const args = ['up', '--json', '--port', String(port), '--store', `file:${logFolder(folder)}`];
+  const limit = ['--limit', 'min_lease_duration_seconds=1'];
+  const child = await withFile(said, (fd) => runSelf([...args, ...limit], {}, fd));
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const ready = once(lines, 'line') as Promise<[string]>;
+  const ended = once(child, 'exit').then(async () => {
+    throw new Error(`The coordinator of the demo did not start: ${await readFile(said, 'utf8')}`);
+  });
+  ended.catch(() => {});
+  const [line] = await Promise.race([ready, ended]);
+  const { url, port: taken } = JSON.parse(line) as { url: string; port: number };
+  return { name: 'coordinator', process: child, url, port: taken };
+}
+
+export const logFolder = (folder: string): string => join(folder, 'log');
+
+/** What a process says goes to a file, which it can go on writing to when nobody listens any more. */
+async function withFile<T>(path: string, use: (fd: number) => T): Promise<T> {
+  const file = await open(path, 'a');
+  try {
+    return use(file.fd);
+  } finally {
+    await file.close();
+  }
+}
+
+const NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
+export const agentName = (number: number): string => NAMES[number] ?? `agent-${number + 1}`;
+
+/** One agent; its unfinished business, should it crash, is kept in the folder. */
+export async function startDemoAgent(name: string, url: string, folder: string): Promise<Running> {
+  const env = {
+    GENESIS_URL: url,
+    GENESIS_PROJECT: DEMO_PROJECT,
+    GENESIS_TENANT: 'default',
+    GENESIS_TOKEN: '',
+    GENESIS_AGENT: name,
+    GENESIS_SESSION: `demo-${name}`,
+    GENESIS_OUTBOX: join(folder, 'outbox', name),
+  };
+  const said = join(folder, `${name}.said`);
+  return { name, process: await withFile(said, (fd) => runSelf(['demo-agent'], env, fd)) };
+}
+
+/** Ends a process for good, and waits until it has. Frozen ones end too. */
+export async function end({ process }: Running, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return;
+  const exited = once(process, 'exit');
+  process.kill(signal);
+  await exited;
+}

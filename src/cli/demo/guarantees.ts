@@ -1,0 +1,110 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { dependenciesOf, type Plan } from '../../core/plan/index.js';
+import type { LogReport } from '../verify/verify-log.js';
+import type { Cast } from './director.js';
+
+/** What we promise, and whether the run that is over bears it out. */
+export interface Guarantee {
+  readonly says: string;
+  readonly holds: boolean;
+  readonly seen: string;
+}
+
+export interface Evidence {
+  readonly plan: Plan;
+  readonly events: readonly EventEnvelope[];
+  readonly cast: Cast;
+  /** The data of the zombie's refused result, as the coordinator gives it back; null: it does not. */
+  readonly kept: unknown;
+  readonly log: LogReport;
+}
+
+export function guaranteesOf(evidence: Evidence): Guarantee[] {
+  return [
+    oneResultEach(evidence),
+    takenOver(evidence),
+    zombieRefused(evidence),
+    nothingThrownAway(evidence),
+    inOrder(evidence),
+    logProves(evidence),
+  ];
+}
+
+const ofType = (events: readonly EventEnvelope[], type: string) =>
+  events.filter(({ event_type }) => event_type === type);
+
+function oneResultEach({ plan, events }: Evidence): Guarantee {
+  const results = ofType(events, 'RESULT_SUBMITTED');
+  const counts = [...plan.subjects()].map((id) => results.filter(({ subject }) => subject === id).length);
+  const holds = counts.length > 0 && counts.every((count) => count === 1);
+  return {
+    says: 'Every piece of work has one authoritative result',
+    holds,
+    seen: `${counts.filter((count) => count === 1).length} of ${counts.length} tasks, ${results.length} results`,
+  };
+}
+
+function takenOver({ events, cast: { killed } }: Evidence): Guarantee {
+  const says = 'What a dead agent held is taken over, under the next generation';
+  if (killed === null) return { says, holds: false, seen: 'nobody was killed' };
+  const after = ofType(events, 'CLAIM_ACQUIRED').find(
+    ({ subject, generation = 0 }) => subject === killed.task_id && generation === killed.generation + 1,
+  );
+  const holds = after !== undefined && after.agent_id !== killed.agent.name;
+  const seen = holds
+    ? `${killed.task_id}: ${killed.agent.name} → ${after.agent_id}`
+    : `${killed.task_id} was not taken over from ${killed.agent.name}`;
+  return { says, holds, seen };
+}
+
+function zombieRefused({ events, cast: { zombie } }: Evidence): Guarantee {
+  const says = 'A zombie’s late result is refused, whatever it believes';
+  if (zombie === null) return { says, holds: false, seen: 'nobody was frozen' };
+  const own = (event: EventEnvelope) =>
+    event.subject === zombie.task_id && event.agent_id === zombie.agent.name;
+  const refused = ofType(events, 'RESULT_REJECTED').find(own);
+  const counted = ofType(events, 'RESULT_SUBMITTED').find(({ subject }) => subject === zombie.task_id);
+  const holds = refused !== undefined && counted !== undefined && !own(counted);
+  const seen = holds
+    ? `${zombie.agent.name}: ${String(refused.payload.rejection_reason)}; ${counted.agent_id}’s result counts`
+    : `${zombie.agent.name}’s result on ${zombie.task_id} was not refused`;
+  return { says, holds, seen };
+}
+
+function nothingThrownAway({ kept, cast: { zombie } }: Evidence): Guarantee {
+  const by = (kept as { by?: unknown } | null)?.by;
+  const holds = zombie !== null && by === zombie.agent.name;
+  return {
+    says: 'Refused work is not thrown away',
+    holds,
+    seen: holds
+      ? `${zombie.agent.name}’s result can be read, and adopted`
+      : 'the refused result is not there',
+  };
+}
+
+function inOrder({ plan, events }: Evidence): Guarantee {
+  const done = new Set<string>();
+  let began = 0;
+  let early = 0;
+  for (const { event_type, subject = '' } of events) {
+    if (event_type === 'RESULT_SUBMITTED') done.add(subject);
+    if (event_type !== 'CLAIM_ACQUIRED') continue;
+    began += 1;
+    if (!dependenciesOf(plan, subject).every((id) => done.has(id))) early += 1;
+  }
+  return {
+    says: 'Nothing begins before what it waits for is done',
+    holds: began > 0 && early === 0,
+    seen: `${began} grants, ${early} too early`,
+  };
+}
+
+function logProves({ log }: Evidence): Guarantee {
+  const [first] = log.breaks;
+  return {
+    says: 'The log proves it: chain, order and every invariant',
+    holds: log.events > 0 && first === undefined,
+    seen: first === undefined ? `${log.events} events` : `line ${first.line}: ${first.rule}: ${first.says}`,
+  };
+}

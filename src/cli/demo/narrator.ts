@@ -1,0 +1,35 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { Paint } from '../output/paint.js';
+
+/** What happened, in a few words for who watches; null for what is not worth a line. */
+export function wordsFor(event: EventEnvelope, paint: Paint): string | null {
+  const { payload } = event;
+  const generation = `generation ${event.generation}`;
+  switch (event.event_type) {
+    case 'PLAN_CHANGED':
+      return 'the plan is in';
+    case 'CLAIM_ACQUIRED':
+      return payload.previous_state === 'EXPIRED'
+        ? paint.yellow(`takes over, ${generation}`)
+        : `begins, ${generation}`;
+    case 'CLAIM_LOST':
+      return paint.yellow(`is silent past its lease: ${generation} is lost`);
+    case 'CLAIM_RELEASED':
+      return `gives it back (${String(payload.reason)})`;
+    case 'RESULT_SUBMITTED':
+      return paint.green(`done: the result of ${generation} counts`);
+    case 'RESULT_REJECTED':
+      return paint.red(`comes back as a zombie: its result of ${generation} is refused and kept aside`);
+    default:
+      return null;
+  }
+}
+
+/** One line of the story, by the clock of the log. */
+export function storyLine(event: EventEnvelope, paint: Paint): string | null {
+  const words = wordsFor(event, paint);
+  if (words === null) return null;
+  const time = event.timestamp.slice(11, 23);
+  const task = (event.task_id ?? '').padEnd(22);
+  return `${paint.dim(time)}  ${task}  ${event.agent_id.padEnd(5)} ${words}`;
+}
