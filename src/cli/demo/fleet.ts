@@ -3,12 +3,16 @@ import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { DEMO_PROJECT } from './plan.js';
 
 /** Processes of the demo are this program again, run the same way: from sources or built. */
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+const PROGRAM = fileURLToPath(new URL(IS_SOURCE ? '../main.ts' : '../main.js', import.meta.url));
+
 function runSelf(args: readonly string[], env: NodeJS.ProcessEnv, said: number): ChildProcess {
-  const program = process.argv[1] as string;
-  return spawn(process.execPath, [...process.execArgv, program, ...args], {
+  const loader = IS_SOURCE ? ['--import', 'tsx'] : [];
+  return spawn(process.execPath, [...loader, PROGRAM, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', said],
   });

@@ -12,6 +12,8 @@ import { DEMO_PLAN, DEMO_PROJECT } from './plan.js';
 
 /** A run that is not over by then has failed: somebody waits for it. */
 const PATIENCE_MS = 50_000;
+/** Once all work is done, the zombie has so long to come with its result. */
+const ZOMBIE_MS = 10_000;
 
 export interface DemoStage {
   readonly url: string;
@@ -64,6 +66,7 @@ async function watch(stage: DemoStage, genesis: Genesis, director: Director) {
     director.cast.revived &&
     agent_id === director.cast.zombie?.agent.name;
   let answered = false;
+  let waiting: NodeJS.Timeout | undefined;
   try {
     for await (const { event } of genesis.follow({}, { signal })) {
       events.push(event);
@@ -71,10 +74,13 @@ async function watch(stage: DemoStage, genesis: Genesis, director: Director) {
       stage.tell(event);
       director.see(event);
       answered ||= isZombies(event);
-      if (answered && state.completed === state.plan.subject_count) break;
+      if (state.completed < state.plan.subject_count) continue;
+      if (answered) break;
+      waiting ??= setTimeout(() => ending.abort(), ZOMBIE_MS);
     }
   } finally {
     clearTimeout(timer);
+    clearTimeout(waiting);
   }
   // Whoever asks for work once more learns that there is none: nobody is left in the middle of a call.
   await sleep(100);

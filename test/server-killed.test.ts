@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type DemoServer,
+  end,
+  logFolder,
+  type Running,
+  startDemoAgent,
+  startDemoServer,
+} from '../src/cli/demo/fleet.js';
+import { DEMO_PLAN, DEMO_PROJECT } from '../src/cli/demo/plan.js';
+import { findLogs } from '../src/cli/verify/find-logs.js';
+import { verifyLog } from '../src/cli/verify/verify-log.js';
+import { Genesis } from '../src/client/index.js';
+import type { EventEnvelope } from '../src/core/events/envelope.js';
+import { emptyWork, evolveWork } from '../src/core/views/index.js';
+
+const AGENTS = ['ada', 'ben', 'cleo', 'dan'];
+const KILLED_AFTER_RESULTS = [3, 7];
+
+test('agents go on when the server is killed and comes back: nothing accepted is lost, nothing counts twice', {
+  timeout: 180_000,
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'killed-'));
+  let server: DemoServer = await startDemoServer(folder);
+  const agents: Running[] = [];
+  onTestFinished(async () => {
+    for (const process of [...agents, server]) await end(process);
+    await rm(folder, { recursive: true, force: true });
+  });
+  const genesis = new Genesis({ url: server.url, project: DEMO_PROJECT });
+  await genesis.putPlan(DEMO_PLAN);
+  for (const name of AGENTS) agents.push(await startDemoAgent(name, server.url, folder));
+
+  // What the stream showed before the server died was acknowledged: all of it must be there afterwards.
+  const seen: EventEnvelope[] = [];
+  const state = emptyWork();
+  const kills = [...KILLED_AFTER_RESULTS];
+  const results = () => seen.filter(({ event_type }) => event_type === 'RESULT_SUBMITTED');
+  const stop = new AbortController();
+  for await (const { event } of genesis.follow({}, { signal: stop.signal })) {
+    seen.push(event);
+    evolveWork(state, event);
+    if (results().length === kills[0]) {
+      kills.shift();
+      await end(server, 'SIGKILL');
+      server = await startDemoServer(folder, server.port);
+    }
+    if (state.completed === state.plan.subject_count) break;
+  }
+
+  expect(kills).toEqual([]);
+  expect(seen.map(({ position }) => position)).toEqual(seen.map((_, at) => at + 1));
+  const subjects = results().map(({ subject }) => subject);
+  expect([...subjects].sort()).toEqual([...state.plan.subjects()].sort());
+  const [place] = (await findLogs(join(logFolder(folder), 'default'))) ?? [];
+  const kept: string[] = [];
+  if (place === undefined) throw new Error('there is no log');
+  const report = await verifyLog(place, () => {});
+  expect(report.breaks).toEqual([]);
+  const page = await genesis.events({ limit: 1000 });
+  if ('events' in page) kept.push(...page.events.map(({ event_id }) => event_id));
+  expect(kept.slice(0, seen.length)).toEqual(seen.map(({ event_id }) => event_id));
+});
