@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
-import { planned } from './testing/house.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../server/server.js';
+import { openStoreUrl } from '../server/store-url.js';
+import { planned, temporaryFolder } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
 it('keys close the door, and open it to who has one', async () => {
@@ -18,4 +20,20 @@ it('keys close the door, and open it to who has one', async () => {
   const { out } = await gen(inside, 'key', 'list');
   expect(out).toMatch(new RegExp(`${agent.key_id} +agent +revoked`));
   expect(out).not.toContain(agent.token);
+});
+
+it('makes a key in a store that nobody serves, and the server that opens it asks for one', async () => {
+  const cwd = await temporaryFolder();
+  const store = `file:${cwd}/log`;
+  const made = await gen({ cwd, env: {} }, 'key', 'create', '--role', 'operator', '--store', store);
+  expect(made.out).toMatch(/^gck_live_/);
+  const server = await startServer({ ...(await openStoreUrl(store, () => {})), port: 0 });
+  onTestFinished(() => server.stop());
+  expect(server.open).toBe(false);
+  const outside = { cwd, env: { GENESIS_URL: server.url } };
+  expect((await gen(outside, 'key', 'list')).code).toBe(1);
+  const inside = { cwd, env: { GENESIS_URL: server.url, GENESIS_TOKEN: made.out.trim() } };
+  expect((await gen(inside, 'key', 'list')).code).toBe(0);
+  const taken = await gen(outside, 'key', 'create', '--store', store);
+  expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('a log has one writer')]);
 });

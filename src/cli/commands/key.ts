@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import type { KeyCreated } from '../../coordinator/wire.js';
 import { ROLES, type Role } from '../../core/roles.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
@@ -13,6 +14,7 @@ interface CreateOptions {
   readonly expires?: number;
   readonly user?: string;
   readonly label?: string;
+  readonly store?: string;
 }
 
 export const addKey: AddCommands = (program, act) => {
@@ -24,9 +26,13 @@ export const addKey: AddCommands = (program, act) => {
     .option('--expires <time>', 'good for so long, as in 12h or 90d (default: for ever)', seconds)
     .option('--user <id>', 'the person it stands for')
     .option('--label <text>', 'what you know it by')
+    .option(
+      '--store <url>',
+      'make it in a store that no server has open: the first key for a server on the network, or the way back in',
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)',
+      '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --role operator --store file:.genesis/log',
     )
     .action(act(create));
   key.command('list').description('every key of this tenant, without its secret').action(act(list));
@@ -34,20 +40,42 @@ export const addKey: AddCommands = (program, act) => {
 };
 
 /** The token alone on standard output, so that it can go straight into a variable. */
-async function create(context: Context, { role, expires, user, label }: CreateOptions): Promise<void> {
-  const reply = await context.genesisOfTenant().createKey({
+async function create(context: Context, options: CreateOptions): Promise<void> {
+  const { role, expires, user, label, store } = options;
+  const asked = {
     role,
     ...(expires === undefined ? {} : { expires_in_seconds: expires }),
     ...(user === undefined ? {} : { user_id: user }),
     ...(label === undefined ? {} : { label }),
-  });
-  const key = expected(reply);
+  };
+  const key =
+    store === undefined
+      ? expected(await context.genesisOfTenant().createKey(asked))
+      : await createIn(context, store, asked);
   // A request that had to be repeated gets no token: it is kept nowhere.
   if (key.token === null) throw new CommandFailure(key.next ?? 'The token was lost on its way.');
   context.show(key, ({ token }) => String(token));
   context.remark(
     `The key ${key.key_id} has role ${role}. Keep the token (GENESIS_TOKEN): it is not shown again.`,
   );
+}
+
+/** Whoever can open the store itself may make any key in it. */
+async function createIn(context: Context, url: string, asked: { role: Role }): Promise<KeyCreated> {
+  const { openStoreUrl } = await import('../../server/store-url.js');
+  const { Coordinator, isProblem } = await import('../../coordinator/index.js');
+  const { store } = await openStoreUrl(url, (sentence) => context.remark(sentence)).catch((error: Error) => {
+    throw new CommandFailure(error.message);
+  });
+  const coordinator = await Coordinator.open({ store });
+  try {
+    const key = await coordinator.createKey({ tenant_id: context.tenant, platform: true }, asked);
+    if (isProblem(key)) throw new CommandFailure(key.detail);
+    return key;
+  } finally {
+    coordinator.close();
+    await store.close();
+  }
 }
 
 async function list(context: Context): Promise<void> {

@@ -8,10 +8,13 @@ export function commandReference(program: Command): string {
 }
 
 function pagesOf(command: Command, path: string): string[] {
-  return command.commands.flatMap((each) => {
-    const name = `${path} ${each.name()}`;
-    return [helpOf(each, name), ...pagesOf(each, name)];
-  });
+  const shown = command.createHelp().visibleCommands(command);
+  return command.commands
+    .filter((each) => shown.includes(each))
+    .flatMap((each) => {
+      const name = `${path} ${each.name()}`;
+      return [helpOf(each, name), ...pagesOf(each, name)];
+    });
 }
 
 function helpOf(command: Command, name: string): string {
