@@ -1,0 +1,55 @@
+// Stands in for the model in Claude Code: starts the MCP server that .mcp.json names and does the whole plan through its
+// tools. Its memory is the last reply and nothing else, so that a context cut at any point costs nothing.
+//
+//   npx tsx examples/claude-code/play.ts [folder of .mcp.json]
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+interface Reply {
+  readonly reason?: string;
+  readonly handle?: { readonly task_id: string; readonly generation: number };
+  readonly session_id?: string;
+  readonly briefing?: { readonly description?: string };
+  readonly [word: string]: unknown;
+}
+
+const folder = process.argv[2] ?? import.meta.dirname;
+const { mcpServers } = JSON.parse(await readFile(join(folder, '.mcp.json'), 'utf8'));
+const { command, args } = mcpServers.genesis;
+const client = new Client({ name: 'stand-in', version: '1' });
+await client.connect(new StdioClientTransport({ command, args, env: process.env as Record<string, string> }));
+
+let accepted = 0;
+let refused = 0;
+let last: Reply = {};
+while (last.reason !== 'NOTHING_READY') last = await goOn(last);
+
+const { done, total } = await call('status', {});
+console.log(done ? 'the plan is done' : `not done: ${JSON.stringify(total)}`);
+await client.close();
+process.exitCode = done === true && accepted > 0 && refused === 0 ? 0 : 1;
+
+/** What a model would do next, seeing this. */
+async function goOn({ reason, handle, session_id, briefing }: Reply): Promise<Reply> {
+  if (handle === undefined) return next(session_id);
+  if (reason === 'GRANTED') return call('note', { handle, text: `began: ${briefing?.description}` });
+  const reply = await call('submit', { handle, result_data: { made: handle.task_id } });
+  console.log(`${handle.task_id} generation ${handle.generation}: ${reply.reason}`);
+  if (reply.reason === 'ACCEPTED') accepted += 1;
+  else refused += 1;
+  return reply;
+}
+
+async function next(session_id: string | undefined): Promise<Reply> {
+  const reply = await call('next', session_id === undefined ? {} : { session_id });
+  if (reply.handle === undefined && reply.reason !== 'NOTHING_READY') throw new Error(JSON.stringify(reply));
+  return reply;
+}
+
+async function call(name: string, args: Record<string, unknown>): Promise<Reply> {
+  const { structuredContent, isError, content } = await client.callTool({ name, arguments: args });
+  if (isError) throw new Error(`${name}: ${JSON.stringify(content)}`);
+  return structuredContent as Reply;
+}

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process';
+import { expect, onTestFinished, test } from 'vitest';
+import { Listener } from '../testing/listener.js';
+import { P, Served } from '../testing/served.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+
+const promtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
+const isInstalled = promtool(['--version']).error === undefined;
+
+/** A server at work: grants, refusals, renewals, an expiry, results both ways, and somebody who listens. */
+async function served(): Promise<Served> {
+  const house = await Served.forTest({ limits: { min_lease_duration_seconds: 1 } });
+  await house.plan(A, B);
+  const listener = Listener.open(house.running.port, `${P}/events/stream`);
+  onTestFinished(() => listener.leave());
+
+  const late = await house.claim(A, 's1', { lease_duration_seconds: 1 });
+  await house.post(`${P}/claims`, { task_id: A, agent_id: 'beta', session_id: 's2' });
+  await house.claim(B, 's3');
+  const taken = await house.post(`${P}/next`, { agent_id: 'beta', session_id: 's2', wait_seconds: 30 });
+  const { id, generation } = taken.body.claim;
+  const held = { task_id: A, session_id: 's2', claim_id: id };
+  await house.post(`${P}/claims/renew`, { ...held, expected_generation: generation });
+  await house.post(`${P}/claims/renew`, { ...held, expected_generation: generation + 5 });
+  await house.post(`${P}/results`, { ...late, result_data: { too: 'late' } });
+  await house.post(`${P}/results`, { ...held, generation, result_data: { made: 'it' } });
+  await listener.until(() => listener.positions.length > 0);
+  return house;
+}
+
+const name = 'promtool finds nothing to complain about';
+test.skipIf(!isInstalled)(isInstalled ? name : `${name} (skipped: promtool is not on the path)`, async () => {
+  const { body: text } = await (await served()).get('/metrics');
+  const own = 'tenant="acme",project="shop"';
+  for (const sample of [
+    `coditect_claims_total{${own},result="granted"} 3`,
+    `coditect_claims_total{${own},result="denied_active"} 1`,
+    `coditect_results_total{${own},result="accepted"} 1`,
+    `coditect_results_total{${own},result="stale_generation"} 1`,
+    `coditect_lease_renewals_total{${own},result="failed"} 1`,
+    `coditect_lease_expirations_total{${own}} 1`,
+    'coditect_feed_listeners 1',
+  ]) {
+    expect(text).toContain(sample);
+  }
+  const { status, stdout, stderr } = promtool(['check', 'metrics'], text);
+  expect(stdout + stderr).toBe('');
+  expect(status).toBe(0);
+});

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { planned, temporaryFolder } from '../src/cli/testing/house.js';
+import { gen } from '../src/cli/testing/terminal.js';
+
+const run = promisify(execFile);
+const EXAMPLE = 'examples/claude-code';
+const PIECES = ['A-001-schema', 'A-002-index', 'A-002-index::1', 'A-002-index::2', 'B-001-api'];
+
+/** Where `gen` is installed, as a shell would find it. */
+async function installed(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', string> }> {
+  const cwd = await temporaryFolder();
+  const bin = join(cwd, 'bin');
+  await mkdir(bin);
+  const line = `exec '${process.execPath}' --import tsx '${resolve('src/cli/main.ts')}' "$@"`;
+  await writeFile(join(bin, 'gen'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  return { cwd, env: { PATH: `${bin}:${process.env.PATH}`, HOME: cwd } };
+}
+
+const configuration = async (folder: string): Promise<unknown> =>
+  JSON.parse(await readFile(join(folder, '.mcp.json'), 'utf8'));
+
+const play = (cwd: string, env: Record<string, string>) =>
+  run(process.execPath, ['--import', 'tsx', `${EXAMPLE}/play.ts`, cwd], { env });
+
+test('the configuration of the example is the one that gen setup writes', async () => {
+  const { cwd, env } = await installed();
+  await gen({ cwd, env }, 'setup', 'claude', '--project', 'shop');
+  expect(await configuration(EXAMPLE)).toEqual(await configuration(cwd));
+});
+
+test('who remembers only the last reply does a whole plan as Claude Code would', async () => {
+  const { server } = await planned();
+  const { cwd, env } = await installed();
+  await gen({ cwd, env }, 'setup', 'claude', '--project', 'shop', '--url', server.url);
+  const { stdout } = await play(cwd, env);
+  for (const task_id of PIECES) expect(stdout).toContain(`${task_id} generation 1: ACCEPTED`);
+  expect(stdout).toContain('the plan is done');
+  const scope = { tenant_id: 'default', project_id: 'shop' };
+  expect(await server.coordinator.queries.status(scope)).toMatchObject({
+    total: { completed: 5, pending: 0 },
+  });
+}, 90_000);
+
+test('it ends with 1 when the plan is not done', async () => {
+  const { server } = await planned();
+  const scope = { tenant_id: 'default', project_id: 'shop' };
+  const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };
+  await server.coordinator.claimTask(scope, other);
+  const { cwd, env } = await installed();
+  await gen({ cwd, env }, 'setup', 'claude', '--project', 'shop', '--url', server.url);
+  await expect(play(cwd, env)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('not done'),
+  });
+}, 90_000);
