@@ -58,7 +58,7 @@ export type ClaimReply = Granted | ClaimRefused;
 export type HolderRefusal = Named<
   'GENERATION_MISMATCH' | 'SESSION_MISMATCH' | 'NO_CLAIM' | 'ALREADY_EXPIRED'
 >;
-interface HolderRefused {
+export interface HolderRefused {
   success: false;
   reason: HolderRefusal;
   next?: string;
