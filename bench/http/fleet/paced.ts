@@ -14,7 +14,8 @@ export interface Pace {
   readonly seconds: number;
 }
 
-const WARM_UP_SECONDS = 4;
+/** A new server compiles its code while it works. */
+export const WARM_UP_SECONDS = 4;
 const OPERATIONS_PER_TASK = 3;
 /** In every so manieth round two neighbours want the same task at the same time, and one of them gets it. */
 const CONTESTED_EVERY = 5;
