@@ -72,7 +72,12 @@ async function answerTo(
   if ('refusal' in read) return read.refusal;
   visit.body = read.value;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
-  const about = { params: visit.params, query: query.value, body: read.value, tenant_id: visit.tenant_id ?? '' };
+  const about = {
+    params: visit.params,
+    query: query.value,
+    body: read.value,
+    tenant_id: visit.tenant_id ?? '',
+  };
   const said = await route.run({ house, ...about, principal, caller, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
