@@ -6,6 +6,7 @@ import { readBody as readWith } from '../coordinator/operations/read.js';
 import { isProblem } from '../coordinator/problem.js';
 import { StoreBroken, StoreUnavailable } from '../stores/store.js';
 import { type Answer, answer, problemAnswer } from './answer.js';
+import type { LogSink } from './auth/access-log.js';
 import { authorize } from './auth/authorize.js';
 import { callerOf, type Gatekeeper, isRefusal } from './auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
@@ -20,7 +21,8 @@ export interface Door {
   readonly routes: readonly Route[];
   readonly gatekeeper: Gatekeeper;
   readonly limiter: RateLimiter;
-  readonly log: (line: Record<string, unknown>) => void;
+  /** Null: nobody reads it, so nothing is made ready for it. */
+  readonly log: LogSink | null;
 }
 
 export type App = Hono<{ Bindings: HttpBindings }>;
@@ -59,7 +61,6 @@ async function answerTo(
   const { incoming, outgoing } = request.env;
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
-  const params = request.req.param() as Record<string, string>;
   const principal = await admitted(door, route, incoming.headers, visit);
   if ('body' in principal) return principal;
   const query = readQuery(route, request);
@@ -71,7 +72,12 @@ async function answerTo(
   if ('refusal' in read) return read.refusal;
   visit.body = read.value;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
-  const about = { params, query: query.value, body: read.value, tenant_id: visit.tenant_id ?? '' };
+  const about = {
+    params: visit.params,
+    query: query.value,
+    body: read.value,
+    tenant_id: visit.tenant_id ?? '',
+  };
   const said = await route.run({ house, ...about, principal, caller, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
@@ -155,7 +161,7 @@ function broken(error: unknown, { log }: Door, route: Route | null): Answer {
   }
   const error_id = crypto.randomUUID();
   const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  log({ level: 'error', error_id, route: route?.id ?? null, error: what });
+  log?.({ level: 'error', error_id, route: route?.id ?? null, error: what });
   if (error instanceof StoreBroken) {
     return problemAnswer('UNKNOWN', `It may have happened: retry with the same request_id. (${error_id})`);
   }

@@ -43,7 +43,7 @@ export interface RunningServer {
 
 /** Opens the coordinator on a store and serves it. From here on the store is the server's, which closes it. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { store, host = '127.0.0.1', port = PORT, log = () => {} } = options;
+  const { store, host = '127.0.0.1', port = PORT, log = null } = options;
   const metrics = new Metrics(options.metrics_prefix);
   const coordinator = await Coordinator.open({
     store,

@@ -19,16 +19,17 @@ export class Visit {
 
   constructor(
     private readonly route: string | null,
-    private readonly params: Readonly<Record<string, string>>,
+    readonly params: Readonly<Record<string, string>>,
   ) {
     this.tenant_id = params.tenant_id ?? null;
   }
 
-  /** It has come to its end: so the log is told. */
+  /** It has come to its end: so the log is told, where there is one. */
   told<Said extends { readonly status: number; readonly code?: string }>(
     said: Said,
-    { log }: { log: LogSink },
+    { log }: { log: LogSink | null },
   ): Said {
+    if (log === null) return said;
     const { request_id } = this.about;
     log(
       accessLine({

@@ -1,0 +1,106 @@
+import { type Measured, timed } from '../measured.js';
+import { Connection } from './connection.js';
+import { countCpu } from './cpu.js';
+import type { Pace } from './paced.js';
+import { plannedTasks, type Task } from './plan.js';
+import { Told, type Word } from './told.js';
+
+export const BATCH_ITEMS = 500;
+const IN_FLIGHT = 2;
+const TASKS_PER_SECOND = 6_000;
+
+/** Whole batches of claims, then whole batches of results for them, a few requests at a time. */
+export async function batched({ url, pid, agents, seconds }: Pace) {
+  const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds);
+  const told = new Told();
+  const batches = inBatches(tasks);
+  const connections = Array.from({ length: IN_FLIGHT }, () => new Connection(url));
+  const claims = await drive('take', batches, { pid, connections }, async (batch, connection, number) => {
+    const claims = batch.map(({ task_id }, at) => {
+      const agent = (number * BATCH_ITEMS + at) % agents;
+      return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
+    });
+    const { results } = await ask(connection, `${batch[0]!.path}/claims/batch`, { claims });
+    results.forEach((result: { success: boolean; claim: Word }, at: number) => {
+      if (!result.success) told.refused += 1;
+      else told.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
+    });
+  });
+  const submits = await drive(
+    'complete',
+    inBatches(held(tasks, told)),
+    { pid, connections },
+    async (batch, connection) => {
+      const items = batch.map(({ task_id, session_id, generation }) => ({
+        ...{ task_id, session_id, generation },
+        result_data: { summary: 'done', by: session_id },
+      }));
+      const { results } = await ask(connection, `${batch[0]!.path}/results/batch`, { items });
+      results.forEach((result: { accepted: boolean }, at: number) => {
+        if (result.accepted) told.completed.push(batch[at]!);
+        else told.refused += 1;
+      });
+    },
+  );
+  await Promise.all(connections.map((connection) => connection.close()));
+  return { claims, submits, told };
+}
+
+type Held = Word & Pick<Task, 'path'>;
+
+function held(tasks: readonly Task[], { granted }: Told): Held[] {
+  const paths = new Map(tasks.map(({ project_id, path }) => [project_id, path]));
+  return granted.map(({ project_id, task_id, session_id, generation }) => ({
+    ...{ project_id, task_id, session_id, generation },
+    path: paths.get(project_id)!,
+  }));
+}
+
+/** A batch is about one project. */
+function inBatches<Item extends { readonly path: string }>(items: readonly Item[]): Item[][] {
+  const batches: Item[][] = [];
+  for (const item of items) {
+    const last = batches.at(-1);
+    if (last === undefined || last.length === BATCH_ITEMS || last[0]!.path !== item.path)
+      batches.push([item]);
+    else last.push(item);
+  }
+  return batches;
+}
+
+async function drive<Item>(
+  operation: 'take' | 'complete',
+  batches: readonly (readonly Item[])[],
+  { pid, connections }: { pid: number; connections: readonly Connection[] },
+  send: (batch: readonly Item[], connection: Connection, number: number) => Promise<void>,
+): Promise<Measured> {
+  const took_ms: number[] = [];
+  let next = 0;
+  let items = 0;
+  const cpuSince = countCpu(pid);
+  const began_ms = performance.now();
+  const one = async (connection: Connection): Promise<void> => {
+    while (next < batches.length) {
+      const number = next++;
+      const batch = batches[number]!;
+      const asked_ms = performance.now();
+      await send(batch, connection, number);
+      took_ms.push(performance.now() - asked_ms);
+      items += batch.length;
+    }
+  };
+  await Promise.all(connections.map(one));
+  return {
+    seconds: (performance.now() - began_ms) / 1000,
+    jobs: items,
+    requests: batches.length,
+    server_cpu_seconds: cpuSince(),
+    operations: { [operation]: timed(took_ms) },
+  };
+}
+
+async function ask(connection: Connection, path: string, body: object) {
+  const reply = await connection.post(path, { ...body, request_id: crypto.randomUUID() });
+  if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
+  return reply.body;
+}

@@ -1,0 +1,49 @@
+import { Client } from 'undici';
+
+export interface Reply {
+  readonly status: number;
+  // The shapes are the wire contract's; what a bench reads of them is checked against the log, not by types.
+  // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
+  readonly body: any;
+}
+
+const HEADERS = { 'content-type': 'application/json' };
+
+/** One agent's own connection, kept alive. */
+export class Connection {
+  private readonly client: Client;
+
+  constructor(url: string, pipelining = 1) {
+    this.client = new Client(url, { pipelining, keepAliveTimeout: 60_000 });
+  }
+
+  post(path: string, body: object): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let status = 0;
+      this.client.dispatch(
+        { method: 'POST', path, headers: HEADERS, body: JSON.stringify(body) },
+        {
+          onRequestStart() {},
+          onResponseStart(_, code) {
+            status = code;
+          },
+          onResponseData(_, chunk) {
+            chunks.push(chunk);
+          },
+          onResponseEnd() {
+            const text = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+            resolve({ status, body: JSON.parse(String(text)) });
+          },
+          onResponseError(_, error) {
+            reject(error);
+          },
+        },
+      );
+    });
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}

@@ -1,0 +1,28 @@
+import { tracksOf } from '../../house.js';
+
+const TASKS_PER_PROJECT = 20_000;
+
+export interface Task {
+  /** Of its project: `/api/tenants/…/projects/…`. */
+  readonly path: string;
+  readonly project_id: string;
+  readonly task_id: string;
+}
+
+/** Puts plans of so many tasks that wait for nothing. */
+export async function plannedTasks(url: string, count: number): Promise<Task[]> {
+  const tasks: Task[] = [];
+  for (let project = 0; tasks.length < count; project += 1) {
+    const project_id = `project-${project}`;
+    const path = `/api/tenants/bench/projects/${project_id}`;
+    const tracks = tracksOf(Math.min(TASKS_PER_PROJECT, count - tasks.length));
+    const reply = await fetch(`${url}${path}/plan`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ tracks }),
+    });
+    if (!reply.ok) throw new Error(`the plan was refused: ${await reply.text()}`);
+    for (const { id } of Object.values(tracks).flat()) tasks.push({ path, project_id, task_id: id });
+  }
+  return tasks;
+}

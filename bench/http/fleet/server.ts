@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const GEN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+/** A thousand agents are more than `gen up` lets in unasked; nothing else differs from it. */
+const WIDE = ['max_concurrent_claims=10000000', 'max_active_sessions=1000000'];
+
+export interface Server {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** The server as anybody starts it, on the file store. BENCH_NODE_FLAGS goes to its Node, for a profiler. */
+export async function startServer(root: string): Promise<Server> {
+  const limits = WIDE.flatMap((limit) => ['--limit', limit]);
+  const flags = (process.env.BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
+  const asked = ['up', '--store', `file:${root}`, '--port', '0', '--json', ...limits];
+  const child = spawn(process.execPath, [...flags, GEN, ...asked], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  let said = '';
+  for await (const line of lines) {
+    said += line;
+    if (line.endsWith('}')) break;
+  }
+  if (said === '') throw new Error('the server did not start');
+  const { url, pid } = JSON.parse(said) as { url: string; pid: number };
+  return {
+    url,
+    pid,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { cpus, loadavg } from 'node:os';
+import { table } from '../table.js';
+import { readOptions } from './options.js';
+import { HEAD, PART_ROWS } from './rows.js';
+
+/** Prints what was measured. Fails only when the log and what the agents were told do not agree. */
+const options = readOptions(process.argv.slice(2));
+const load = (): string => (loadavg()[0] ?? 0).toFixed(1);
+
+console.log(
+  `Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}; load before ${load()}`,
+);
+const rows: (readonly string[])[] = [];
+const faults: string[] = [];
+for (const part of options.parts) {
+  process.stderr.write(`  ${part} …\n`);
+  const shown = await PART_ROWS[part](options);
+  rows.push(...shown.rows);
+  faults.push(...shown.faults.map((fault) => `${part}: ${fault}`));
+}
+console.log(`\nTaking and completing work, milliseconds from when a request was due\n\n${table(HEAD, rows)}`);
+if (options.parts.some((part) => part === 'paced' || part === 'flat-out' || part === 'batched')) {
+  const verdict = faults.length === 0 ? 'they agree' : `${faults.length} faults`;
+  console.log(`\nWhat the agents were told against what the log says: ${verdict}.`);
+}
+for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
+process.exitCode = faults.length === 0 ? 0 : 1;

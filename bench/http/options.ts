@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+
+export const PARTS = ['paced', 'flat-out', 'batched', 'bullmq', 'pg-boss', 'graphile-worker'] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface Options {
+  /** How long each part is measured, at most. */
+  readonly seconds: number;
+  readonly agents: number;
+  /** Requests per second of the paced part. */
+  readonly rate: number;
+  readonly parts: readonly Part[];
+}
+
+const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --only ${PARTS.join(',')}]`;
+
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seconds: { type: 'string', default: '10' },
+      agents: { type: 'string', default: '1000' },
+      rate: { type: 'string', default: '2000' },
+      only: { type: 'string', default: PARTS.join(',') },
+    },
+  });
+  const asked = values.only.split(',');
+  const unknown = asked.find((name) => !PARTS.some((part) => part === name));
+  if (unknown !== undefined) throw new Error(`There is no part ${unknown}.\n${USAGE}`);
+  return {
+    seconds: positive(values.seconds),
+    agents: positive(values.agents),
+    rate: positive(values.rate),
+    parts: PARTS.filter((part) => asked.includes(part)),
+  };
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${text} is no whole number above 0.\n${USAGE}`);
+  return value;
+}

@@ -1,0 +1,61 @@
+import { type Job, Queue, Worker } from 'bullmq';
+import { type Measured, timed } from '../measured.js';
+import { JOBS_PER_INSERT, jobsFor, type QueueLoad, resultOf, takeAndComplete } from './load.js';
+
+const NAME = 'bench';
+
+/** First agent by agent as ours, through its calls for that; then as its own worker does it, the best it can. */
+export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', Measured>> {
+  const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
+  const queue = new Queue(NAME, { connection });
+  await enqueue(queue, jobsFor(load));
+  const byAgents = await agents(connection, load);
+  const byWorker = await worker(connection, load, await queue.getWaitingCount());
+  await queue.close();
+  return { agents: byAgents, worker: byWorker };
+}
+
+async function enqueue(queue: Queue, count: number): Promise<void> {
+  for (let from = 0; from < count; from += JOBS_PER_INSERT) {
+    const jobs = Array.from({ length: Math.min(JOBS_PER_INSERT, count - from) }, (_, at) => ({
+      name: 'work',
+      data: { number: from + at },
+    }));
+    await queue.addBulk(jobs);
+  }
+}
+
+async function agents(connection: object, load: QueueLoad): Promise<Measured> {
+  const taker = new Worker(NAME, null, { connection });
+  await taker.waitUntilReady();
+  const done = await takeAndComplete<Job>(
+    load,
+    async (agent) => (await taker.getNextJob(`token-${agent}`, { block: false })) ?? undefined,
+    (job, agent) => job.moveToCompleted(resultOf(agent), `token-${agent}`, false),
+  );
+  await taker.close();
+  const jobs = done.complete_ms.length;
+  const operations = { take: timed(done.take_ms), complete: timed(done.complete_ms) };
+  return { seconds: done.seconds, jobs, requests: 2 * jobs, operations };
+}
+
+/** Its worker takes the next job in the call that completes the last: there are no times of their own to tell. */
+async function worker(
+  connection: object,
+  { agents, seconds }: QueueLoad,
+  waiting: number,
+): Promise<Measured> {
+  let jobs = 0;
+  const began_ms = performance.now();
+  const worker = new Worker(NAME, async () => resultOf(0), { connection, concurrency: agents });
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+    worker.on('completed', () => {
+      jobs += 1;
+      if (jobs === waiting) resolve();
+    });
+  });
+  const measured = { seconds: (performance.now() - began_ms) / 1000, jobs, requests: jobs, operations: {} };
+  await worker.close();
+  return measured;
+}

@@ -1,0 +1,55 @@
+import { EventEmitter, once } from 'node:events';
+import { Logger, run, runMigrations, type WorkerEvents } from 'graphile-worker';
+import pg from 'pg';
+import { type Measured, timed } from '../measured.js';
+import { jobsFor, POOL_CONNECTIONS, type QueueLoad } from './load.js';
+
+const NAME = 'bench';
+const logger = new Logger(() => () => {});
+
+/** Its workers, one job at a time each; then with the local queue and the batched completion it recommends. */
+export async function graphileWorker(load: QueueLoad): Promise<Record<'workers' | 'batches', Measured>> {
+  const pgPool = new pg.Pool({
+    ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
+    max: POOL_CONNECTIONS,
+  });
+  pgPool.on('error', console.error);
+  pgPool.on('connect', (client) => client.on('error', console.error));
+  await runMigrations({ pgPool, logger });
+  const insert =
+    'select graphile_worker.add_job($1, json_build_object($2::text, number)) from generate_series(1, $3) number';
+  await pgPool.query(insert, [NAME, 'number', jobsFor(load)]);
+  await pgPool.query('analyze');
+  const workers = await runFor(load, pgPool, {});
+  const localQueue = { size: load.agents + 1 };
+  const batches = await runFor(load, pgPool, { localQueue, completeJobBatchDelay: 0 });
+  await pgPool.end();
+  return { workers, batches };
+}
+
+async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promise<Measured> {
+  const events = new EventEmitter() as WorkerEvents;
+  const asked_ms = new Map<object, number>();
+  const take_ms: number[] = [];
+  events.on('worker:getJob:start', ({ worker }) => asked_ms.set(worker, performance.now()));
+  events.on('job:start', ({ worker }) => take_ms.push(performance.now() - (asked_ms.get(worker) ?? 0)));
+  const before = await jobsLeft(pgPool);
+  const began_ms = performance.now();
+  const runner = await run({
+    ...{ pgPool, logger, events, noHandleSignals: true },
+    taskList: { [NAME]: async () => {} },
+    preset: { worker: { concurrentJobs: load.agents, ...settings } },
+  });
+  const time_up = new Promise((resolve) => setTimeout(resolve, load.seconds * 1000));
+  await Promise.race([time_up, once(events, 'worker:getJob:empty')]);
+  // It goes on to the next job before the last one is completed: when that was, only the end of all tells.
+  await runner.stop();
+  const seconds = (performance.now() - began_ms) / 1000;
+  const jobs = before - (await jobsLeft(pgPool));
+  return { seconds, jobs, requests: 2 * jobs, operations: { take: timed(take_ms) } };
+}
+
+async function jobsLeft(pgPool: pg.Pool): Promise<number> {
+  const { rows } = await pgPool.query('select count(*)::int as left from graphile_worker.jobs');
+  return rows[0].left;
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A server of our own: on a free port of this machine, in a folder that goes with it. */
+export interface PrivateServer {
+  readonly port: number;
+  readonly version: string;
+  stop(): Promise<void>;
+}
+
+/** Redis that has every change on its disk before it answers. Null: it is not installed. */
+export async function startRedis(): Promise<PrivateServer | null> {
+  const version = await run('redis-server', ['--version']).catch(() => null);
+  if (version === null) return null;
+  const dir = await mkdtemp(join(tmpdir(), 'bench-redis-'));
+  const port = await freePort();
+  const durable = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
+  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
+  const child = spawn('redis-server', [...place, ...durable], { stdio: 'ignore' });
+  await answers(port, child);
+  return {
+    port,
+    version: `Redis ${/v=([\d.]+)/.exec(version.stdout)?.[1]}`,
+    stop: () => stopped(child, 'SIGTERM', dir),
+  };
+}
+
+/** PostgreSQL as it comes: fsync on, a commit waits for it. Null: it is not installed. */
+export async function startPostgres(): Promise<PrivateServer | null> {
+  const bin = await postgresFolder();
+  if (bin === null) return null;
+  const dir = await mkdtemp(join(tmpdir(), 'bench-postgres-'));
+  const port = await freePort();
+  const owner = await ownerOf(dir);
+  const data = join(dir, 'data');
+  await run(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8'], owner);
+  const settings = [
+    'fsync=on',
+    'synchronous_commit=on',
+    'listen_addresses=127.0.0.1',
+    'shared_buffers=256MB',
+  ];
+  const place = ['-D', data, '-p', String(port), '-k', dir];
+  const child = spawn(join(bin, 'postgres'), [...place, ...settings.flatMap((setting) => ['-c', setting])], {
+    ...owner,
+    stdio: 'ignore',
+  });
+  await answers(port, child);
+  const { stdout } = await run(join(bin, 'postgres'), ['--version']);
+  const version = `PostgreSQL ${/[\d.]+/.exec(stdout)?.[0]}`;
+  return { port, version, stop: () => stopped(child, 'SIGINT', dir) };
+}
+
+/** Debian keeps the binaries out of the way, by version. */
+async function postgresFolder(): Promise<string | null> {
+  const debian = '/usr/lib/postgresql';
+  const versions = await readdir(debian).catch(() => []);
+  const folders = versions
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(debian, version, 'bin'));
+  for (const folder of ['', ...folders]) {
+    const found = await run(join(folder, 'initdb'), ['--version']).catch(() => null);
+    if (found !== null) return folder;
+  }
+  return null;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as its own user. */
+async function ownerOf(dir: string): Promise<{ uid?: number; gid?: number }> {
+  if (process.getuid?.() !== 0) return {};
+  const id = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout);
+  const owner = { uid: await id('-u'), gid: await id('-g') };
+  await chown(dir, owner.uid, owner.gid);
+  return owner;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+async function answers(port: number, child: ChildProcess): Promise<void> {
+  const deadline_ms = performance.now() + 20_000;
+  while (performance.now() < deadline_ms && child.exitCode === null) {
+    const socket = connect(port, '127.0.0.1');
+    const [open] = await Promise.race([
+      once(socket, 'connect').then(() => [true]),
+      once(socket, 'close').then(() => [false]),
+    ]).catch(() => [false]);
+    socket.destroy();
+    // It listens a moment before it lets anybody in.
+    if (open) return sleep(500);
+    await sleep(50);
+  }
+  throw new Error(`${child.spawnfile} did not start`);
+}
+
+async function stopped(child: ChildProcess, signal: NodeJS.Signals, dir: string): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+  await rm(dir, { recursive: true, force: true });
+}

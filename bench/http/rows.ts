@@ -1,0 +1,131 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { millis, whole } from '../table.js';
+import { inOwnProcess } from './child.js';
+import { BATCH_ITEMS } from './fleet/batched.js';
+import { startServer } from './fleet/server.js';
+import type { Told } from './fleet/told.js';
+import { verdict } from './fleet/verdict.js';
+import type { Measured, Timed } from './measured.js';
+import type { Options, Part } from './options.js';
+import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
+
+export const HEAD = [
+  ...['who', 'what was done', 'durable', 'jobs/s'],
+  ...['take p50', 'p99', 'complete p50', 'p99', 'remarks'],
+];
+type Row = readonly string[];
+
+/** What a part showed: its lines of the table, and what was wrong with the outcome. */
+export interface Shown {
+  readonly rows: readonly Row[];
+  readonly faults: readonly string[];
+}
+
+export const PART_ROWS: Readonly<Record<Part, (options: Options) => Promise<Shown>>> = {
+  paced: (options) =>
+    onServer<OneByOne>('paced', options, ({ measured, told }) => [
+      ours(
+        `claim, renew, submit at ${whole(options.rate)} requests/s, ${whole(options.agents)} agents`,
+        measured,
+        `renew p50 ${ms(measured.operations.renew, 'p50_ms')}, p99 ${ms(measured.operations.renew, 'p99_ms')}; ` +
+          `${whole(told.refused)} lost a race, ${told.unanswered} unanswered; ${cpu(measured)}`,
+      ),
+    ]),
+  'flat-out': (options) =>
+    onServer<OneByOne>('flat-out', options, ({ measured, told }) => [
+      ours(
+        `claim, submit, ${whole(options.agents)} agents flat out`,
+        measured,
+        `${told.unanswered} unanswered; ${cpu(measured)}`,
+      ),
+    ]),
+  batched: (options) =>
+    onServer<InBatches>('batched', options, ({ claims, submits }) => [
+      ours(`claims, ${BATCH_ITEMS} a request`, claims, cpu(claims, 'claim')),
+      ours(`results, ${BATCH_ITEMS} a request`, submits, cpu(submits, 'result')),
+    ]),
+  bullmq: (options) =>
+    onQueue('BullMQ', 'bullmq', options, startRedis, 'appendfsync always', {
+      agents: `take, complete, ${whole(options.agents)} agents flat out`,
+      worker: `its own worker, concurrency ${whole(options.agents)}`,
+    }),
+  'pg-boss': (options) =>
+    onQueue('pg-boss', 'pg-boss', options, startPostgres, 'fsync on', {
+      agents: `take, complete, ${whole(options.agents)} agents flat out`,
+      batches: `take, complete, ${BATCH_ITEMS} a call`,
+    }),
+  'graphile-worker': (options) =>
+    onQueue('graphile-worker', 'graphile-worker', options, startPostgres, 'fsync on', {
+      workers: `its own worker, concurrency ${whole(options.agents)}, no result kept`,
+      batches: 'the same with local queue and batched completion',
+    }),
+};
+
+interface OneByOne {
+  readonly measured: Measured;
+  readonly told: Told;
+}
+interface InBatches {
+  readonly claims: Measured;
+  readonly submits: Measured;
+  readonly told: Told;
+}
+
+/** A run of ours: a server on a new log, a fleet in another process, and the log read afterwards. */
+async function onServer<Result extends { readonly told: Told }>(
+  part: Part,
+  options: Options,
+  rowsOf: (result: Result) => readonly Row[],
+): Promise<Shown> {
+  const root = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
+  try {
+    const server = await startServer(root);
+    const given = { ...options, url: server.url, pid: server.pid };
+    const result = await inOwnProcess<Result>(part, given).finally(() => server.stop());
+    return { rows: rowsOf(result), faults: await verdict(root, result.told) };
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+/** A run of a job queue on a server of its own. Its outcome is its own affair: only figures are shown. */
+async function onQueue(
+  name: string,
+  part: Part,
+  options: Options,
+  start: () => Promise<PrivateServer | null>,
+  durable: string,
+  what: Readonly<Record<string, string>>,
+): Promise<Shown> {
+  const server = await start();
+  if (server === null) return { rows: [[name, 'not installed']], faults: [] };
+  try {
+    const runs = await inOwnProcess<Record<string, Measured>>(part, { ...options, port: server.port });
+    const rows = Object.entries(what).map(([run, did]) =>
+      row(`${name}, ${server.version}`, did, durable, runs[run]!, ''),
+    );
+    return { rows, faults: [] };
+  } finally {
+    await server.stop();
+  }
+}
+
+const ours = (did: string, measured: Measured, remarks: string): Row =>
+  row('Genesis Fleet', did, 'fdatasync before the reply', measured, remarks);
+
+function row(who: string, did: string, durable: string, measured: Measured, remarks: string): Row {
+  const { take, complete } = measured.operations;
+  const times = [ms(take, 'p50_ms'), ms(take, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
+  return [who, did, durable, whole(measured.jobs / measured.seconds), ...times, remarks];
+}
+
+const ms = (times: Timed | undefined, which: 'p50_ms' | 'p99_ms'): string =>
+  times === undefined ? '-' : millis(times[which]);
+
+function cpu({ server_cpu_seconds, requests, jobs }: Measured, per?: string): string {
+  if (server_cpu_seconds == null) return 'server CPU unknown';
+  const each = server_cpu_seconds / (per === undefined ? requests : jobs);
+  return `server CPU ${whole(each * 1e6)} µs/${per ?? 'request'}`;
+}

@@ -1,0 +1,16 @@
+/** The process behind `inOwnProcess`: told what to do by its name and one message, answers with one. */
+const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unknown>>>> = {
+  paced: async () => (await import('./fleet/paced.js')).paced,
+  'flat-out': async () => (await import('./fleet/flat-out.js')).flatOut,
+  batched: async () => (await import('./fleet/batched.js')).batched,
+  bullmq: async () => (await import('./queues/bullmq.js')).bullmq,
+  'pg-boss': async () => (await import('./queues/pg-boss.js')).pgBoss,
+  'graphile-worker': async () => (await import('./queues/graphile-worker.js')).graphileWorker,
+};
+
+process.once('message', async (given) => {
+  const job = await JOBS[process.argv[2] ?? '']?.();
+  if (job === undefined) throw new Error(`no such job: ${process.argv[2]}`);
+  const result = await job(given as never);
+  process.send?.(result, () => process.exit(0));
+});
