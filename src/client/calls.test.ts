@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { Genesis } from './genesis.js';
 import { isProblem } from './replies.js';
 import { granted, openHouse, planOf } from './testing/house.js';
 import { startProxy } from './testing/proxy.js';
@@ -105,4 +108,23 @@ test('where nobody ever answers, the problem says that nothing happened; where s
   proxy.judge = () => 'lose_reply';
   const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
   expect(isProblem(reply) && reply.code).toBe('UNKNOWN');
+});
+
+test('whoever sends it elsewhere is not followed: no other host gets the token or the body', async () => {
+  const visited: string[] = [];
+  const listening = async (location: string | null) => {
+    const server = createServer((request, response) => {
+      visited.push(`${request.headers.host}`);
+      response.writeHead(location === null ? 200 : 307, location === null ? {} : { location }).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const elsewhere = await listening(null);
+  const url = await listening(elsewhere);
+  const genesis = new Genesis({ url, project: 'shop', token: 'gck_live_x', retry: { tries: 1 } });
+  const reply = await genesis.claimTask({ task_id: 'A-001-x', ...AGENT });
+  expect(reply).toMatchObject({ code: 'HTTP_307' });
+  expect(visited).toEqual([new URL(url).host]);
 });

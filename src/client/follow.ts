@@ -91,7 +91,7 @@ class Connection {
 
 /** A request that the server will never like; what is only busy or not there now is asked again. */
 const isFinal = (status: number): boolean =>
-  status >= 400 && status < 500 && status !== 429 && status !== 408;
+  status >= 300 && status < 500 && status !== 429 && status !== 408;
 
 /** Null: a comment, or the server's word on when to come back. A place without data is a place to go on from. */
 function frameOf(block: string): Frame | null {

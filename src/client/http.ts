@@ -120,10 +120,12 @@ export class Http {
     const { method, body, content_type } = request;
     const headers: Record<string, string> = { accept: 'application/json', ...request.headers };
     if (this.options.token !== undefined) headers.authorization = `Bearer ${this.options.token}`;
-    if (body === undefined) return { method, headers, signal };
+    // A server of ours sends nobody elsewhere: what would is another, and gets neither the token nor the body.
+    const redirect = 'manual';
+    if (body === undefined) return { method, headers, signal, redirect };
     headers['content-type'] = content_type ?? 'application/json';
     const bytes = content_type === undefined ? JSON.stringify(body) : (body as string | Uint8Array);
-    return { method, headers, signal, body: bytes };
+    return { method, headers, signal, redirect, body: bytes };
   }
 }
 

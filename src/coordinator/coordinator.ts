@@ -227,7 +227,8 @@ export class Coordinator {
     const { wait_seconds, ...asked } = read;
     return this.session(scope, { command: 'next', body }, async (project) => {
       const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()));
-      const reply = await waitForWork(project, this.environment, wait_seconds, gone, ask);
+      const wait = { seconds: wait_seconds, track: asked.track, gone };
+      const reply = await waitForWork(project, this.environment, wait, ask);
       return isProblem(reply) || !reply.success ? reply : this.briefed(scope, project, reply);
     });
   }

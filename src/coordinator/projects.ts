@@ -46,6 +46,8 @@ export class Projects {
   private readonly tenants = new Map<string, Promise<Tenant>>();
   private readonly ready = new Set<Project>();
   private readonly at_work = new Map<string, Map<string, Project>>();
+  /** How many use a project, by its name, of those that came when nothing had happened in it. */
+  private readonly users = new Map<string, number>();
 
   private constructor(
     private readonly setup: Setup,
@@ -77,8 +79,32 @@ export class Projects {
     });
   }
 
-  get(key: ProjectKey): Promise<Project> {
-    return remembered(this.loaded, `${key.tenant_id}/${key.project_id}`, async () => {
+  /** The project, for as long as somebody uses it, who says so with `leave`. */
+  enter(key: ProjectKey): Promise<Project> {
+    const name = nameOf(key);
+    this.users.set(name, (this.users.get(name) ?? 0) + 1);
+    return this.get(key);
+  }
+
+  /** A project in which nothing ever happened goes with the last who used it: to ask for a name costs nothing. */
+  leave(key: ProjectKey): void {
+    const name = nameOf(key);
+    const left = (this.users.get(name) ?? 1) - 1;
+    if (left > 0) {
+      this.users.set(name, left);
+      return;
+    }
+    this.users.delete(name);
+    const ofTenant = this.at_work.get(key.tenant_id);
+    const project = ofTenant?.get(key.project_id);
+    if (project?.state.position !== 0) return;
+    this.loaded.delete(name);
+    this.ready.delete(project);
+    ofTenant?.delete(key.project_id);
+  }
+
+  private get(key: ProjectKey): Promise<Project> {
+    return remembered(this.loaded, nameOf(key), async () => {
       const tenant = await this.tenant(key.tenant_id);
       const project = await this.load(key, () => tenant.currentLimits());
       this.ready.add(project);
@@ -91,12 +117,18 @@ export class Projects {
   /** Runs work in a project; a name that is none, and a store that cannot be reached, are problems, not exceptions. */
   async with<T>(key: ProjectKey, work: (project: Project) => Promise<T | Problem>): Promise<T | Problem> {
     const fault = scopeFault(key);
-    return fault ?? reachable(async () => work(await this.get(key)));
+    if (fault !== null) return fault;
+    try {
+      return await reachable(async () => work(await this.enter(key)));
+    } finally {
+      this.leave(key);
+    }
   }
 
   /** The project, where it is at work: then its name is good, and a command to it waits for nothing. */
   atWork({ tenant_id, project_id }: ProjectKey): Project | undefined {
-    return this.at_work.get(tenant_id)?.get(project_id);
+    const project = this.at_work.get(tenant_id)?.get(project_id);
+    return project?.state.position === 0 ? undefined : project;
   }
 
   private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
@@ -108,6 +140,8 @@ export class Projects {
     );
   }
 }
+
+const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
 /** A store that cannot be reached is a problem, and not an exception. */
 export async function reachable<T>(ask: () => Promise<T | Problem>): Promise<T | Problem> {

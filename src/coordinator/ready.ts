@@ -33,17 +33,24 @@ export function* readyWork(desk: Desk, agent_id: string, track: string | undefin
   for (const wanted of [0, 1, 2]) {
     for (const rank of orderOf(desk.state.plan)) {
       if (track !== undefined && rank.track !== track) continue;
-      const head = desk.glimpse(rank.id);
-      if (head.phase === 'COMPLETED' || preference(rank) !== wanted) continue;
-      const readiness = readinessOf(
-        head,
-        openDependencies(desk, rank.id),
-        desk.rulesOf(rank.id),
-        desk.now_ms,
-      );
-      if (readiness === 'ready') yield rank.id;
+      if (preference(rank) === wanted && isReady(desk, rank.id)) yield rank.id;
     }
   }
+}
+
+/** How many pieces of work are ready in each track, whoever may take them. */
+export function readyByTrack(desk: Desk): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { id, track } of orderOf(desk.state.plan)) {
+    if (isReady(desk, id)) counts.set(track, (counts.get(track) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function isReady(desk: Desk, id: string): boolean {
+  const head = desk.glimpse(id);
+  if (head.phase === 'COMPLETED') return false;
+  return readinessOf(head, openDependencies(desk, id), desk.rulesOf(id), desk.now_ms) === 'ready';
 }
 
 function trackRooms(desk: Desk, agent_id: string) {

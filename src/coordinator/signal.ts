@@ -1,5 +1,7 @@
 /** Something that happens again and again, and that some wait for. */
 export class Signal {
+  /** How often it has happened. */
+  count = 0;
   private waiting = new Set<() => void>();
 
   /** Calls `wake` at the next firing, once. Returns a way to stop waiting. */
@@ -9,6 +11,7 @@ export class Signal {
   }
 
   fire(): void {
+    this.count += 1;
     const woken = this.waiting;
     this.waiting = new Set();
     for (const wake of woken) wake();

@@ -61,15 +61,21 @@ async function answerTo(
   const { incoming, outgoing } = request.env;
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
-  const principal = await admitted(door, route, incoming.headers, visit);
+  let principal = await admitted(door, route, incoming.headers, visit);
   if ('body' in principal) return principal;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
+  const stillMay = async () => !('body' in (await permitted(gatekeeper, route, incoming.headers, visit)));
+  const began_ms = performance.now();
   const read =
     route.body === undefined
       ? { value: undefined }
       : await readBody(route.body, incoming, house, visit.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
+  if (performance.now() - began_ms > BODY_MS_TRUSTED) {
+    principal = await permitted(gatekeeper, route, incoming.headers, visit);
+    if ('body' in principal) return principal;
+  }
   visit.body = read.value;
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
   const about = {
@@ -78,18 +84,36 @@ async function answerTo(
     body: read.value,
     tenant_id: visit.tenant_id ?? '',
   };
-  const said = await route.run({ house, ...about, principal, caller, incoming, outgoing });
+  const said = await route.run({ house, ...about, principal, caller, stillMay, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
 
 const OWN_TENANT_DEFAULT = 'default';
+/** Whoever takes longer to say what they want is asked once more who they are: a key may be revoked by then. */
+const BODY_MS_TRUSTED = 1000;
 
-/** Who asks, where they may; else what they are told. */
+/** Who asks, where they may and not too often; else what they are told. */
 async function admitted(
   { gatekeeper, limiter }: Door,
   route: Route,
   headers: IncomingHttpHeaders,
   visit: Visit,
+): Promise<Principal | Answer> {
+  return permitted(gatekeeper, route, headers, visit, (principal) => {
+    const wait_seconds = limiter.take(principal, rateKindOf(route.id));
+    if (wait_seconds === null) return null;
+    const later = { 'retry-after': String(wait_seconds) };
+    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, later);
+  });
+}
+
+/** Who asks, where they may. `first`: what comes before that is looked at, once they are known. */
+async function permitted(
+  gatekeeper: Gatekeeper,
+  route: Route,
+  headers: IncomingHttpHeaders,
+  visit: Visit,
+  first: (principal: Principal) => Answer | null = () => null,
 ): Promise<Principal | Answer> {
   if (route.action === 'public') return OPEN_PRINCIPAL;
   const found = await gatekeeper.authenticate({ authorization: headers.authorization });
@@ -99,11 +123,8 @@ async function admitted(
   }
   visit.principal = found;
   if (route.tenant === 'own') visit.tenant_id = ownTenant(found, headers['x-genesis-tenant']);
-  const wait_seconds = limiter.take(found, rateKindOf(route.id));
-  if (wait_seconds !== null) {
-    const later = { 'retry-after': String(wait_seconds) };
-    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, later);
-  }
+  const refused = first(found);
+  if (refused !== null) return refused;
   switch (authorize(found, route.action, visit.tenant_id)) {
     case 'allowed':
       return found;

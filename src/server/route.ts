@@ -29,6 +29,8 @@ export interface Ask<Query = Record<string, unknown>> {
   /** The tenant it is about; empty where it is about the platform. */
   readonly tenant_id: string;
   readonly caller: Caller;
+  /** Whether who asked still may: a key can be revoked, or run out, while its request goes on. */
+  readonly stillMay: () => Promise<boolean>;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
 }

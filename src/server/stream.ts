@@ -48,6 +48,7 @@ class Listener {
     readonly wanted: Wanted,
     public position: number,
     private readonly unsent_bytes_max: number,
+    private readonly stillMay: () => Promise<boolean>,
   ) {
     const { type, ...rest } = wanted;
     const types = type === undefined ? {} : { types: [type] };
@@ -81,6 +82,11 @@ class Listener {
     this.silent = this.out.writableNeedDrain ? this.silent + 1 : 0;
     if (this.silent >= SILENT_HEARTBEATS_MAX) this.out.destroy();
     else if (this.silent === 0) this.write(HEARTBEAT);
+    // What cannot be found out now is found out at the next beat.
+    void this.stillMay().then(
+      (may) => may || this.out.end(),
+      () => {},
+    );
   }
 
   private wants(event: EventEnvelope): boolean {
@@ -203,11 +209,12 @@ export class Feeds {
     wanted: Wanted,
     position: number | 'now',
     out: ServerResponse,
+    stillMay: () => Promise<boolean> = async () => true,
   ): Promise<void> {
     const name = `${key.tenant_id}/${key.project_id}`;
     const feed = await this.feedOf(name, key);
     const from = position === 'now' ? feed.position : position;
-    const listener = new Listener(out, wanted, from, this.settings.unsent_bytes_max);
+    const listener = new Listener(out, wanted, from, this.settings.unsent_bytes_max, stillMay);
     feed.listeners.add(listener);
     this.open_feeds.add(feed);
     const leave = (): void => {

@@ -299,16 +299,20 @@ export class Queries {
     signal: AbortSignal,
   ): AsyncGenerator<{ event: EventEnvelope; cursor: string }> {
     if (scopeFault(key) !== null) return;
-    const project = await this.projects.get(key);
-    let position = positionOf(cursor) ?? 0;
-    while (!signal.aborted) {
-      const events = await this.store.events(key, { after: position, limit: PAGE });
-      for (const event of events) {
-        if (signal.aborted) return;
-        position = event.position;
-        yield { event, cursor: cursorAt(position) };
+    try {
+      const project = await this.projects.enter(key);
+      let position = positionOf(cursor) ?? 0;
+      while (!signal.aborted) {
+        const events = await this.store.events(key, { after: position, limit: PAGE });
+        for (const event of events) {
+          if (signal.aborted) return;
+          position = event.position;
+          yield { event, cursor: cursorAt(position) };
+        }
+        if (events.length === 0 && !signal.aborted) await movedBeyond(project, position, signal);
       }
-      if (events.length === 0 && !signal.aborted) await movedBeyond(project, position, signal);
+    } finally {
+      this.projects.leave(key);
     }
   }
 

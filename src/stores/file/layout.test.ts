@@ -36,6 +36,7 @@ it('keeps its secret for its owner, and the same one when it is opened again', a
   const meta = await store.meta();
   expect(meta.secret).toMatch(/^[0-9a-f]{64}$/);
   expect((await stat(join(root, 'store.json'))).mode & 0o777).toBe(0o600);
+  expect((await stat(root)).mode & 0o777).toBe(0o700);
   await store.close();
   const again = await openFileStore({ root });
   expect(await again.meta()).toEqual(meta);

@@ -11,6 +11,9 @@ interface NativeLocks {
 // The package ships no types, and is loaded only when a lock is asked for.
 const nativeLocks = (): NativeLocks => createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
 
+/** Results and notes lie in the folders we make: they are for the owner's eyes alone. */
+const OWNER_ONLY = 0o700;
+
 /** The disk of this machine. */
 export const nodeDisk: Disk = {
   openAppend: async (path, mode) => new NodeFile(await open(path, 'a+', mode)),
@@ -29,7 +32,7 @@ export const nodeDisk: Disk = {
   removeFolder: (path) => rm(path, { force: true, recursive: true }),
 
   async makeFolder(path) {
-    const first = await mkdir(path, { recursive: true });
+    const first = await mkdir(path, { recursive: true, mode: OWNER_ONLY });
     if (first === undefined) return;
     // A new folder is a name in the one above it: each of those must be durable too.
     const made_in = dirname(resolve(first));

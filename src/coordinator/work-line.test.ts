@@ -1,0 +1,74 @@
+import { setMaxListeners } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { answered, P, planOf } from '../../test/support/house.js';
+import { openMemoryStore } from '../stores/memory/memory-store.js';
+import { Coordinator } from './coordinator.js';
+import type { ClaimResult } from './wire.js';
+
+const WAITING = 50;
+const [HELD, LEFT] = ['A-001-x', 'A-002-x'];
+const at = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
+
+/** One holds all there is; others wait for it. `asked` counts how often anybody was looked for work for. */
+async function crowd() {
+  let asked = 0;
+  const witness = {
+    answered: (_: unknown, kind: string) => {
+      if (kind === 'next') asked += 1;
+    },
+    committed: () => {},
+    flushed: () => {},
+  };
+  const store = openMemoryStore();
+  const gone = new AbortController();
+  setMaxListeners(WAITING, gone.signal);
+  const coordinator = await Coordinator.open({ store, witness });
+  onTestFinished(() => {
+    gone.abort();
+    coordinator.close();
+    return store.close();
+  });
+  answered(await coordinator.putPlan(P, planOf(HELD, LEFT)));
+  for (const task_id of [HELD, LEFT]) {
+    answered(await coordinator.claimTask(P, { task_id, agent_id: 'holder', session_id: 's0' }));
+  }
+  const waiting = Array.from({ length: WAITING }, (_, index) => {
+    const who = { agent_id: `a${index}`, session_id: `w${index}`, wait_seconds: 30 };
+    return coordinator.next(P, who, undefined, gone.signal) as Promise<ClaimResult>;
+  });
+  while (asked < WAITING) await settle();
+  await settle();
+  return { coordinator, waiting, asked: () => asked, leave: () => gone.abort() };
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('what makes no work ready wakes nobody, and a piece that is ready wakes one', async () => {
+  const { coordinator, waiting, asked, leave } = await crowd();
+  for (let turn = 0; turn < 20; turn += 1) answered(await coordinator.renewLease(P, at(HELD)));
+  await settle();
+  expect(asked()).toBe(WAITING);
+  answered(await coordinator.releaseClaim(P, at(HELD)));
+  const first = await Promise.race(waiting);
+  expect(first.claim?.task_id).toBe(HELD);
+  await settle();
+  expect(asked()).toBe(WAITING + 1);
+  leave();
+  const rest = (await Promise.all(waiting)).filter(({ success }) => !success);
+  expect(rest.length).toBe(WAITING - 1);
+});
+
+test('what the first in line cannot take is for the next', async () => {
+  const { coordinator, waiting } = await crowd();
+  const last = WAITING / 2;
+  for (let index = 0; index < WAITING; index += 1) {
+    if (index === last) continue;
+    const opening = { session_id: `w${index}`, user_id: 'u', project_id: P.project_id };
+    answered(await coordinator.openSession(P.tenant_id, opening));
+    answered(await coordinator.closeSession(P.tenant_id, opening.session_id));
+  }
+  answered(await coordinator.releaseClaim(P, at(LEFT)));
+  expect((await waiting[last])?.claim?.task_id).toBe(LEFT);
+});
