@@ -1,4 +1,5 @@
-import { decodeLine, encodeLine, recordOfLog } from '../../src/stores/file/line.js';
+import { decodeLine, recordOfLog } from '../../src/stores/file/line.js';
+import { LineWriter } from '../../src/stores/file/line-writer.js';
 import type { FileNode } from '../world/file-node.js';
 import type { Platter } from '../world/platter.js';
 import type { Rng } from '../world/rng.js';
@@ -36,9 +37,10 @@ function forge(file: FileNode, end: number, rng: Rng): (() => void) | null {
   const [part = 1, parts = 1] = line.log.unit.split('/').map(Number);
   const { position } = line.event;
   const place = { prev: line.log.prev, position, part, parts, durable: line.log.durable };
-  const forged = encodeLine({ ...line.event, agent_id: 'forger' }, place, recordOfLog(line.log));
+  const forged = new LineWriter();
+  forged.write({ ...line.event, agent_id: 'forger' }, place, recordOfLog(line.log));
   const before = lines.slice(0, at).map((kept) => `${kept}\n`);
   const after = lines.slice(at + 1).map((kept) => `\n${kept}`);
-  const text = `${before.join('')}${forged.text.trimEnd()}${after.join('')}`;
+  const text = `${before.join('')}${forged.bytes.toString().trimEnd()}${after.join('')}`;
   return file.overwrite(Buffer.concat([Buffer.from(text), content.subarray(end)]));
 }

@@ -1,4 +1,4 @@
-import type { Context } from '../core/claims/commands.js';
+import type { ClaimIdOf, Context } from '../core/claims/commands.js';
 import { emptyHead, type Head } from '../core/claims/head.js';
 import { occupiedUntilMs } from '../core/claims/lease.js';
 import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../core/claims/policy.js';
@@ -144,8 +144,12 @@ export class Desk {
     return {
       now_ms: this.now_ms,
       rules: this.rulesOf(subject),
-      claimIdOf: claimIds(this.source.claim_key, subject),
+      claimIdOf: this.claimIdOf(subject),
     };
+  }
+
+  claimIdOf(subject: string): ClaimIdOf {
+    return claimIds(this.source.claim_key, subject);
   }
 
   /** A session by its subject and its record. An operation asks for the same one again and again. */

@@ -8,7 +8,17 @@ import type { Environment } from './environment.js';
 export const sha256Hex = (data: string | Uint8Array): string => oneShotHash('sha256', data, 'hex');
 
 /** Tells one body from another under one request id: a guard against mistakes, not against attacks. */
-export const textDigest = (text: string): string => `${text.length.toString(36)}-${crc32(text).toString(36)}`;
+export const textDigest = (text: string): string => `${text.length.toString(36)}-${base36(crc32(text))}`;
+
+const LOW_DIGITS = 3;
+const LOW = 36 ** LOW_DIGITS;
+
+// This runs for every command: a number of 32 bits takes a fraction of the time when it is spelled in two halves.
+function base36(number: number): string {
+  const high = Math.floor(number / LOW);
+  if (high === 0) return number.toString(36);
+  return high.toString(36) + (number % LOW).toString(36).padStart(LOW_DIGITS, '0');
+}
 
 /**
  * The claim id is derived, never stored: a replayed grant can tell it again, and a stolen log cannot.
@@ -28,8 +38,27 @@ export function claimIds(key: string, subject: string): ClaimIdOf {
 export const claimKeyOf = (meta: StoreMeta, { tenant_id, project_id }: ProjectKey): string =>
   `${meta.secret}\n${meta.incarnation}\n${tenant_id}\n${project_id}\n`;
 
-export const newEventId = (environment: Environment, at_ms: number): string =>
-  uuidFromTime({ msecs: at_ms, random: environment.randomBytes(16) });
+export function newEventId(environment: Environment, at_ms: number): string {
+  uuidFromTime({ msecs: at_ms, random: environment.randomBytes(16) }, idBytes);
+  return uuidText(idBytes);
+}
+
+const idBytes = new Uint8Array(16);
+const idText = Buffer.from('00000000-0000-0000-0000-000000000000');
+const HEX_DIGITS = Buffer.from('0123456789abcdef');
+const HYPHEN = 0x2d;
+
+// This runs for every event: joining thirty pieces of text would leave each of them to be collected.
+function uuidText(bytes: Uint8Array): string {
+  let at = 0;
+  for (const byte of bytes) {
+    if (idText[at] === HYPHEN) at += 1;
+    idText[at] = HEX_DIGITS[byte >> 4] as number;
+    idText[at + 1] = HEX_DIGITS[byte & 15] as number;
+    at += 2;
+  }
+  return idText.toString('latin1');
+}
 
 const NOTE_NAMESPACE = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
 

@@ -45,9 +45,8 @@ export class UnitBuilder {
   }
 
   swap(subject: string, expected_seq: number, head: StoredHead, drafts: readonly EventDraft[]): this {
-    const events: NewEvent[] = [];
-    for (const draft of drafts) events.push(this.named(draft));
-    this.swaps.push({ subject, expected_seq, head, events });
+    for (const draft of drafts) this.named(draft);
+    this.swaps.push({ subject, expected_seq, head, events: drafts as readonly NewEvent[] });
     this.desk.overlay(head);
     return this;
   }

@@ -166,24 +166,8 @@ export class ProjectLedger {
 
   private take(unit: Unit, now_ms: number): Applied {
     const first_position = this.position + 1;
-    const events: NewEvent[] = [];
-    const positions: (number | null)[] = [];
-    for (const swap of unit.swaps) {
-      this.setHead(swap.head, swap.expected_seq === 0);
-      for (const event of swap.events) {
-        events.push(event);
-        positions.push(++this.position);
-      }
-    }
-    for (const note of unit.notes) {
-      if (this.note_ids.has(note.event_id)) {
-        positions.push(null);
-        continue;
-      }
-      this.note_ids.add(note.event_id);
-      events.push(note);
-      positions.push(++this.position);
-    }
+    for (const { head, expected_seq } of unit.swaps) this.setHead(head, expected_seq === 0);
+    const { events, positions } = this.place(unit);
     if (unit.changes_rules) this.rules_seq += 1;
     this.takeSlots(unit.slots, now_ms);
     const record = this.recordOf(unit, events.length);
@@ -196,6 +180,22 @@ export class ProjectLedger {
     if (record !== null) this.written = true;
     const outcome: Outcome = { kind: 'committed', positions, rules_seq: this.rules_seq, now_ms };
     return { outcome, events, first_position, record };
+  }
+
+  /** Gives each event its position. Most units are one swap of one event, and need no lists of their own. */
+  private place(unit: Unit): { events: readonly NewEvent[]; positions: (number | null)[] } {
+    const only = unit.swaps.length === 1 && unit.notes.length === 0 ? unit.swaps[0]?.events : undefined;
+    if (only?.length === 1) return { events: only, positions: [++this.position] };
+    const events = unit.swaps.flatMap((swap) => swap.events);
+    const positions: (number | null)[] = events.map(() => ++this.position);
+    for (const note of unit.notes) {
+      const isNew = !this.note_ids.has(note.event_id);
+      positions.push(isNew ? ++this.position : null);
+      if (!isNew) continue;
+      this.note_ids.add(note.event_id);
+      events.push(note);
+    }
+    return { events, positions };
   }
 
   private recordOf(unit: Unit, eventCount: number): UnitRecord | null {

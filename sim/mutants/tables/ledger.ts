@@ -58,8 +58,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'note-written-twice',
     file: LEDGER,
-    find: 'if (this.note_ids.has(note.event_id)) {',
-    replace: "if (note.event_id === '') {",
+    find: 'const isNew = !this.note_ids.has(note.event_id);',
+    replace: "const isNew = note.event_id !== '';",
     why: 'The same event is in the log twice.',
   },
   {

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { decodeLine, encodeLine, NO_HASH } from '../../stores/file/line.js';
+import { decodeLine, NO_HASH } from '../../stores/file/line.js';
+import { LineWriter } from '../../stores/file/line-writer.js';
 import { PLAN, temporaryFolder } from '../testing/house.js';
 import { gen } from '../testing/terminal.js';
 
@@ -121,12 +122,9 @@ it('a log whose chain is whole is still broken when what it says is', async () =
 
 function chained(events: readonly EventEnvelope[]): string {
   let prev = NO_HASH;
-  return events
-    .map((event, at) => {
-      const place = { prev, position: at + 1, part: 1, parts: 1 };
-      const { text, hash } = encodeLine(event, place, null);
-      prev = hash;
-      return text;
-    })
-    .join('');
+  const out = new LineWriter();
+  for (const [at, event] of events.entries()) {
+    prev = out.write(event, { prev, position: at + 1, part: 1, parts: 1 }, null);
+  }
+  return out.bytes.toString();
 }

@@ -146,7 +146,7 @@ export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller
 function renderClaim(desk: Desk, decision: Decision): ClaimResult | Problem {
   if (!decision.ok) return claimResult(desk.key, decision, '');
   const { generation, claim, subject } = decision.next;
-  const id = desk.context(subject).claimIdOf({ generation, request_id: claim?.request_id ?? null });
+  const id = desk.claimIdOf(subject)({ generation, request_id: claim?.request_id ?? null });
   return claimResult(desk.key, decision, id);
 }
 
@@ -157,8 +157,9 @@ export function replayedClaim(events: readonly EventEnvelope[], desk: Desk, subj
   );
   if (granted?.subject === undefined) throw new Error('a remembered grant has no event');
   const head = evolve(emptyHead(granted.subject), granted);
-  const id = desk
-    .context(granted.subject)
-    .claimIdOf({ generation: head.generation, request_id: granted.request_id ?? null });
+  const id = desk.claimIdOf(granted.subject)({
+    generation: head.generation,
+    request_id: granted.request_id ?? null,
+  });
   return grantResult(desk.key, head, id);
 }

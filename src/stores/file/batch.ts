@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../core/events/envelope.js';
 import type { UnitRecord } from '../ledger.js';
-import { encodeLine, type LinePlace } from './line.js';
+import { type LinePlace, LineWriter } from './line-writer.js';
 
 /** A unit that memory has taken and the disk has not yet. */
 export interface WaitingUnit {
@@ -41,42 +41,22 @@ export function encodeBatch(
   prev: string,
   durable: number,
 ): EncodedBatch {
-  const texts: string[] = [];
-  const lines: (NewEvent | null)[] = [];
+  const out = new LineWriter();
+  const lines: NewEvent[] = [];
+  const offsets: number[] = [];
   let hash = prev;
-  let length = 0;
   for (const { events, first_position, record } of units) {
     const parts = Math.max(events.length, 1);
     for (let part = 1; part <= parts; part += 1) {
       const event = events[part - 1] ?? null;
+      if (event !== null) {
+        lines.push(event);
+        offsets.push(out.length);
+      }
       const place: LinePlace = { prev: hash, position: first_position + part - 1, part, parts };
-      const line = encodeLine(
-        event,
-        texts.length === 0 ? { ...place, durable, at_ms } : place,
-        part === parts ? record : null,
-      );
-      texts.push(line.text);
-      lines.push(event);
-      hash = line.hash;
-      length += line.text.length;
+      const isFirst = out.length === 0;
+      hash = out.write(event, isFirst ? { ...place, durable, at_ms } : place, part === parts ? record : null);
     }
   }
-  return { hash, ...laidOut(texts, lines, length) };
-}
-
-/** A character takes at most three bytes. Written one after the other, the lines tell their offsets by themselves. */
-function laidOut(texts: readonly string[], lines: readonly (NewEvent | null)[], length: number) {
-  const buffer = Buffer.allocUnsafe(length * 3);
-  const events: NewEvent[] = [];
-  const offsets: number[] = [];
-  let offset = 0;
-  for (let index = 0; index < texts.length; index += 1) {
-    const event = lines[index] ?? null;
-    if (event !== null) {
-      events.push(event);
-      offsets.push(offset);
-    }
-    offset += buffer.write(texts[index] as string, offset);
-  }
-  return { bytes: buffer.subarray(0, offset), events, offsets };
+  return { bytes: out.bytes, hash, events: lines, offsets };
 }

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from './file-store.js';
-import { type DecodedLine, decodeLine, encodeLine, HASH_LENGTH, NO_HASH, recordOfLog } from './line.js';
+import { type DecodedLine, decodeLine, HASH_LENGTH, NO_HASH, recordOfLog } from './line.js';
+import { LineWriter } from './line-writer.js';
 import { activeFile, beginning, commitOne, freshFolder, remark } from './testing.js';
 
 const EVENT: EventEnvelope = {
@@ -18,6 +19,12 @@ const EVENT: EventEnvelope = {
   payload: { text: 'ü "," \n', nested: { payload: { log: 1 } } },
 };
 const FIRST = { prev: NO_HASH, position: 1, part: 1, parts: 1 };
+
+const encodeLine = (...line: Parameters<LineWriter['write']>): { text: string; hash: string } => {
+  const out = new LineWriter();
+  const hash = out.write(...line);
+  return { text: out.bytes.toString(), hash };
+};
 
 const decoded = (text: string): DecodedLine => {
   const line = decodeLine(Buffer.from(text.slice(0, -1)));
@@ -50,6 +57,18 @@ it('keeps what a unit leaves beside its events: endless places, and replies that
   const bare = decoded(encodeLine(null, FIRST, record).text);
   expect(bare.event).toBeNull();
   expect(recordOfLog(bare.log)).toEqual(record);
+});
+
+it('writes each line as if it were the only one, however much it has in common with the one before', () => {
+  const other = { ...EVENT, event_type: 'LEASE_RENEWED', payload: { text: 'ü'.repeat(100_000) } };
+  const later = { ...EVENT, timestamp: '2026-01-01T00:00:00.001Z' };
+  const elsewhere = { ...EVENT, tenant_id: 'u', project_id: 'q' };
+  const lines = [EVENT, EVENT, null, other, other, later, elsewhere, EVENT];
+  const out = new LineWriter();
+  const hashes = lines.map((event) => out.write(event, FIRST, null));
+  const alone = lines.map((event) => encodeLine(event, FIRST, null));
+  expect(hashes).toEqual(alone.map(({ hash }) => hash));
+  expect(out.bytes.toString() === alone.map(({ text }) => text).join('')).toBe(true);
 });
 
 it('notices a change of any byte of a line', () => {

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { UnitRecord } from '../ledger.js';
 import type { Slot } from '../store.js';
 
@@ -20,13 +20,13 @@ export const HASH_LENGTH = 43;
 /** What the first line of a log has for the line before. */
 export const NO_HASH = 'A'.repeat(HASH_LENGTH);
 
-const HEADER = Buffer.from('{"hash":"');
+export const HEADER = Buffer.from('{"hash":"');
 const HASH_END = Buffer.from('",');
-const PAYLOAD = ',"payload":';
+export const PAYLOAD = ',"payload":';
 const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
-const CHAIN_START = HEADER.length + HASH_LENGTH + HASH_END.length;
+export const CHAIN_START = HEADER.length + HASH_LENGTH + HASH_END.length;
 
-const digestOf: (data: string | Uint8Array) => string =
+export const digestOf: (data: string | Uint8Array) => string =
   typeof hash === 'function'
     ? (data) => hash('sha256', data, 'base64url')
     : (data) => createHash('sha256').update(data).digest('base64url');
@@ -50,73 +50,7 @@ export interface LineLog {
 export type LineSlot = Omit<Slot, 'until_ms'> & { readonly until_ms: number | null | 'forever' };
 type LineRequest = { readonly key: string; readonly digest: string; readonly reply?: string };
 
-export interface EncodedLine {
-  readonly text: string;
-  readonly hash: string;
-}
-
-export interface LinePlace {
-  readonly prev: string;
-  /** Of the event, where the line has one. */
-  readonly position: number;
-  /** From 1. */
-  readonly part: number;
-  readonly parts: number;
-  readonly durable?: number | undefined;
-  readonly at_ms?: number | undefined;
-}
-
-/** `record` belongs on the last line of its unit. */
-export function encodeLine(event: NewEvent | null, place: LinePlace, record: UnitRecord | null): EncodedLine {
-  const payload = event === null ? '{}' : JSON.stringify(event.payload);
-  const envelope = event === null ? '' : `${envelopeText(event, place.position)},`;
-  const chain = `${envelope}"log":${logText(place, digestOf(payload), record)}`;
-  const own = digestOf(chain);
-  return { text: `{"hash":"${own}",${chain}${PAYLOAD}${payload}}\n`, hash: own };
-}
-
-// This runs for every event: joining by hand takes half the time of a stringify of the whole.
-function envelopeText(event: NewEvent, position: number): string {
-  let text = `"event_id":${quoted(event.event_id)},"event_type":${quoted(event.event_type)}`;
-  text += `,"timestamp":${quoted(event.timestamp)},"tenant_id":${quoted(event.tenant_id)}`;
-  text += `,"project_id":${quoted(event.project_id)},"position":${position}`;
-  if (event.subject !== undefined) text += `,"subject":${quoted(event.subject)}`;
-  if (event.seq !== undefined) text += `,"seq":${event.seq}`;
-  if (event.task_id !== undefined) text += `,"task_id":${quoted(event.task_id)}`;
-  if (event.feature_id !== undefined) text += `,"feature_id":${quoted(event.feature_id)}`;
-  if (event.edge !== undefined) text += `,"edge":${quoted(event.edge)}`;
-  text += `,"agent_id":${quoted(event.agent_id)}`;
-  if (event.agent_role !== undefined) text += `,"agent_role":${quoted(event.agent_role)}`;
-  if (event.session_id !== undefined) text += `,"session_id":${quoted(event.session_id)}`;
-  if (event.generation !== undefined) text += `,"generation":${event.generation}`;
-  if (event.request_id !== undefined) text += `,"request_id":${quoted(event.request_id)}`;
-  return text;
-}
-
-const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
-const quoted = (text: string): string => (PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text));
-
-function logText(place: LinePlace, payload_sha256: string, record: UnitRecord | null): string {
-  let text = `{"prev":"${place.prev}","unit":"${place.part}/${place.parts}","payload_sha256":"${payload_sha256}"`;
-  if (place.durable !== undefined) text += `,"durable":${place.durable}`;
-  if (place.at_ms !== undefined) text += `,"at_ms":${place.at_ms}`;
-  if (record?.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
-  if (record?.slots !== undefined) text += `,"slots":[${record.slots.map(slotText).join()}]`;
-  if (record?.requests !== undefined) text += `,"requests":[${record.requests.map(requestText).join()}]`;
-  return `${text}}`;
-}
-
-function slotText({ scope, member, until_ms }: Slot): string {
-  const until = until_ms === Number.POSITIVE_INFINITY ? '"forever"' : until_ms;
-  return `{"scope":${quoted(scope)},"member":${quoted(member)},"until_ms":${until}}`;
-}
-
-function requestText({ key, digest, reply }: RecordedRequest): string {
-  const told = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
-  return `{"key":${quoted(key)},"digest":${quoted(digest)}${told}}`;
-}
-
-type RecordedRequest = NonNullable<UnitRecord['requests']>[number];
+export type RecordedRequest = NonNullable<UnitRecord['requests']>[number];
 
 export const slotToLine = ({ scope, member, until_ms }: Slot): LineSlot => ({
   scope,

@@ -2,6 +2,7 @@ import { isoTime } from '../../events/envelope.js';
 import type { ClaimCommand, Code, Context, Decision, DecisionDetails } from '../commands.js';
 import type { Head } from '../head.js';
 import { finiteOrNull, holdReason, lapsesAtMs, live, stale } from '../lease.js';
+import type { Payloads } from '../payloads.js';
 import type { Rules } from '../policy.js';
 import { type Actor, note, refuse, Telling, whileTrue } from './tell.js';
 
@@ -95,16 +96,17 @@ export function tellGrant(telling: Telling, command: Omit<ClaimCommand, 'type'>,
   const actor = actorOf(command, head.generation + 1);
   const cap_ms = ctx.rules.max_hold_seconds === null ? null : at_ms + ctx.rules.max_hold_seconds * 1000;
   const expires_at_ms = leaseEndMs(at_ms, command.lease_seconds, cap_ms);
-  telling.tell('granted', actor, {
+  const payload: Payloads['granted'] = {
     previous_generation: head.generation,
     previous_state: head.claim?.state ?? 'NONE',
     lease_duration_seconds: command.lease_seconds,
     expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),
-    ...(cap_ms === null ? {} : { max_hold_until: isoTime(cap_ms) }),
-    ...(command.facts.inputs === null ? {} : { inputs: command.facts.inputs }),
-    ...(command.user_id === null ? {} : { user_id: command.user_id }),
-    ...(command.metadata === null ? {} : { metadata: command.metadata }),
-  });
+  };
+  if (cap_ms !== null) payload.max_hold_until = isoTime(cap_ms);
+  if (command.facts.inputs !== null) payload.inputs = command.facts.inputs;
+  if (command.user_id !== null) payload.user_id = command.user_id;
+  if (command.metadata !== null) payload.metadata = command.metadata;
+  telling.tell('granted', actor, payload);
 }
 
 export function leaseEndMs(

@@ -150,11 +150,14 @@ function draft<F extends Fact>(
     event_type: eventName(fact, head.subject),
     timestamp: isoTime(at_ms),
     subject: head.subject,
-    ...subjectKeys(head.subject),
     agent_id: actor.agent_id,
     generation: actor.generation,
     payload: payload as unknown as Readonly<Record<string, unknown>>,
   };
+  const { task_id, feature_id, edge } = subjectKeys(head.subject);
+  if (task_id !== undefined) event.task_id = task_id;
+  if (feature_id !== undefined) event.feature_id = feature_id;
+  if (edge !== undefined) event.edge = edge;
   if (actor.session_id !== '') event.session_id = actor.session_id;
   if (actor.agent_role !== null) event.agent_role = actor.agent_role;
   if (actor.request_id != null) event.request_id = actor.request_id;

@@ -1,0 +1,22 @@
+import { crc32 } from 'node:zlib';
+import { v7 } from 'uuid';
+import { expect, it } from 'vitest';
+import { systemEnvironment } from './environment.js';
+import { newEventId, textDigest } from './identity.js';
+
+it('tells bodies apart by their length and their CRC, both in base 36, as every log there is has them', () => {
+  for (let number = 0; number < 5000; number += 1) {
+    const text = `ü${number}`;
+    expect(textDigest(text)).toBe(`${text.length.toString(36)}-${crc32(text).toString(36)}`);
+  }
+  expect(textDigest('')).toBe('0-0');
+});
+
+it('names events by the time and by chance, as UUIDs of version 7', () => {
+  for (let number = 0; number < 100; number += 1) {
+    const random = Uint8Array.from({ length: 16 }, (_, at) => (number * 31 + at * 57) & 255);
+    const environment = { ...systemEnvironment, randomBytes: () => random };
+    const at_ms = 1_794_724_814_747 + number;
+    expect(newEventId(environment, at_ms)).toBe(v7({ msecs: at_ms, random }));
+  }
+});
