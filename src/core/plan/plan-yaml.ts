@@ -1,5 +1,6 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, parseDocument } from 'yaml';
 import { FaultList, type Path, type Place } from './faults.js';
+import { findTangle } from './tangle.js';
 
 /** In characters, which are never more than its bytes. */
 export const PLAN_TEXT_LENGTH_MAX = 5 * 1024 * 1024;
@@ -16,6 +17,12 @@ export function readYaml(text: string): PlanText {
     const faults = new FaultList();
     const said = `The plan has ${text.length} characters; at most ${PLAN_TEXT_LENGTH_MAX} are read. Send it as JSON, or add tasks in parts.`;
     faults.add('BAD_YAML', [], said);
+    return { value: undefined, faults };
+  }
+  const tangle = findTangle(text);
+  if (tangle !== null) {
+    const faults = new FaultList();
+    faults.add('BAD_YAML', [], tangle.says, tangle.place);
     return { value: undefined, faults };
   }
   const lines = new LineCounter();
