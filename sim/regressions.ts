@@ -65,4 +65,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'safety',
     was: 'Grants decided by a clock far behind the store’s were over when committed; after a crash the clock stood earlier, and they were live again beyond the limit.',
   },
+  {
+    seed: 141,
+    mode: 'liveness',
+    was: 'Ready work was granted to whoever had waited longest, who was gone: nobody who was there ever got it.',
+  },
 ];

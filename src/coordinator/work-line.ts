@@ -13,8 +13,9 @@ interface Waiting {
 }
 
 /**
- * Those who wait for work in a project, first come first. A piece that is ready calls one of them, and only when that
- * one could not take it the next: if every change called all of them, a thousand who wait would be all that is done.
+ * Those who wait for work in a project. A piece that is ready calls one of them, and only when that one could not take
+ * it the next: if every change called all of them, a thousand who wait would be all that is done. Who came last is
+ * called first: who has waited long may be gone, and work granted to nobody lies there for a whole lease.
  */
 export class WorkLine {
   private readonly waiting = new Set<Waiting>();
@@ -101,7 +102,7 @@ export class WorkLine {
 
   private callNext(): void {
     const { changes } = this;
-    const unaware = [...this.waiting].filter(({ seen }) => seen < changes);
+    const unaware = [...this.waiting].reverse().filter(({ seen }) => seen < changes);
     if (isDone(this.project)) for (const waiting of unaware.splice(0)) this.call(waiting);
     if (unaware.length === 0) return;
     const ready = readyByTrack(this.project.desk());
