@@ -70,4 +70,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'liveness',
     was: 'Ready work was granted to whoever had waited longest, who was gone: nobody who was there ever got it.',
   },
+  {
+    seed: 913,
+    mode: 'liveness',
+    was: 'A late candidate that had to wait for a human took its place again though others had filled the tenant.',
+  },
 ];

@@ -72,7 +72,7 @@ const resultOf = (sha256: string, size_bytes = 1): SubmittedResult => {
 };
 const SHAS = ['aa', 'bb'] as const;
 
-const FACTS = { past_grant: null, iteration: 1, parking_full: false } as const;
+const FACTS = { past_grant: null, iteration: 1, parking_full: false, no_room: false } as const;
 
 const submitOf = (
   handle: Handle,

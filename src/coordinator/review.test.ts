@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Agent, human } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { answered, forEachStore, type HouseOptions, P, planOf } from '../../test/support/house.js';
 
-const A = 'A-001-core';
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 forEachStore('a human gate', (open) => {
-  async function begin() {
-    const house = await open();
-    await house.plan(planOf(A));
+  async function begin(options: HouseOptions = {}) {
+    const house = await open(options);
+    await house.plan(planOf(A, B));
     const { coordinator } = house;
     const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
     await alpha.claims(A);
@@ -90,5 +90,18 @@ forEachStore('a human gate', (open) => {
       hold_reason: 'rejected in review by rita: no',
     });
     expect(await alpha.submits(A, 'v2')).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+  });
+
+  test('a late candidate finds no place to wait in where others have taken it, and is kept', async () => {
+    const { house, alpha, beta, review, queries } = await begin({ limits: { max_concurrent_claims: 1 } });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await review('APPROVED');
+    house.advance(301);
+    expect((await beta.claims(B)).reason).toBe('GRANTED');
+    const late = await alpha.submits(A, 'v2', { iteration: 2 });
+    expect(late).toMatchObject({ reason: 'LEASE_EXPIRED', parked: expect.stringMatching(/^res_/) });
+    expect(answered(await queries.getTaskState(P, A)).readiness).not.toBe('suspended');
+    await beta.submits(B);
+    expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
   });
 });

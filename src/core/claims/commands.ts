@@ -60,6 +60,8 @@ export interface SubmitFacts {
   readonly iteration: number;
   /** The subject keeps as many refused results of this agent as it may. */
   readonly parking_full: boolean;
+  /** The tenant has no room for one more live claim. Known only once the store has said so. */
+  readonly no_room: boolean;
 }
 export interface PastGrant {
   readonly generation: number;

@@ -76,6 +76,8 @@ function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
   // To wait for a human is to hold the claim again, and nobody holds one beyond its `max_hold`.
   const cap_ms = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (ctx.now_ms >= cap_ms) return refused(head, command, ctx, 'LEASE_EXPIRED');
+  // Who comes late has lost its place, and to wait for a human takes one again.
+  if (command.facts.no_room) return refused(head, command, ctx, 'LEASE_EXPIRED');
   const telling = new Telling(head, ctx);
   telling.tell('escalated', holder(head), {
     reason: command.facts.authority === 'granted' ? 'review_pending' : 'outside_role_authority',

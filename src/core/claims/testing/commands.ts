@@ -76,6 +76,7 @@ export const FREE: SubmitFacts = {
   authority: 'granted',
   iteration: 1,
   parking_full: false,
+  no_room: false,
 };
 
 export const submit = (

@@ -96,6 +96,7 @@ export function submitBy(
       authority: fields.authority ?? 'granted',
       iteration: 1,
       parking_full: false,
+      no_room: false,
     },
   };
 }
