@@ -36,7 +36,7 @@ async function reader(jwk: object, options: Partial<JwtOptions> = {}) {
 test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', async (alg) => {
   const { jwk, sign } = await issuer(alg);
   expect(await (await reader(jwk)).read(await sign())).toEqual({
-    id: 'jwt-alice',
+    id: 'jwt/acme/alice',
     kind: 'jwt',
     tenant_id: 'acme',
     role: 'agent',

@@ -61,7 +61,8 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
     return unauthenticated(`The token names no tenant in ${tenant_claim}.`);
   }
   return {
-    id: `jwt-${user_id}`,
+    // The same name in two tenants is two people, each with their own requests and rate.
+    id: `jwt/${(tenant_id as string | null) ?? ''}/${user_id}`,
     kind: 'jwt',
     tenant_id: tenant_id as string | null,
     role: role as Role,
