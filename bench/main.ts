@@ -3,14 +3,16 @@ import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
 import { million } from './million.js';
+import { stages } from './stages.js';
 
-/** `npm run bench [-- --quick] [-- --only cycles|disk|crowd|million] [-- --tasks N]`. Prints; asserts nothing about time. */
+/** `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million] [-- --tasks N]`. Prints; asserts nothing about time. */
 const quick = process.argv.includes('--quick');
 const at = process.argv.indexOf('--tasks');
 const tasks = at > 0 ? Number(process.argv[at + 1]) : quick ? 50_000 : 1_000_000;
 const only = process.argv[process.argv.indexOf('--only') + 1];
 const parts: Record<string, () => Promise<void>> = {
   disk,
+  stages,
   cycles: () => cycles(quick),
   crowd,
   million: () => million(tasks),
