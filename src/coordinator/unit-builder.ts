@@ -1,4 +1,4 @@
-import type { Decision } from '../core/claims/commands.js';
+import type { Code, Decision } from '../core/claims/commands.js';
 import { type Fact, factOf } from '../core/claims/facts.js';
 import type { Head } from '../core/claims/head.js';
 import { occupiedUntilMs } from '../core/claims/lease.js';
@@ -11,6 +11,9 @@ import type { Caller } from './caller.js';
 import type { Desk } from './desk.js';
 import { newEventId, noteId } from './identity.js';
 import { CLAIMS_SCOPE } from './rooms.js';
+
+/** Whoever is decided so is among the tenant's live claims from then on, also if it had lost its place before. */
+const TAKES_A_PLACE: ReadonlySet<Code> = new Set<Code>(['GRANTED', 'REASSIGNED', 'ESCALATED']);
 
 /** Puts decisions together into one unit: all of it happens, or nothing. */
 export class UnitBuilder {
@@ -39,6 +42,7 @@ export class UnitBuilder {
     if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
     if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
     if (events.length > 0) this.occupy(decision.next);
+    if (events.length > 0 && TAKES_A_PLACE.has(decision.code)) this.roomInTenant();
     // Work that was complete no longer is: what waits for it was decided under other rules.
     if (decision.code === 'RESET') this.changingRules();
     return this;
@@ -114,7 +118,7 @@ export class UnitBuilder {
     return this;
   }
 
-  roomInTenant(): this {
+  private roomInTenant(): this {
     const { tenantRooms } = this.desk;
     this.rooms = this.rooms.length === 0 ? tenantRooms : [...this.rooms, ...tenantRooms];
     return this;

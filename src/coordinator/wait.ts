@@ -1,8 +1,9 @@
+import { isDone } from '../core/views/index.js';
 import type { Environment } from './environment.js';
 import { isProblem, type Problem } from './problem.js';
 import type { Project } from './project.js';
 import type { ClaimResult } from './wire.js';
-import { isDone, WorkLine } from './work-line.js';
+import { WorkLine } from './work-line.js';
 
 const lines = new WeakMap<Project, WorkLine>();
 
@@ -38,7 +39,7 @@ export async function waitForWork(
     });
     const left_ms = deadline_ms - environment.clock.monotonicMs();
     if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
-    if (left_ms <= 0 || isDone(project)) return reply;
+    if (left_ms <= 0 || isDone(project.state)) return reply;
     called = await line.wait(track, seen, left_ms, gone);
     if (!gone?.aborted) continue;
     if (called) line.answered();

@@ -1,3 +1,4 @@
+import { isDone } from '../core/views/index.js';
 import type { Environment } from './environment.js';
 import type { Project } from './project.js';
 import { nextDeadlineMs, readyByTrack } from './ready.js';
@@ -103,7 +104,8 @@ export class WorkLine {
   private callNext(): void {
     const { changes } = this;
     const unaware = [...this.waiting].reverse().filter(({ seen }) => seen < changes);
-    if (isDone(this.project)) for (const waiting of unaware.splice(0)) this.call(waiting);
+    // Whoever waits would wait for a new plan, and can ask again.
+    if (isDone(this.project.state)) for (const waiting of unaware.splice(0)) this.call(waiting);
     if (unaware.length === 0) return;
     const ready = readyByTrack(this.project.desk());
     let left = -this.asking;
@@ -124,7 +126,3 @@ export class WorkLine {
     waiting.call();
   }
 }
-
-/** All of the plan is complete: whoever waits would wait for a new plan, and can ask again. */
-export const isDone = ({ state: { plan, completed } }: Project): boolean =>
-  plan.subject_count > 0 && completed >= plan.subject_count;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Genesis } from '../../client/index.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { emptyWork, evolveWork, type Lineage } from '../../core/views/index.js';
+import { emptyWork, evolveWork, isDone, type Lineage } from '../../core/views/index.js';
 import { expected } from '../replies.js';
 import { findLogs } from '../verify/find-logs.js';
 import { type LogReport, verifyLog } from '../verify/verify-log.js';
@@ -74,7 +74,7 @@ async function watch(stage: DemoStage, genesis: Genesis, director: Director) {
       stage.tell(event);
       director.see(event);
       answered ||= isZombies(event);
-      if (state.completed < state.plan.subject_count) continue;
+      if (!isDone(state)) continue;
       if (answered) break;
       waiting ??= setTimeout(() => ending.abort(), ZOMBIE_MS);
     }

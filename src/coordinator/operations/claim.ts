@@ -111,7 +111,6 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
   const decision = decide(desk.head(subject), command, desk.context(subject));
   if (decision.ok) {
     unit.session(body.session_id, body.agent_id, caller, desk.now_ms);
-    unit.roomInTenant();
   }
   unit.decided(decision, body.signature);
   countSession(unit, desk, decision);

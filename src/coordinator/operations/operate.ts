@@ -58,7 +58,6 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const { claim } = decision.next;
     if (decision.code === 'REASSIGNED' && claim !== null) {
       unit.session(claim.session_id, claim.agent_id, this.caller, desk.now_ms);
-      unit.roomInTenant();
       countSession(unit, desk, decision);
     }
     unit.decided(decision);

@@ -7,7 +7,6 @@ import type { Desk } from '../desk.js';
 import { inputsDigest } from '../facts.js';
 import type { Attempt, Needs, Operation } from '../operation.js';
 import { submissionResult } from '../render.js';
-import { CLAIMS_SCOPE } from '../rooms.js';
 import { UnitBuilder } from '../unit-builder.js';
 import type { SubmissionResult } from '../wire.js';
 import { countSession, countTrackAgent, type Said } from './shared.js';
@@ -54,7 +53,6 @@ export class SubmitOperation implements Operation<SubmissionResult> {
     // Refused work may have been granted once: only the log can tell, and it is read once.
     if (decision.details.work_lost && this.past === null) return { needs: () => this.readPast() };
     const unit = new UnitBuilder(desk, said.request_id ?? null).decided(decision, said.signature);
-    if (decision.code === 'ESCALATED') unit.room(CLAIMS_SCOPE, desk.limits.max_concurrent_claims);
     countSession(unit, desk, decision);
     countTrackAgent(unit, desk, decision);
     return { unit: unit.build(null), reply: submissionResult(decision) };

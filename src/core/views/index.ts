@@ -19,6 +19,7 @@ export {
   evolveProject,
   evolveWork,
   foldProject,
+  isDone,
   type ProjectState,
   type WorkState,
 } from './project-state.js';

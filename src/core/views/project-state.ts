@@ -37,6 +37,10 @@ export const emptyWork = (): WorkState => ({
 
 export const emptyProject = (): ProjectState => ({ ...emptyWork(), agents: new Map(), parked: new Map() });
 
+/** All of the plan is complete. A project without a plan is not done: it has not begun. */
+export const isDone = ({ plan, completed }: WorkState): boolean =>
+  plan.subject_count > 0 && completed >= plan.subject_count;
+
 /** Folds one event into a state that the caller owns. An event folded before changes nothing. */
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   if (event.position <= state.position) return;

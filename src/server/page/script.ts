@@ -110,7 +110,9 @@ async function follow(cursor) {
           if (id) cursor = encodeURIComponent(id[1]);
         }
       }
-    } catch {}
+    } catch {
+      // Whatever broke it, the next try goes on from the cursor.
+    }
     link('lost, trying again', true);
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }

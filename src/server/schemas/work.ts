@@ -99,22 +99,18 @@ export const renewalResult = describe<wire.RenewalResult>()(
     next,
   }),
 );
-export const releaseResult = describe<wire.ReleaseResult>()(
-  'ReleaseResult',
-  z.object({
-    success: z.boolean(),
-    reason: z.string().describe('RELEASED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
-    next,
-  }),
-);
-export const noteResult = describe<wire.ReleaseResult>()(
-  'NoteResult',
-  z.object({
-    success: z.boolean(),
-    reason: z.string().describe('NOTED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
-    next,
-  }),
-);
+/** What a holder's command is told that has nothing more to say: done, or why the handle opens nothing. */
+const holderResult = (name: string, done: string) =>
+  describe<wire.ReleaseResult>()(
+    name,
+    z.object({
+      success: z.boolean(),
+      reason: z.string().describe(`${done}, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM`),
+      next,
+    }),
+  );
+export const releaseResult = holderResult('ReleaseResult', 'RELEASED');
+export const noteResult = holderResult('NoteResult', 'NOTED');
 export const appendResult = describe<wire.AppendResult>()(
   'AppendResult',
   z.object({
