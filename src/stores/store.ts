@@ -4,8 +4,9 @@ import type { EventDraft, EventEnvelope, NewEvent } from '../core/events/envelop
  * Where heads and events live. A store knows nothing of claims: it swaps heads whose `seq` has not moved,
  * appends events, counts who occupies a scope, remembers requests, and tells the time.
  *
- * Every member that returns a promise may reject with `StoreUnavailable` (nothing happened, try again) or
- * `StoreBroken` (this store object is finished). Anything else thrown is a bug.
+ * Every member that returns a promise may reject with `StoreUnavailable` (nothing happened, try again), `StoreUncertain`
+ * (a commit whose outcome could not be learned) or `StoreBroken` (this store object is finished); opening one may reject
+ * with `StoreRefused`. Anything else thrown is a bug.
  */
 export interface Store {
   readonly capabilities: StoreCapabilities;
@@ -202,4 +203,14 @@ export class StoreUnavailable extends Error {
 /** The store cannot go on: what it wrote last may or may not be there. Stop, and open it anew. */
 export class StoreBroken extends Error {
   override readonly name = 'StoreBroken';
+}
+
+/** It may have happened, or may still happen, once: ask again with the same request id. Only a commit rejects with it. */
+export class StoreUncertain extends Error {
+  override readonly name = 'StoreUncertain';
+}
+
+/** The engine cannot be used as it is configured: its message says what is wrong and what to do, for a person to read. */
+export class StoreRefused extends Error {
+  override readonly name = 'StoreRefused';
 }

@@ -1,0 +1,15 @@
+/** A real engine that a test started, or found by its URL variable. */
+export interface TestEngine {
+  readonly url: string;
+  /** Ends it as a power cut would, and starts it on the same data and port. Absent where the engine is not ours to end. */
+  readonly restart?: () => Promise<void>;
+  /** SIGSTOP and SIGCONT. */
+  readonly freeze?: () => void;
+  readonly thaw?: () => void;
+  stop(): Promise<void>;
+}
+
+/** Why an engine cannot be had here, for the line that says what did not run. */
+export interface MissingEngine {
+  readonly missing: string;
+}
