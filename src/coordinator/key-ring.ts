@@ -9,14 +9,11 @@ const PREFIX = keySubject('');
 
 /** The keys of the platform as this coordinator knows them: its own changes at once, others' as it follows the store. */
 export class KeyRing {
-  private constructor(
-    readonly project: Project,
-    private readonly now: () => number,
-  ) {}
+  private constructor(readonly project: Project) {}
 
   static async open(projects: Projects): Promise<KeyRing> {
     const { project } = await projects.tenant(PLATFORM_TENANT);
-    return new KeyRing(project, () => projects.now());
+    return new KeyRing(project);
   }
 
   /** Whether a key was ever made. One that has run out or was revoked still counts: the door it closed stays closed. */
@@ -29,7 +26,7 @@ export class KeyRing {
   find(key_id: string): { key: Key; secret_sha256: string } | null {
     const record = this.project.state.records.get(keySubject(key_id))?.value as KeyRecord | undefined;
     if (record === undefined) return null;
-    return { key: keyOf(key_id, record, this.now()), secret_sha256: record.secret_sha256 };
+    return { key: keyOf(key_id, record, this.project.now()), secret_sha256: record.secret_sha256 };
   }
 
   /** Those of the scope, in the order they were made. */
@@ -38,7 +35,7 @@ export class KeyRing {
     for (const [subject, { value }] of this.project.state.records) {
       if (!subject.startsWith(PREFIX)) continue;
       const record = value as KeyRecord;
-      if (belongs(record, scope)) keys.push(keyOf(subject.slice(PREFIX.length), record, this.now()));
+      if (belongs(record, scope)) keys.push(keyOf(subject.slice(PREFIX.length), record, this.project.now()));
     }
     return keys.sort((a, b) => (a.created_at + a.key_id < b.created_at + b.key_id ? -1 : 1));
   }

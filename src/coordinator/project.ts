@@ -94,8 +94,13 @@ export class Project implements DeskSource {
     return this.services.skew_margin_ms;
   }
 
+  /** The store's time, as far as this coordinator knows it. */
+  now(): number {
+    return this.services.time.now();
+  }
+
   desk(): Desk {
-    return new Desk(this, this.services.time.now());
+    return new Desk(this, this.now());
   }
 
   /** Resolves with the operation's reply, or with the problem that kept it from one. */
@@ -152,7 +157,7 @@ export class Project implements DeskSource {
   }
 
   private async flush(batch: Job[], before: Promise<void>): Promise<void> {
-    const desk = new Desk(this, this.services.time.now(), this.trial);
+    const desk = new Desk(this, this.now(), this.trial);
     const { jobs, attempts } = this.decideAll(desk, batch);
     const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
     await before;

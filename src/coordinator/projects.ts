@@ -17,6 +17,12 @@ interface Setup {
   readonly witness: Witness;
 }
 
+/** What a store says of itself. Tenants may live in stores of their own, and each has its own clock. */
+interface House {
+  readonly meta: StoreMeta;
+  readonly time: StoreTime;
+}
+
 /** What belongs to a tenant as a whole, and holds in all its projects: its limits. */
 export class Tenant {
   private said: RecordHead | undefined;
@@ -49,20 +55,14 @@ export class Projects {
   /** How many use a project, by its name, of those that came when nothing had happened in it. */
   private readonly users = new Map<string, number>();
 
-  private constructor(
-    private readonly setup: Setup,
-    private readonly meta: StoreMeta,
-    private readonly time: StoreTime,
-  ) {}
+  private readonly houses = new Map<Store, Promise<House>>();
+
+  private constructor(private readonly setup: Setup) {}
 
   static async open(setup: Setup): Promise<Projects> {
-    const time = new StoreTime(setup.environment.clock);
-    time.tell(await setup.store.now());
-    return new Projects(setup, await setup.store.meta(), time);
-  }
-
-  now(): number {
-    return this.time.now();
+    const projects = new Projects(setup);
+    await projects.house(setup.store);
+    return projects;
   }
 
   all(): Iterable<Project> {
@@ -131,13 +131,22 @@ export class Projects {
     return project?.state.position === 0 ? undefined : project;
   }
 
-  private load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
-    const { store, environment, skew_margin_ms, witness } = this.setup;
-    const { meta, time } = this;
+  private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
+    const { environment, skew_margin_ms, witness } = this.setup;
+    const store = (await this.setup.store.storeOf?.(tenant_id)) ?? this.setup.store;
+    const { meta, time } = await this.house(store);
     return Project.load(
       { tenant_id, project_id },
       { store, meta, environment, time, limits, skew_margin_ms, witness },
     );
+  }
+
+  private house(store: Store): Promise<House> {
+    return remembered(this.houses, store, async () => {
+      const time = new StoreTime(this.setup.environment.clock);
+      time.tell(await store.now());
+      return { time, meta: await store.meta() };
+    });
   }
 }
 
@@ -155,7 +164,7 @@ export async function reachable<T>(ask: () => Promise<T | Problem>): Promise<T |
 }
 
 /** One load per key, however many ask at once; a load that failed is tried again by the next. */
-function remembered<T>(known: Map<string, Promise<T>>, key: string, load: () => Promise<T>): Promise<T> {
+function remembered<K, T>(known: Map<K, Promise<T>>, key: K, load: () => Promise<T>): Promise<T> {
   const found = known.get(key);
   if (found !== undefined) return found;
   const loading = load();

@@ -42,6 +42,9 @@ export interface Store {
   /** What belongs to the store as a whole; made when it is first opened. */
   meta(): Promise<StoreMeta>;
 
+  /** The store that keeps a tenant, where tenants have stores of their own. Absent: this one keeps them all. */
+  storeOf?(tenant_id: string): Promise<Store>;
+
   /** Writes what must be written, and lets go of everything. Idempotent. */
   close(): Promise<void>;
 }

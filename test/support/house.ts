@@ -12,6 +12,7 @@ import {
 } from '../../src/coordinator/index.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import type { Blobs } from '../../src/stores/blobs.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 import type { ProjectKey, Store } from '../../src/stores/store.js';
@@ -73,6 +74,10 @@ export class House {
     const coordinator = await this.opened();
     onTestFinished(() => coordinator.close());
     return coordinator;
+  }
+
+  get blobs(): Blobs {
+    return this.options.blobs;
   }
 
   advance(seconds: number): void {
