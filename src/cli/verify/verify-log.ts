@@ -1,7 +1,4 @@
-import { LogChecker } from '../../core/claims/invariants.js';
-import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesFor } from '../../core/claims/policy.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
-import { kindOf, POLICY_SUBJECT } from '../../core/subject.js';
+import { LogJudge } from '../../core/claims/log-judge.js';
 import type { LogPlace } from './find-logs.js';
 import { type PlacedEvent, readLog } from './read-log.js';
 
@@ -31,22 +28,19 @@ const BREAKS_MAX = 100;
 
 /** Replays one log from its first line and judges all it says. */
 export async function verifyLog(place: LogPlace, onEvent: (events: number) => void): Promise<LogReport> {
-  const judge = new Judge(onEvent);
-  const read = await readLog(place, (placed) => judge.see(placed));
+  const tally = new Tally(onEvent);
+  const read = await readLog(place, (placed) => tally.see(placed));
   const { damage, files, lines, unfinished_bytes } = read;
-  if (damage !== null) judge.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
+  if (damage !== null) tally.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in place ? place.file : place.folder;
-  return { ...judge.scope, path, files, lines, ...judge.counts, unfinished_bytes, breaks: judge.breaks };
+  return { ...tally.scope, path, files, lines, ...tally.counts, unfinished_bytes, breaks: tally.breaks };
 }
 
-class Judge {
+/** What was read so far, and what was wrong with it. */
+class Tally {
   readonly breaks: Break[] = [];
   private readonly subjects = new Set<string>();
-  private readonly checker = new LogChecker((subject) =>
-    // What the limits were when a lease was granted is in the grant; of the rules, only the policy is asked here.
-    rulesFor(kindOf(subject), this.policy, DEFAULT_LIMITS, 0),
-  );
-  private policy: Policy = DEFAULT_POLICY;
+  private readonly judge = new LogJudge();
   private events = 0;
   private last: PlacedEvent | null = null;
 
@@ -67,18 +61,12 @@ class Judge {
     this.onEvent(this.events);
     this.last = placed;
     if (event.subject !== undefined) this.subjects.add(event.subject);
-    for (const { invariant, subject, says } of this.checker.see(event)) {
+    for (const { invariant, subject, says } of this.judge.see(event)) {
       this.add({ file, line, rule: invariant, subject, says });
     }
-    if (event.subject === POLICY_SUBJECT) this.policy = policyIn(event);
   }
 
   add({ file, line, rule, subject, says }: Break): void {
     if (this.breaks.length < BREAKS_MAX) this.breaks.push({ file, line, rule, subject, says });
   }
 }
-
-const policyIn = ({ payload }: EventEnvelope): Policy => ({
-  ...DEFAULT_POLICY,
-  ...(payload.record as Partial<Policy>),
-});

@@ -1,0 +1,309 @@
+import { expect, it } from 'vitest';
+import type { Rule } from './check/violation.js';
+import { checkHistory } from './check.js';
+import type { Answer } from './history.js';
+import { LIMITS, Story } from './testing/story.js';
+
+const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 100 };
+const S = 'A-001-one';
+const UNKNOWN: Answer = { kind: 'unknown', why: 'the line broke' };
+const NOTHING: Answer = { kind: 'nothing', why: 'UNAVAILABLE' };
+const refused = (reason: string, told = {}): Answer => ({ kind: 'refused', reason, told });
+
+const rulesBroken = (story: Story): Rule[] => [
+  ...new Set(checkHistory(story, TERMS).map(({ rule }) => rule)),
+];
+
+const GOOD: Record<string, (story: Story) => void> = {
+  'work that is claimed, renewed and done': (story) => {
+    const held = story.claim('ada', S, { at: 0 });
+    story.renew(held, { at: 500 });
+    story.submit(held, { at: 900 });
+    story.claim('ben', S, { at: 1000 });
+    expect(story.last.answer).toMatchObject({ reason: 'DENIED_COMPLETED' });
+  },
+  'a takeover, and the zombie that is refused everything': (story) => {
+    const zombie = story.claim('ada', S, { at: 0 });
+    story.claim('ben', S, { at: 500 });
+    story.claim('ben', S, { at: 1500 });
+    for (const act of ['renew', 'release', 'submit'] as const) {
+      expect(story[act](zombie, { at: 2000 }).answer).toMatchObject({ kind: 'refused' });
+    }
+  },
+  'a late result that nobody took over from': (story) => {
+    const held = story.claim('ada', S, { at: 0 });
+    expect(story.renew(held, { at: 1500 }).answer).toMatchObject({ reason: 'ALREADY_EXPIRED' });
+    expect(story.submit(held, { at: 2000 }).answer).toMatchObject({ kind: 'ok' });
+  },
+  'a claim whose answer was lost, and which is told again': (story) => {
+    story.claim('ada', S, { at: 0, request_id: 'r' });
+    const { answer } = story.last;
+    story.answered(UNKNOWN);
+    story.calls.push({ ...story.last, number: 2, invoked_ms: 100, returned_ms: 120, answer });
+  },
+  'calls that came to nothing': (story) => {
+    story.claim('ada', S, { at: 0 });
+    story.answered(UNKNOWN).forget();
+    story.claim('ada', S, { at: 100 });
+    story.answered(NOTHING).forget();
+    story.claim('ben', S, { at: 200 });
+  },
+  'a release told twice, and a renewal that happened twice': (story) => {
+    const held = story.claim('ada', S, { at: 0 });
+    story.renew(held, { at: 100, request_id: 'r' });
+    story.answered(UNKNOWN);
+    story.renew(held, { at: 200, request_id: 'r' });
+    story.release(held, { at: 300, request_id: 'x' });
+    story.answered(UNKNOWN);
+    expect(story.release(held, { at: 400, request_id: 'x' }).answer).toMatchObject({ kind: 'ok' });
+  },
+  'a refusal by somebody who was answered later than the loser': (story) => {
+    story.claim('ada', S, { at: 0, decided: 10, returned: 900 });
+    story.claim('ben', S, { at: 5, decided: 20 });
+    expect(story.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+  },
+  'no room, and room again when a lease has run out': (story) => {
+    story.claim('ada', 'A-001-one', { at: 0 });
+    story.claim('ben', 'A-002-two', { at: 500 });
+    story.claim('cleo', 'A-003-three', { at: 800 });
+    expect(story.last.answer).toMatchObject({ reason: 'DENIED_LIMIT' });
+    story.claim('cleo', 'A-003-three', { at: 1300 });
+    expect(story.last.answer).toMatchObject({ kind: 'ok' });
+  },
+};
+
+it.each(Object.entries(GOOD))('accepts %s', (_, tell) => {
+  const story = new Story();
+  tell(story);
+  expect(checkHistory(story, TERMS)).toEqual([]);
+});
+
+const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
+  'a grant that was acknowledged and is lost': {
+    breaks: ['LOST'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.forget();
+      story.claim('ben', S, { at: 100 });
+    },
+  },
+  'a result that was acknowledged and is lost': {
+    breaks: ['LOST'],
+    tell: (story) => {
+      story.submit(story.claim('ada', S, { at: 0 }), { at: 100 });
+      story.forget();
+    },
+  },
+  'two who were granted the same generation': {
+    breaks: ['INV-02', 'INV-03'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.doubled({ agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' });
+      const { asked, ...call } = story.last;
+      const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' };
+      story.calls.push({ ...call, number: 2, asked: ben, invoked_ms: 5 });
+    },
+  },
+  'a takeover before the lease had run out': {
+    breaks: ['INV-03'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.doubled({ agent_id: 'ben', session_id: 'session-ben', request_id: 'b', generation: 2 });
+      const grant = story.events[1] as { payload: object };
+      grant.payload = { ...grant.payload, previous_generation: 1, previous_state: 'ACTIVE' };
+      const { asked, ...call } = story.last;
+      const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
+      const answer = { kind: 'ok', told: { generation: 2 } } as const;
+      story.calls.push({ ...call, number: 2, asked: ben, invoked_ms: 5, answer });
+    },
+  },
+  'a refusal from an old view of the subject': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      const held = story.claim('ada', S, { at: 0 });
+      story.claim('ben', S, { at: 50 });
+      const { answer } = story.last;
+      story.release(held, { at: 100 });
+      story.claim('ben', S, { at: 200 });
+      story.answered(answer).forget();
+    },
+  },
+  'a refusal that names somebody who did not hold it any more': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      const held = story.claim('ada', S, { at: 0 });
+      story.claim('cleo', S, { at: 50 });
+      const { answer } = story.last;
+      story.release(held, { at: 100 });
+      story.claim('ben', S, { at: 200 });
+      story.claim('cleo', S, { at: 300 });
+      story.answered(answer);
+    },
+  },
+  'a refusal for no reason at all': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.release({ subject: S, agent_id: 'ada', generation: 1 }, { at: 50 });
+      story.claim('ben', S, { at: 100 });
+      story.answered(refused('DENIED_COMPLETED')).forget();
+    },
+  },
+  'a renewal refused as too late that was in time': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      const held = story.claim('ada', S, { at: 0 });
+      story.renew(held, { at: 300 });
+      story.answered(refused('ALREADY_EXPIRED')).forget();
+    },
+  },
+  'a live claim that was refused because of a lease long over': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.claim('ben', S, { at: 500 });
+      const { answer } = story.last;
+      story.claim('ben', S, { at: 2000 });
+      story.answered(answer).forget(2);
+    },
+  },
+  'a claim refused for want of room that there was': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.claim('ben', 'A-002-two', { at: 100 });
+      story.answered(refused('DENIED_LIMIT', { limit: 'max_concurrent_claims' })).forget();
+    },
+  },
+  'an effect after a refusal': {
+    breaks: ['NO_REASON', 'DONE_ALL_THE_SAME'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.answered(refused('DENIED_ACTIVE_CLAIM'));
+    },
+  },
+  'an effect of what was said not to have happened': {
+    breaks: ['DONE_ALL_THE_SAME'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.answered(NOTHING);
+    },
+  },
+  'an order that real time contradicts': {
+    breaks: ['ORDER'],
+    tell: (story) => {
+      const held = story.claim('ada', S, { at: 0 });
+      story.renew(held, { at: 100 });
+      story.release(held, { at: 200 });
+      // The renewal is told to have been asked for after the release had been answered.
+      const [claim, renewal, release] = story.calls;
+      if (!claim || !renewal || !release) throw new Error('three calls were made');
+      story.calls[1] = { ...renewal, invoked_ms: 300, returned_ms: 310 };
+    },
+  },
+  'a request that was granted twice': {
+    breaks: ['DOUBLED'],
+    tell: (story) => {
+      const held = story.claim('ada', S, { at: 0, request_id: 'r' });
+      story.release(held, { at: 100 });
+      story.claim('ada', S, { at: 200, request_id: 'r' });
+      story.answered(UNKNOWN);
+    },
+  },
+  'a request that was granted and then refused': {
+    breaks: ['NO_REASON'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0, request_id: 'r' });
+      story.claim('ada', S, { at: 100, request_id: 'r' });
+      expect(story.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    },
+  },
+  'a generation that was told wrong': {
+    breaks: ['TOLD_WRONG'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.answered({ kind: 'ok', told: { generation: 2, claim_id: 'clm' } });
+    },
+  },
+  'a lease that was told longer than it is': {
+    breaks: ['TOLD_WRONG'],
+    tell: (story) => {
+      const held = story.claim('ada', S, { at: 0 });
+      story.renew(held, { at: 100 });
+      story.answered({ kind: 'ok', told: { expires_at: '2030-01-01T00:00:00.000Z' } });
+    },
+  },
+  'a result told as accepted from an old generation': {
+    breaks: ['LOST'],
+    tell: (story) => {
+      const zombie = story.claim('ada', S, { at: 0 });
+      story.submit(story.claim('ben', S, { at: 1500 }), { at: 1600 });
+      story.submit(zombie, { at: 1700 });
+      story.answered({ kind: 'ok', told: {} });
+    },
+  },
+  'a result in the log that came from an old generation': {
+    breaks: ['INV-05', 'INV-17'],
+    tell: (story) => {
+      const zombie = story.claim('ada', S, { at: 0 });
+      story.submit(story.claim('ben', S, { at: 1500 }), { at: 1600, request_id: 'r' });
+      const accepted = story.events[story.events.length - 1] as Story['events'][number];
+      const { asked } = story.last;
+      story.events[story.events.length - 1] = { ...accepted, generation: 1, agent_id: 'ada' };
+      const mine = { ...asked, agent_id: 'ada', session_id: asked.session_id, generation: zombie.generation };
+      story.calls[story.calls.length - 1] = { ...story.last, asked: mine };
+    },
+  },
+  'what nobody asked for': {
+    breaks: ['UNASKED'],
+    tell: (story) => {
+      story.claim('ada', S, { at: 0 });
+      story.calls.pop();
+    },
+  },
+  'one live claim more than there may be': {
+    breaks: ['LIMIT'],
+    tell: (story) => {
+      for (const agent of ['ada', 'ben']) story.claim(agent, `A-00${story.calls.length + 1}-x`, { at: 0 });
+      const others = new Story();
+      others.claim('cleo', 'A-003-x', { at: 100 });
+      const [event] = others.events;
+      if (event !== undefined) story.events.push({ ...event, event_id: 'event-3', position: 3 });
+      story.calls.push({ ...others.last, number: 3 });
+    },
+  },
+  'a gap in the positions': {
+    breaks: ['INV-21'],
+    tell: (story) => {
+      story.release(story.claim('ada', S, { at: 0 }), { at: 100 });
+      const last = story.events.pop();
+      if (last !== undefined) story.events.push({ ...last, position: 3 });
+    },
+  },
+  'a gap in the seqs of a subject': {
+    breaks: ['INV-09'],
+    tell: (story) => {
+      story.release(story.claim('ada', S, { at: 0 }), { at: 100 });
+      const last = story.events.pop();
+      if (last !== undefined) story.events.push({ ...last, seq: 3 });
+    },
+  },
+};
+
+it.each(Object.entries(BAD))('rejects %s', (_, { breaks, tell }) => {
+  const story = new Story();
+  tell(story);
+  expect(rulesBroken(story).sort()).toEqual([...breaks].sort());
+});
+
+it('says what it found in a sentence, with the calls and events concerned', () => {
+  const story = new Story();
+  story.claim('ada', S, { at: 0 });
+  story.answered({ kind: 'ok', told: { generation: 2 } });
+  const [found] = checkHistory(story, TERMS);
+  expect(found?.says).toBe(
+    'it was not generation 2, says CLAIM_ACQUIRED of A-001-one generation 1 at position 1',
+  );
+  expect(found?.calls).toEqual(story.calls);
+  expect(found?.events).toEqual(story.events);
+});
