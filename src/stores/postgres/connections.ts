@@ -1,0 +1,114 @@
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { loadDriver } from '../driver.js';
+import type { PostgresOptions } from './configuration.js';
+import { asStoreError, failureOf } from './errors.js';
+
+export interface Statement {
+  /** Prepared under this name, once per connection. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** Beyond the time the engine gives a statement: whoever has not answered by then is frozen or gone. */
+const GRACE_MS = 1_000;
+
+/** A bounded pool of connections; one that was lost is never given out again. */
+export class Connections {
+  private closing: Promise<void> | null = null;
+
+  private constructor(private readonly pool: Pool) {
+    // An idle connection that breaks is replaced when the next one is asked for.
+    pool.on('error', () => {});
+  }
+
+  static async make(
+    options: PostgresOptions,
+    connections_max = options.connections_max,
+  ): Promise<Connections> {
+    const driver = await loadDriver('pg', () => import('pg'));
+    return new Connections(
+      new driver.default.Pool({
+        host: options.host,
+        port: options.port,
+        user: options.user,
+        database: options.database,
+        ...(options.password === null ? {} : { password: options.password }),
+        ssl: options.ssl === 'off' ? false : { rejectUnauthorized: options.ssl === 'verified' },
+        max: connections_max,
+        connectionTimeoutMillis: options.connect_timeout_ms,
+        statement_timeout: options.statement_timeout_ms,
+        query_timeout: options.statement_timeout_ms + GRACE_MS,
+        application_name: 'genesis-fleet',
+        keepAlive: true,
+        pipeline: true,
+      }),
+    );
+  }
+
+  /** Rejects with the driver's own error. */
+  async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect();
+    let lost = false;
+    try {
+      return await work(client);
+    } catch (error) {
+      lost = failureOf(error) === 'lost';
+      throw error;
+    } finally {
+      client.release(lost);
+    }
+  }
+
+  async ask<Row extends QueryResultRow>(statement: Statement): Promise<Row[]> {
+    try {
+      return await this.use(async (client) => (await client.query<Row>(statement)).rows);
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  /**
+   * Asks as a role that sees one tenant. The four statements go out together, so that this costs one round trip; the
+   * settings end with the transaction, also behind a pooler.
+   */
+  async askAsTenant<Row extends QueryResultRow>(
+    tenant_id: string,
+    role: string,
+    statement: Statement,
+  ): Promise<Row[]> {
+    try {
+      return await this.use(async (client) => {
+        const [, , answer] = await allOf([
+          client.query('BEGIN'),
+          client.query(asTenant(tenant_id, role)),
+          client.query<Row>(statement),
+          client.query('COMMIT'),
+        ]);
+        return answer.rows;
+      });
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.pool.end();
+    return this.closing;
+  }
+}
+
+const asTenant = (tenant_id: string, role: string): Statement => ({
+  name: 'as-tenant',
+  text: "SELECT set_config('role', $1, true), set_config('genesis.tenant', $2, true)",
+  values: [role, tenant_id],
+});
+
+/** Waits for all of them, so that none is still under way when the connection goes back, and throws the first failure. */
+async function allOf<T extends readonly Promise<unknown>[]>(
+  promises: T,
+): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
+  const settled = await Promise.allSettled(promises);
+  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  return Promise.all(promises) as Promise<{ [Index in keyof T]: Awaited<T[Index]> }>;
+}

