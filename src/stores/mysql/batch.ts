@@ -57,9 +57,28 @@ class OpenRun implements Run {
   }
 }
 
-/** The lists of one run, as the procedure reads them; see commit-procedures.ts for the columns. */
+/** Texts of the whole batch, one after the other; a row of a list says where its own begins and ends. */
+class Texts {
+  private readonly texts: Buffer[] = [];
+  private bytes = 0;
+
+  /** Where it is, counted from 1, and how long. */
+  add(value: unknown): [number, number] {
+    const text = Buffer.from(JSON.stringify(value));
+    const at = this.bytes + 1;
+    this.texts.push(text);
+    this.bytes += text.byteLength;
+    return [at, text.byteLength];
+  }
+
+  joined(): Buffer {
+    return Buffer.concat(this.texts, this.bytes);
+  }
+}
+
+/** The lists of one run, as the procedure reads them; the columns are in commit-procedures.ts. */
 class RunLists {
-  readonly head: Record<string, unknown>;
+  readonly run: Record<string, unknown>;
   readonly units: unknown[] = [];
   readonly touched: unknown[] = [];
   readonly heads: unknown[] = [];
@@ -67,102 +86,112 @@ class RunLists {
   readonly events: unknown[] = [];
   readonly requests: unknown[] = [];
   readonly slots: unknown[] = [];
-  private readonly scopes_by_name = new Map<string, { scope: string; takes: number; room?: number }>();
+  readonly rooms: unknown[] = [];
+  private readonly scopes_by_name = new Map<string, { takes: number; room: number | null }>();
   private has_notes = 0;
   private has_frees = 0;
-  private requests_kept = 0;
+  private kept_requests = 0;
 
-  constructor({ units }: Run) {
+  constructor(
+    { units }: Run,
+    private readonly head_texts: Texts,
+    private readonly event_texts: Texts,
+  ) {
     for (const [number, unit] of units.entries()) this.add(number, unit);
     const { tenant_id, project_id, changes_rules } = units[0] as Unit;
-    this.head = {
+    this.run = {
       tenant_id: nameOf(tenant_id),
       project_id: nameOf(project_id),
       events: this.events.length,
       has_notes: this.has_notes,
       has_frees: this.has_frees,
-      has_kept_requests: this.requests_kept,
+      kept_requests: this.kept_requests,
       rules_changes: changes_rules ? 1 : 0,
     };
   }
 
   /** Sorted, so that whoever locks several locks them in one order. */
   get scopes(): unknown[] {
-    return [...this.scopes_by_name.values()].sort((a, b) => (a.scope < b.scope ? -1 : 1));
+    const sorted = [...this.scopes_by_name].sort(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([scope, { takes, room }]) => [scope, takes, room]);
   }
 
   private add(number: number, unit: Unit): void {
-    const { rules_seq, not_before_ms, not_after_ms } = unit;
-    this.units.push({ unit: number, rules_seq, not_before_ms, not_after_ms });
+    const first = this.events.length + 1;
+    this.units.push([number, unit.rules_seq, unit.not_before_ms, unit.not_after_ms]);
     for (const { subject, expected_seq, head, events } of unit.swaps) {
       const name = nameOf(subject);
-      this.touched.push({ unit: number, subject: name, seq: expected_seq });
-      this.heads.push({ unit: number, subject: name, seq: head.seq, head: JSON.stringify(head) });
-      for (const event of events) this.addEvent(number, event, undefined);
+      this.touched.push([number, name, expected_seq]);
+      this.heads.push([number, name, head.seq, ...this.head_texts.add(head)]);
+      for (const event of events) this.addEvent(number, event, null);
     }
     for (const { subject, expected_seq } of unit.checks) {
-      this.touched.push({ unit: number, subject: nameOf(subject), seq: expected_seq });
+      this.touched.push([number, nameOf(subject), expected_seq]);
     }
     for (const note of newNotes(unit)) this.addEvent(number, note, nameOf(note.event_id));
-    for (const request of unit.requests) this.addRequest(number, request);
+    const span: [number, number] = [first, this.events.length + 1 - first];
+    for (const request of unit.requests) this.addRequest(number, request, span);
     if (unit.slots.length > 0) this.addSlots(number, unit);
   }
 
-  private addEvent(unit: number, event: NewEvent, note_id: string | undefined): void {
+  private addEvent(unit: number, event: NewEvent, note_id: string | null): void {
     const number = this.events.length + 1;
-    if (note_id !== undefined) this.has_notes = 1;
-    this.numbers.push({ unit, number, note_id });
+    if (note_id !== null) this.has_notes = 1;
+    this.numbers.push([unit, number, note_id]);
     const at_ms = msOf(event.timestamp);
-    this.events.push({
+    this.events.push([
       number,
-      event_type: nameOf(event.event_type),
-      subject: maybeName(event.subject),
-      task_id: maybeName(event.task_id),
-      feature_id: maybeName(event.feature_id),
-      edge: maybeName(event.edge),
-      agent_id: maybeName(event.agent_id),
-      session_id: maybeName(event.session_id),
-      at_ms: Number.isNaN(at_ms) ? undefined : at_ms,
-      event: JSON.stringify(event),
-    });
+      ...this.event_texts.add(event),
+      Number.isNaN(at_ms) ? null : at_ms,
+      nameOf(event.event_type),
+      maybeName(event.subject),
+      maybeName(event.task_id),
+      maybeName(event.feature_id),
+      maybeName(event.edge),
+      maybeName(event.agent_id),
+      maybeName(event.session_id),
+    ]);
   }
 
-  private addRequest(unit: number, { key, digest, keep, reply }: RequestRecord): void {
-    this.requests.push({
-      unit,
-      number: keep ? ++this.requests_kept : undefined,
-      request_key: nameOf(key),
-      digest: nameOf(digest),
-      reply: reply === undefined ? undefined : JSON.stringify(reply),
-    });
+  private addRequest(
+    unit: number,
+    { key, digest, keep, reply }: RequestRecord,
+    span: [number, number],
+  ): void {
+    const number = keep ? ++this.kept_requests : null;
+    const told = reply === undefined ? null : JSON.stringify(reply);
+    this.requests.push([unit, number, nameOf(key), nameOf(digest), told, ...span]);
   }
 
   private addSlots(unit: number, { slots, rooms }: Unit): void {
     const said = lastWords(slots);
-    for (const { scope, until_ms } of said) {
-      const known = this.scopes_by_name.get(scope) ?? { scope, takes: 0 };
+    for (const [scope, , until_ms] of said) {
+      const known = this.scopes_by_name.get(scope) ?? { takes: 0, room: null };
       this.scopes_by_name.set(scope, known);
       if (until_ms === 0) this.has_frees = 1;
       else known.takes += 1;
     }
-    const asked = rooms.map(({ scope, max }) => ({ scope: nameOf(scope), max: Math.min(max, FOREVER_MS) }));
-    for (const { scope, max } of asked) {
+    const asked: [string, number][] = rooms.map(({ scope, max }) => [
+      nameOf(scope),
+      Math.min(max, FOREVER_MS),
+    ]);
+    for (const [scope, max] of asked) {
       const known = this.scopes_by_name.get(scope);
       if (known !== undefined) known.room = Math.min(known.room ?? max, max);
     }
-    this.slots.push({ unit, rooms: asked, slots: said });
+    this.slots.push([unit, said]);
+    this.rooms.push(asked);
   }
 }
 
-function lastWords(slots: readonly Slot[]): { scope: string; member: string; until_ms: number }[] {
-  const said = slots.map(({ scope, member, until_ms }) => ({
-    scope: nameOf(scope),
-    member: nameOf(member),
-    until_ms: Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS)),
-  }));
+type Said = [scope: string, member: string, until_ms: number];
+
+function lastWords(slots: readonly Slot[]): Said[] {
+  const said = slots.map(({ scope, member, until_ms }): Said => {
+    return [nameOf(scope), nameOf(member), Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS))];
+  });
   return said.filter(
-    ({ scope, member }, at) =>
-      !said.slice(at + 1).some((later) => later.scope === scope && later.member === member),
+    ([scope, member], at) => !said.slice(at + 1).some((later) => later[0] === scope && later[1] === member),
   );
 }
 
@@ -180,24 +209,45 @@ function nameOf(name: string): string {
   return encoded;
 }
 
-const maybeName = (name: string | undefined): string | undefined =>
-  name === undefined ? undefined : nameOf(name);
+const maybeName = (name: string | undefined): string | null => (name === undefined ? null : nameOf(name));
 
-const LISTS = ['units', 'touched', 'heads', 'numbers', 'events', 'requests', 'scopes', 'slots'] as const;
+const LISTS = [
+  'units',
+  'touched',
+  'heads',
+  'numbers',
+  'events',
+  'requests',
+  'scopes',
+  'slots',
+  'rooms',
+] as const;
 
 /** What `commit_batch` takes after the batch's id. One run's lists are sent as they are, several runs' as lists of lists. */
-export function encodeRuns(runs: readonly Run[]): (string | number)[] {
-  const lists = runs.map((run) => new RunLists(run));
-  const only = lists.length === 1 ? lists[0] : undefined;
-  const ofAll = LISTS.map((name) => JSON.stringify(only?.[name] ?? lists.map((run) => run[name])));
-  return [runs.length, JSON.stringify(projectsOf(lists)), JSON.stringify(lists.map(({ head }) => head)), ...ofAll];
+export function encodeRuns(runs: readonly Run[]): (Buffer | string | number)[] {
+  const [head_texts, event_texts] = [new Texts(), new Texts()];
+  const all = runs.map((run) => new RunLists(run, head_texts, event_texts));
+  const only = all.length === 1 ? all[0] : undefined;
+  const lists = LISTS.map((name) => JSON.stringify(only?.[name] ?? all.map((run) => run[name])));
+  const headers = all.map(({ run }) => run);
+  return [
+    runs.length,
+    JSON.stringify(projectsOf(runs)),
+    JSON.stringify(headers),
+    ...lists,
+    head_texts.joined(),
+    event_texts.joined(),
+  ];
 }
 
-function projectsOf(lists: readonly RunLists[]): unknown[] {
-  const projects = new Map(
-    lists.map(({ head: { tenant_id, project_id } }) => [`${tenant_id}/${project_id}`, { tenant_id, project_id }]),
-  );
-  return [...projects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, project]) => project);
+/** Each once, and sorted: see `scopes`. */
+function projectsOf(runs: readonly Run[]): [string, string][] {
+  const keys = runs.map(({ units }): [string, string] => {
+    const { tenant_id, project_id } = units[0] as Unit;
+    return [nameOf(tenant_id), nameOf(project_id)];
+  });
+  const once = new Map(keys.map((key) => [key.join('\n'), key]));
+  return [...once].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
 }
 
 /** A row of `batches`: what became of a run. */
@@ -210,8 +260,9 @@ export interface RunRow {
   readonly refused: string | null;
   /** The numbers of the events that were written; null: all. */
   readonly kept: string | null;
-  readonly heads: string | null;
-  readonly known: string | null;
+  /** The heads that a conflict met. */
+  readonly shown: string | null;
+  readonly replayed: string | null;
 }
 
 interface KnownRequest {
@@ -270,14 +321,14 @@ function refusal(unit: Unit, kind: string, row: RunRow, there: ReadonlyMap<strin
   return { kind, heads, rules_seq, now_ms };
 }
 
-function headsOf({ heads }: RunRow): ReadonlyMap<string, StoredHead> {
-  const there = (JSON.parse(heads ?? '[]') as string[]).map((head) => JSON.parse(head) as StoredHead);
+function headsOf({ shown }: RunRow): ReadonlyMap<string, StoredHead> {
+  const there = (JSON.parse(shown ?? '[]') as string[]).map((head) => JSON.parse(head) as StoredHead);
   return new Map(there.map((head) => [head.subject, head]));
 }
 
 /** The first of the unit's requests that was known. */
 function replayed(unit: Unit, row: RunRow): RememberedRequest {
-  const known = JSON.parse(row.known ?? '[]') as KnownRequest[];
+  const known = JSON.parse(row.replayed ?? '[]') as KnownRequest[];
   for (const { key } of unit.requests) {
     const found = known.find(({ request_key }) => request_key === encodeName(key));
     if (found === undefined) continue;

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { type Outcome, StoreUncertain, type Unit } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
-import { decodeRun, encodeRuns, type Run, type RunRow, runsOf } from './batch.js';
+import { decodeRun, encodeRuns, type RunRow, runsOf } from './batch.js';
+import { CLOCK_MS } from './commit-procedures.js';
 import type { MysqlOptions } from './configuration.js';
 import { withConnection } from './connections.js';
 import { isCutShort, isWorthAnotherTry, translated } from './errors.js';
@@ -16,7 +17,10 @@ const KEEP_MS = 5 * 60_000;
 const PRUNE_EVERY_MS = 60_000;
 const PRUNED_AT_ONCE = 10_000;
 
-const CALL = 'CALL commit_batch(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const UTF8_BYTES_PER_UNIT_MAX = 3;
+const ENVELOPE_BYTES = 1024;
+
+const CALL = 'CALL commit_batch(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 
 /** Takes batches to the server so that each takes effect once, however often it has to be asked for. */
 export class Committer {
@@ -33,24 +37,31 @@ export class Committer {
 
   async commit(units: readonly Unit[]): Promise<Outcome[]> {
     for (const unit of units) assertWellFormed(unit);
-    const outcomes: Outcome[] = [];
-    for (const portion of portions(units, this.packet_bytes_max / 2)) {
-      try {
-        outcomes.push(...(await this.send(runsOf(portion))));
-      } catch (error) {
-        throw outcomes.length === 0 ? error : new StoreUncertain('A part of the batch took effect, the rest not.');
-      }
-    }
-    return outcomes;
+    return units.length === 0 ? [] : this.send(units);
   }
 
   close(): void {
     clearInterval(this.pruning);
   }
 
-  private async send(runs: readonly Run[]): Promise<Outcome[]> {
-    const rows = await this.call([randomBytes(16), ...encodeRuns(runs)]);
+  /** All units in one call, or in halves if they are more than the server takes at a time. */
+  private async send(units: readonly Unit[]): Promise<Outcome[]> {
+    const runs = runsOf(units);
+    const values = encodeRuns(runs);
+    if (units.length > 1 && bytesOf(values) > this.packet_bytes_max) return this.sendHalves(units);
+    const rows = await this.call([randomBytes(16), ...values]);
     return runs.flatMap((run, index) => decodeRun(run, rows[index] as RunRow));
+  }
+
+  private async sendHalves(units: readonly Unit[]): Promise<Outcome[]> {
+    const middle = units.length >> 1;
+    const first = await this.send(units.slice(0, middle));
+    try {
+      return [...first, ...(await this.send(units.slice(middle)))];
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new StoreUncertain(`A part of the batch took effect, the rest did not: ${why}`);
+    }
   }
 
   private async call(values: (Buffer | string | number)[]): Promise<RunRow[]> {
@@ -86,24 +97,16 @@ export class Committer {
 
   /** Whether it works does not matter to anybody now: the next time will do. */
   private async prune(): Promise<void> {
-    const sql = `DELETE FROM batches WHERE now_ms < FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000) - ${KEEP_MS}
+    const sql = `DELETE FROM batches WHERE now_ms < ${CLOCK_MS} - ${KEEP_MS}
       ORDER BY now_ms LIMIT ${PRUNED_AT_ONCE}`;
     await this.pool.query(sql).catch(() => {});
   }
 }
 
-/** All units in one call, unless they are more than the server takes at a time; text may grow to twice its size. */
-function portions(units: readonly Unit[], bytes_max: number): (readonly Unit[])[] {
-  const all: Unit[][] = [];
-  let bytes = 0;
-  for (const unit of units) {
-    const more = sizeOf(unit);
-    if (all.length === 0 || bytes + more > bytes_max) {
-      all.push([]);
-      bytes = 0;
-    }
-    all.at(-1)?.push(unit);
-    bytes += more;
-  }
-  return all;
+/** What the call takes on the wire, at most. */
+function bytesOf(values: readonly (Buffer | string | number)[]): number {
+  return values.reduce((sum: number, value) => {
+    if (typeof value === 'string') return sum + value.length * UTF8_BYTES_PER_UNIT_MAX;
+    return sum + (typeof value === 'number' ? 0 : value.byteLength);
+  }, ENVELOPE_BYTES);
 }

@@ -16,7 +16,13 @@ export interface MysqlOptions {
   readonly statement_timeout_ms: number;
 }
 
-const DEFAULTS = { namespace: 'genesis_fleet', port: 3306, pool: 10, connect_ms: 5_000, statement_ms: 10_000 };
+const DEFAULTS = {
+  namespace: 'genesis_fleet',
+  port: 3306,
+  pool: 10,
+  connect_ms: 5_000,
+  statement_ms: 10_000,
+};
 const NAMESPACE = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 const PARAMETERS = new Set(['tls', 'pool', 'connect_ms', 'statement_ms']);
 

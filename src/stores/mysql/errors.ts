@@ -74,7 +74,8 @@ export function translated(error: unknown, options: MysqlOptions): unknown {
   if (EXHAUSTED.has(number)) {
     return new StoreUnavailable(`MySQL at ${where} has no room left (${nameOf(error)}).`);
   }
-  if (READ_ONLY.has(number)) return new StoreUnavailable(`MySQL at ${where} takes no writes: it is read only.`);
+  if (READ_ONLY.has(number))
+    return new StoreUnavailable(`MySQL at ${where} takes no writes: it is read only.`);
   return error;
 }
 

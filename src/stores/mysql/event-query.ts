@@ -13,11 +13,15 @@ interface Condition {
 const FIELDS = ['subject', 'task_id', 'session_id', 'feature_id', 'edge', 'agent_id'] as const;
 
 /** The statement that answers a query from one index; null where nothing can match. */
-export function selectEvents(project: ProjectKey, query: EventQuery): { sql: string; values: Value[] } | null {
+export function selectEvents(
+  project: ProjectKey,
+  query: EventQuery,
+): { sql: string; values: Value[] } | null {
   if (query.types?.length === 0 || query.limit <= 0) return null;
   const field = FIELDS.find((name) => query[name] !== undefined);
   const conditions = [placeOf(project, query), ...fieldConditions(query), ...timeConditions(query)];
-  if (field !== undefined) return select(`by_${field}`, [...conditions, ...typeConditions(query)], query.limit);
+  if (field !== undefined)
+    return select(`by_${field}`, [...conditions, ...typeConditions(query)], query.limit);
   if (query.types !== undefined) return selectTypes(query.types, conditions, query.limit);
   return select(isTimed(query) ? 'by_time' : 'PRIMARY', conditions, query.limit);
 }
@@ -42,7 +46,10 @@ function selectTypes(types: readonly string[], conditions: readonly Condition[],
   );
   const all = branches.map(({ sql }) => `(${sql})`).join(' UNION ALL ');
   return {
-    sql: branches.length === 1 ? (branches[0]?.sql as string) : `${all} ORDER BY position LIMIT ${Math.floor(limit)}`,
+    sql:
+      branches.length === 1
+        ? (branches[0]?.sql as string)
+        : `${all} ORDER BY position LIMIT ${Math.floor(limit)}`,
     values: branches.flatMap(({ values }) => values),
   };
 }

@@ -1,16 +1,17 @@
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import {
-  type EventQuery,
-  type Outcome,
-  type ProjectKey,
-  type ProjectRow,
-  type Store,
-  type StoreCapabilities,
-  type StoredHead,
-  type StoreMeta,
-  type Unit,
+import type {
+  EventQuery,
+  Outcome,
+  ProjectKey,
+  ProjectRow,
+  Store,
+  StoreCapabilities,
+  StoredHead,
+  StoreMeta,
+  Unit,
 } from '../store.js';
+import { CLOCK_MS } from './commit-procedures.js';
 import { Committer } from './committer.js';
 import type { MysqlOptions } from './configuration.js';
 import { openPool } from './connections.js';
@@ -22,8 +23,6 @@ import { decodeName, encodeName, nameBytes } from './names.js';
 import { SCHEMA_VERSION } from './schema.js';
 
 export { openMysqlMigrator } from './mysql-migrator.js';
-
-const CLOCK_MS = 'FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)';
 
 /** Makes nothing: the schema is the migrator's. */
 export async function openMysqlStore(options: MysqlOptions): Promise<Store> {

@@ -1,6 +1,7 @@
 import type { MigrationStep } from '../migrator.js';
-import { APPLY_RUN, COMMIT_BATCH, TAKE_PLACES } from './commit-procedures.js';
+import { COMMIT_BATCH } from './commit-procedures.js';
 import { NAME_BYTES_MAX } from './names.js';
+import { LOCK_SCOPES, TAKE_PLACES } from './place-procedures.js';
 
 const SCOPE_NAME = 'VARBINARY(128) NOT NULL';
 const NAME = `VARBINARY(${NAME_BYTES_MAX})`;
@@ -95,8 +96,8 @@ const TABLES = [
   now_ms BIGINT NOT NULL,
   refused ${TEXT},
   kept ${TEXT},
-  heads ${TEXT},
-  known ${TEXT},
+  shown ${TEXT},
+  replayed ${TEXT},
   PRIMARY KEY (batch_id, run),
   KEY by_age (now_ms)
 ) ${INNODB}`,
@@ -118,8 +119,8 @@ export const MIGRATIONS: readonly MigrationStep[] = [
     name: 'heads, events, requests, places, and the procedures that commit',
     statements: [
       ...TABLES,
+      ...procedure('lock_scopes', LOCK_SCOPES),
       ...procedure('take_places', TAKE_PLACES),
-      ...procedure('apply_run', APPLY_RUN),
       ...procedure('commit_batch', COMMIT_BATCH),
     ],
   },
