@@ -1,0 +1,85 @@
+import { msOf } from '../../core/events/envelope.js';
+import type { EventQuery, ProjectKey } from '../store.js';
+import { nameBytes } from './names.js';
+
+type Value = Buffer | number;
+
+interface Condition {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** The filters that ask for one value, those that leave the fewest events first: the first that is asked for chooses the index. */
+const FIELDS = ['subject', 'task_id', 'session_id', 'feature_id', 'edge', 'agent_id'] as const;
+
+/** The statement that answers a query from one index; null where nothing can match. */
+export function selectEvents(
+  project: ProjectKey,
+  query: EventQuery,
+): { sql: string; values: Value[] } | null {
+  if (query.types?.length === 0 || query.limit <= 0) return null;
+  const field = FIELDS.find((name) => query[name] !== undefined);
+  const conditions = [placeOf(project, query), ...fieldConditions(query), ...timeConditions(query)];
+  if (field !== undefined)
+    return select(`by_${field}`, [...conditions, ...typeConditions(query)], query.limit);
+  if (query.types !== undefined) return selectTypes(query.types, conditions, query.limit);
+  return select(isTimed(query) ? 'by_time' : 'PRIMARY', conditions, query.limit);
+}
+
+function select(
+  index: string,
+  conditions: readonly Condition[],
+  limit: number,
+): { sql: string; values: Value[] } {
+  return {
+    sql: `SELECT position, event FROM events FORCE INDEX (${index})
+      WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}
+      ORDER BY position LIMIT ${Math.floor(limit)}`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** Each type has its events in order; of several types together that many of each are enough. */
+function selectTypes(types: readonly string[], conditions: readonly Condition[], limit: number) {
+  const branches = [...new Set(types)].map((type) =>
+    select('by_event_type', [...conditions, { sql: 'event_type = ?', values: [nameBytes(type)] }], limit),
+  );
+  const all = branches.map(({ sql }) => `(${sql})`).join(' UNION ALL ');
+  return {
+    sql:
+      branches.length === 1
+        ? (branches[0]?.sql as string)
+        : `${all} ORDER BY position LIMIT ${Math.floor(limit)}`,
+    values: branches.flatMap(({ values }) => values),
+  };
+}
+
+const placeOf = ({ tenant_id, project_id }: ProjectKey, query: EventQuery): Condition => ({
+  sql: 'tenant_id = ? AND project_id = ? AND position > ? AND position <= ?',
+  values: [
+    nameBytes(tenant_id),
+    nameBytes(project_id),
+    query.after,
+    query.until_position ?? Number.MAX_SAFE_INTEGER,
+  ],
+});
+
+const fieldConditions = (query: EventQuery): Condition[] =>
+  FIELDS.flatMap((field) => {
+    const value = query[field];
+    return value === undefined ? [] : [{ sql: `${field} = ?`, values: [nameBytes(value)] }];
+  });
+
+const typeConditions = ({ types }: EventQuery): Condition[] =>
+  types === undefined
+    ? []
+    : [{ sql: `event_type IN (${types.map(() => '?').join(', ')})`, values: types.map(nameBytes) }];
+
+const isTimed = ({ since, until }: EventQuery): boolean => since !== undefined || until !== undefined;
+
+function timeConditions({ since, until }: EventQuery): Condition[] {
+  const conditions: Condition[] = [];
+  if (since !== undefined) conditions.push({ sql: 'at_ms >= ?', values: [msOf(since)] });
+  if (until !== undefined) conditions.push({ sql: 'at_ms < ?', values: [msOf(until)] });
+  return conditions;
+}

@@ -1,0 +1,68 @@
+import type { Pool, RowDataPacket } from 'mysql2/promise';
+import { StoreRefused } from '../store.js';
+
+/** A call must be able to carry this much: a unit with a result of the greatest size, its event and its head. */
+const PACKET_BYTES_MIN = 4 * 1024 * 1024;
+/** The oldest that have what we use: JSON_TABLE, window-free aggregates of JSON, and procedures that can nest them. */
+const OLDEST = { MySQL: [8, 0], MariaDB: [10, 6] } as const;
+
+export interface Fitness {
+  readonly packet_bytes_max: number;
+}
+
+/** Refuses a server that could not keep the promises: not durable, not writable, too old, or with a clock that stands. */
+export async function checkFitness(pool: Pool): Promise<Fitness> {
+  const is = await variables(pool);
+  checkVersion(is('version'));
+  if (['read_only', 'super_read_only', 'innodb_read_only'].some((name) => isOn(is(name)))) {
+    refuse('it is read only, as replicas are. Give the URL of the primary');
+  }
+  // MariaDB's 3 syncs with every commit too, and once more.
+  if (!['1', '3'].includes(is('innodb_flush_log_at_trx_commit'))) {
+    refuse('a power cut may undo what it has confirmed. Set innodb_flush_log_at_trx_commit = 1');
+  }
+  if (isOn(is('log_bin')) && is('sync_binlog') !== '1') {
+    refuse('a power cut may undo what it has confirmed, since it keeps a binary log. Set sync_binlog = 1');
+  }
+  if (isOn(is('log_bin')) && is('binlog_format').toUpperCase() === 'STATEMENT') {
+    refuse('its binary log repeats statements, which cannot repeat ours. Set binlog_format = ROW');
+  }
+  const packet_bytes_max = Number(is('max_allowed_packet'));
+  if (packet_bytes_max < PACKET_BYTES_MIN) {
+    refuse(`it takes at most ${packet_bytes_max} bytes at a time. Set max_allowed_packet = 16M or more`);
+  }
+  await checkClock(pool);
+  return { packet_bytes_max };
+}
+
+async function variables(pool: Pool): Promise<(name: string) => string> {
+  const [rows] = await pool.query<RowDataPacket[]>(
+    `SHOW VARIABLES WHERE Variable_name IN ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'log_bin',
+      'innodb_flush_log_at_trx_commit', 'sync_binlog', 'binlog_format', 'max_allowed_packet')`,
+  );
+  const values = new Map(rows.map((row) => [String(row.Variable_name), String(row.Value)]));
+  return (name) => values.get(name) ?? '';
+}
+
+function checkVersion(version: string): void {
+  const kind = version.includes('MariaDB') ? 'MariaDB' : 'MySQL';
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  const [oldest_major, oldest_minor] = OLDEST[kind];
+  if (major < oldest_major || (major === oldest_major && minor < oldest_minor)) {
+    refuse(`it is ${kind} ${version}, and ${kind} ${oldest_major}.${oldest_minor} or newer is needed`);
+  }
+}
+
+/** A server started with --sysdate-is-now tells the time at which a call began, not that after its locks. */
+async function checkClock(pool: Pool): Promise<void> {
+  const [rows] = await pool.query<RowDataPacket[]>(
+    "SELECT DATE_FORMAT(SYSDATE(6), '%f') AS before_us, SLEEP(0.002), DATE_FORMAT(SYSDATE(6), '%f') AS after_us",
+  );
+  if (rows[0]?.before_us === rows[0]?.after_us) refuse('it runs with --sysdate-is-now. Start it without');
+}
+
+const isOn = (value: string): boolean => value === 'ON' || value === '1';
+
+function refuse(why: string): never {
+  throw new StoreRefused(`This MySQL server cannot hold a store: ${why}.`);
+}
