@@ -1,14 +1,13 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import type { Outcome, RememberedRequest, StoredHead, Unit } from '../store.js';
+import type { Outcome, ProjectKey, RememberedRequest, StoredHead, Unit } from '../store.js';
 import { COMMITTED, CONFLICT, EARLY, FOREVER_MS, FULL, LATE, REPLAY } from './commit-script.js';
 import { INDEXED, type Keys, TYPE_INDEX } from './keys.js';
 
-/** Where the first text stands among the script's arguments: the plan comes first, and Lua counts from one. */
-const FIRST_TEXT = 2;
-/** JSON's way to write half a character, which Lua's does not read. */
-const HALF_CHARACTER = /(?<=(?<!\\)(?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
+const INDEXED_FIELDS = Object.keys(INDEXED) as (keyof typeof INDEXED)[];
+/** The tape and the lineage stand before the strings. */
+const BEFORE_STRINGS = 2;
 
-/** Names, each once, and known by the number under which Lua finds it. */
+/** Names, each once, known by the number under which Lua finds it behind the base of its list. */
 class Names {
   readonly list: string[] = [];
   private readonly numbers = new Map<string, number>();
@@ -22,147 +21,181 @@ class Names {
   }
 }
 
-interface ProjectPlan {
-  readonly number: number;
-  readonly key: string;
-  readonly name: string;
-  readonly subjects: Names;
-  readonly requests: Names;
-  readonly notes: Names;
+class ProjectNames {
+  readonly subjects = new Names();
+  readonly requests = new Names();
+  readonly notes = new Names();
+  private readonly index_key: string;
+
+  constructor(
+    readonly number: number,
+    readonly key: string,
+    readonly project_id: string,
+  ) {
+    this.index_key = `${key}:by:`;
+  }
+
+  indexKey(value: string): string {
+    return this.index_key + value;
+  }
 }
 
-interface ScopePlan {
-  readonly number: number;
-  readonly key: string;
-  readonly name: string;
-  readonly members: Names;
+class ScopeNames {
+  readonly members = new Names();
+
+  constructor(
+    readonly number: number,
+    readonly key: string,
+    readonly scope: string,
+  ) {}
 }
 
-/** Writes units of one tenant as the commit script reads them: short names and numbers in one JSON, the rest as texts. */
-class Planner {
-  readonly texts: string[] = [];
-  private readonly projects = new Map<string, ProjectPlan>();
-  private readonly scopes = new Map<string, ScopePlan>();
+/** Writes units of one tenant as the commit script reads them. */
+class TapeWriter {
+  private readonly units: number[] = [];
+  private readonly texts: string[] = [];
+  private count = 0;
+  private readonly index_keys = new Names();
+  private readonly projects = new Map<string, ProjectNames>();
+  private readonly scopes = new Map<string, ScopeNames>();
 
   constructor(private readonly keys: Keys) {}
 
-  plan(units: readonly Unit[], lineage: string | null): string {
-    const planned = units.map((unit) => this.unit(unit));
-    const projects = Array.from(this.projects.values(), ({ key, name, subjects, requests, notes }) => ({
-      key,
-      name,
-      subjects: subjects.list,
-      requests: requests.list,
-      notes: notes.list,
-    }));
-    const scopes = Array.from(this.scopes.values(), ({ key, name, members }) => ({
-      key,
-      name,
-      members: members.list,
-    }));
-    const json = JSON.stringify({ lineage: lineage ?? false, projects, scopes, units: planned });
-    return json.includes('\\ud') ? json.replace(HALF_CHARACTER, '\ufffd') : json;
+  /** Twelve numbers, of which the last is the length of the whole; then part after part. */
+  add(unit: Unit): void {
+    const project = this.projectOf(unit);
+    const tape = this.units;
+    const start = tape.length;
+    tape.push(
+      project.number,
+      unit.rules_seq ?? -1,
+      unit.changes_rules ? 1 : 0,
+      unit.not_before_ms ?? 0,
+      unit.not_after_ms ?? FOREVER_MS,
+      unit.requests.length,
+      unit.swaps.length,
+      unit.checks.length,
+      unit.slots.length,
+      unit.rooms.length,
+      unit.notes.length,
+      0,
+    );
+    this.addConditions(unit, project);
+    for (const swap of unit.swaps) for (const event of swap.events) this.addEvent(event, project);
+    for (const note of unit.notes) {
+      tape.push(project.notes.number(note.event_id));
+      this.addEvent(note, project);
+    }
+    tape[start + 11] = tape.length - start;
   }
 
-  /** What is empty is left out: most units are one swap and little else. */
-  private unit(unit: Unit): Record<string, unknown> {
-    const project = this.project(unit);
-    const planned: Record<string, unknown> = { project: project.number };
-    if (unit.rules_seq !== null) planned.rules_seq = unit.rules_seq;
-    if (unit.changes_rules) planned.changes_rules = true;
-    if (unit.not_before_ms !== null) planned.not_before_ms = unit.not_before_ms;
-    if (unit.not_after_ms !== null) planned.not_after_ms = unit.not_after_ms;
-    if (unit.swaps.length > 0) {
-      planned.swaps = unit.swaps.map(({ subject, expected_seq, head, events }) => [
-        project.subjects.number(subject),
-        expected_seq,
-        this.text(`${head.seq} ${JSON.stringify(head)}`),
-        ...events.map((event) => this.event(event)),
-      ]);
+  /** The tape begins with what it speaks of: how many of each, and where their names stand. */
+  end(lineage: string): (string | Buffer)[] {
+    const strings: string[] = [];
+    const put = (more: readonly string[]): number => {
+      const base = strings.length + BEFORE_STRINGS;
+      for (const string of more) strings.push(string);
+      return base;
+    };
+    const one = (string: string): number => put([string]) + 1;
+    const places: number[] = [];
+    for (const { key, project_id, subjects, requests, notes } of this.projects.values()) {
+      places.push(one(key), one(project_id));
+      for (const { list } of [subjects, requests, notes]) places.push(put(list), list.length);
     }
-    if (unit.checks.length > 0) {
-      planned.checks = unit.checks.map((check) => [
-        project.subjects.number(check.subject),
-        check.expected_seq,
-      ]);
+    for (const { key, scope, members } of this.scopes.values()) {
+      places.push(one(key), one(scope), put(members.list), members.list.length);
     }
-    if (unit.requests.length > 0) {
-      planned.requests = unit.requests.map(({ key, digest, keep, reply }) => [
-        project.requests.number(key),
-        keep ? this.text(JSON.stringify({ key, digest, reply })) : 0,
-      ]);
-    }
-    if (unit.notes.length > 0) {
-      planned.notes = unit.notes.map((note) => [project.notes.number(note.event_id), this.event(note)]);
-    }
-    if (unit.slots.length > 0) {
-      planned.slots = unit.slots.map(({ scope: name, member, until_ms }) => {
-        const scope = this.scope(unit.tenant_id, name);
-        const place = scope.members.number(`${unit.project_id}\u0000${member}`);
-        return [scope.number, place, Math.min(until_ms ?? 0, FOREVER_MS)];
-      });
-    }
-    if (unit.rooms.length > 0) {
-      planned.rooms = unit.rooms.map(({ scope, max }) => [this.scope(unit.tenant_id, scope).number, max]);
-    }
-    return planned;
+    const counts = [this.projects.size, this.scopes.size, this.count];
+    const tape = packed([...counts, put(this.texts), put(this.index_keys.list), ...places], this.units);
+    return [tape, lineage, ...strings];
   }
 
-  private event(event: NewEvent): (number | string | false)[] {
-    const at_ms = msOf(event.timestamp);
-    const planned: (number | string | false)[] = [
-      this.text(JSON.stringify(event)),
-      Number.isNaN(at_ms) ? false : at_ms,
-      TYPE_INDEX + event.event_type,
-    ];
+  private addConditions(unit: Unit, project: ProjectNames): void {
+    const tape = this.units;
+    this.count += 1;
+    for (const { key, digest, keep, reply } of unit.requests) {
+      tape.push(project.requests.number(key), keep ? this.text(JSON.stringify({ key, digest, reply })) : 0);
+    }
+    for (const { subject, expected_seq, head, events } of unit.swaps) {
+      const text = this.text(`${head.seq} ${JSON.stringify(head)}`);
+      tape.push(project.subjects.number(subject), expected_seq, text, events.length);
+    }
+    for (const { subject, expected_seq } of unit.checks) {
+      tape.push(project.subjects.number(subject), expected_seq);
+    }
+    for (const { scope: name, member, until_ms } of unit.slots) {
+      const scope = this.scopeOf(unit, name);
+      const place = scope.members.number(`${unit.project_id}\u0000${member}`);
+      tape.push(scope.number, place, Math.min(until_ms ?? 0, FOREVER_MS));
+    }
+    for (const { scope, max } of unit.rooms) tape.push(this.scopeOf(unit, scope).number, max);
+  }
+
+  /** Its text, its time, and the lists in which it is found. */
+  private addEvent(event: NewEvent, project: ProjectNames): void {
+    const tape = this.units;
+    const count_at = tape.push(this.text(JSON.stringify(event)), msOf(event.timestamp), 0) - 1;
+    this.addIndexed(TYPE_INDEX + event.event_type, project);
     for (const field of INDEXED_FIELDS) {
       const value = event[field];
       // An event of a task's own head is found by its subject: no need to keep the position twice.
       if (value === undefined || (field === 'task_id' && value === event.subject)) continue;
-      planned.push(INDEXED[field] + value);
+      this.addIndexed(INDEXED[field] + value, project);
     }
-    return planned;
+    tape[count_at] = tape.length - 1 - count_at;
+  }
+
+  private addIndexed(value: string, project: ProjectNames): void {
+    this.units.push(this.index_keys.number(project.indexKey(value)));
   }
 
   private text(text: string): number {
-    return this.texts.push(text) - 1 + FIRST_TEXT;
+    return this.texts.push(text);
   }
 
-  private project(unit: Unit): ProjectPlan {
-    const known = this.projects.get(unit.project_id);
+  private projectOf(key: ProjectKey): ProjectNames {
+    const known = this.projects.get(key.project_id);
     if (known !== undefined) return known;
-    const made = {
-      number: this.projects.size + 1,
-      key: this.keys.project(unit),
-      name: unit.project_id,
-      subjects: new Names(),
-      requests: new Names(),
-      notes: new Names(),
-    };
-    this.projects.set(unit.project_id, made);
+    const made = new ProjectNames(this.projects.size + 1, this.keys.project(key), key.project_id);
+    this.projects.set(key.project_id, made);
     return made;
   }
 
-  private scope(tenant_id: string, name: string): ScopePlan {
-    const known = this.scopes.get(name);
+  private scopeOf({ tenant_id }: ProjectKey, scope: string): ScopeNames {
+    const known = this.scopes.get(scope);
     if (known !== undefined) return known;
-    const made = {
-      number: this.scopes.size + 1,
-      key: this.keys.slots(tenant_id, name),
-      name,
-      members: new Names(),
-    };
-    this.scopes.set(name, made);
+    const made = new ScopeNames(this.scopes.size + 1, this.keys.slots(tenant_id, scope), scope);
+    this.scopes.set(scope, made);
     return made;
   }
 }
 
-const INDEXED_FIELDS = Object.keys(INDEXED) as (keyof typeof INDEXED)[];
+const ARRAY_32 = 0xdd;
+const FLOAT_64 = 0xcb;
+
+/** One MessagePack array of doubles, which Lua reads without parsing. */
+function packed(...parts: readonly (readonly number[])[]): Buffer {
+  const count = parts.reduce((sum, part) => sum + part.length, 0);
+  const bytes = Buffer.allocUnsafe(5 + 9 * count);
+  bytes[0] = ARRAY_32;
+  bytes.writeUInt32BE(count, 1);
+  let at = 5;
+  for (const part of parts) {
+    for (const number of part) {
+      bytes[at] = FLOAT_64;
+      bytes.writeDoubleBE(number, at + 1);
+      at += 9;
+    }
+  }
+  return bytes;
+}
 
 /** The arguments of the commit script for units of one tenant. */
-export function encodeBatch(keys: Keys, units: readonly Unit[], lineage: string | null): string[] {
-  const planner = new Planner(keys);
-  return [planner.plan(units, lineage), ...planner.texts];
+export function encodeBatch(keys: Keys, units: readonly Unit[], lineage: string): (string | Buffer)[] {
+  const tape = new TapeWriter(keys);
+  for (const unit of units) tape.add(unit);
+  return tape.end(lineage);
 }
 
 /** The script's reply: the time, then an outcome for each unit, of which the first number says the kind. */

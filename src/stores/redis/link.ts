@@ -54,7 +54,7 @@ export class Link {
     return this.exchange(await this.ready(), args, asBuffer);
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return this.runOver(await this.ready(), script, keys, args);
   }
 
@@ -135,7 +135,7 @@ export class Link {
     client: Client,
     script: Script,
     keys: readonly string[],
-    args: readonly string[],
+    args: readonly Argument[],
   ): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     try {

@@ -49,16 +49,16 @@ last = math.min(last, tonumber(redis.call('HGET', project, 'position') or 0))
 ---------------------------------------------------------------- where positions come from
 
 local function fewest(filters)
-  local best, fewest = nil, math.huge
-  for _, values in ipairs(filters) do
+  local best, least = nil, math.huge
+  for _, lists in ipairs(filters) do
     local count = 0
-    for _, value in ipairs(values) do count = count + redis.call('LLEN', project .. ':by:' .. value) end
-    if count < fewest then best, fewest = values, count end
+    for _, list in ipairs(lists) do count = count + redis.call('LLEN', project .. ':by:' .. list) end
+    if count < least then best, least = lists, count end
   end
   return best
 end
 
--- The place of the first position in the list that is greater: a list of small numbers is compact, and quick to look into.
+-- Where in the list the first greater position is: lists of small numbers are compact, and quick to look into.
 local function first_after(list, position)
   local low, high = 0, redis.call('LLEN', list)
   while low < high do
@@ -68,14 +68,14 @@ local function first_after(list, position)
   return low
 end
 
-local function indexed_after(values, position, count)
+local function indexed_after(lists, position, count)
   local found = {}
-  for _, value in ipairs(values) do
+  for _, value in ipairs(lists) do
     local list = project .. ':by:' .. value
     local from = first_after(list, position)
     for _, at in ipairs(redis.call('LRANGE', list, from, from + count - 1)) do found[#found + 1] = tonumber(at) end
   end
-  if #values > 1 then table.sort(found) end
+  if #lists > 1 then table.sort(found) end
   return found
 end
 
@@ -110,12 +110,12 @@ end
 
 ----------------------------------------------------------------
 
-local values = fewest(filters)
+local lists = fewest(filters)
 local found, stretches = {}, 0
 while #found < limit and after < last and stretches < ${STRETCHES_MAX} do
   stretches = stretches + 1
   local wanted = limit - #found
-  local page = values and indexed_after(values, after, wanted) or every_after(after, wanted)
+  local page = lists and indexed_after(lists, after, wanted) or every_after(after, wanted)
   if #page == 0 then after = last end
   for i = 1, math.min(#page, wanted) do
     if page[i] > last then

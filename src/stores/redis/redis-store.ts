@@ -178,7 +178,7 @@ export class RedisStore implements Store {
   private async commitTenant(units: readonly Unit[]): Promise<Outcome[]> {
     const { tenant_id } = units[0] as Unit;
     const keys = [this.keys.tenant(tenant_id), this.keys.batch(tenant_id, randomUUID())];
-    const lineage = this.options.profile === 'ha' ? this.attendance.replication_id : null;
+    const lineage = this.options.profile === 'ha' ? this.attendance.replication_id : '';
     const args = encodeBatch(this.keys, units, lineage);
     const outcomes = decodeOutcomes(await this.once(() => this.link.run(COMMIT, keys, args)), units);
     this.tell(outcomes.at(-1)?.now_ms ?? 0);
