@@ -1,0 +1,51 @@
+import { StoreBroken, StoreUnavailable } from '../store.js';
+
+/** A command was handed to the connection, and no answer came back: it may have run, or may still run. */
+export class ReplyLost extends Error {
+  override readonly name = 'ReplyLost';
+
+  constructor() {
+    super('The connection to Redis was lost before the answer came.');
+  }
+}
+
+/** What Redis says when it has not run a command at all, and what that means to a person. */
+const NOTHING_HAPPENED: Readonly<Record<string, string>> = {
+  LOADING: 'Redis is starting and still reads its data.',
+  BUSY: 'Redis is busy with a script of somebody else.',
+  READONLY: 'This Redis is a replica and takes no writes.',
+  MASTERDOWN: 'This Redis is a replica that has lost its primary.',
+  CLUSTERDOWN: 'The Redis cluster is down.',
+  TRYAGAIN: 'The Redis cluster is moving keys.',
+  MOVED: 'The keys of this tenant are on another node of the cluster.',
+  OOM: 'The memory of Redis is full (maxmemory). Give it more.',
+  MISCONF: 'Redis cannot write to its disk, and takes no writes until it can.',
+  NOREPLICAS: 'Redis has fewer replicas in reach than min-replicas-to-write demands.',
+  NOAUTH: 'Redis wants a password.',
+  WRONGPASS: 'Redis does not know this user and password.',
+  NOPERM: 'The Redis user may not run this command or touch this key.',
+};
+
+/** After these the connection is of no use: another server, or another user, has to be asked. */
+const LET_GO = new Set(['READONLY', 'MASTERDOWN', 'NOAUTH', 'MOVED']);
+
+export const codeOf = (reply: Error): string => reply.message.split(' ', 1)[0] ?? '';
+
+export const endsConnection = (reply: Error): boolean => LET_GO.has(codeOf(reply));
+
+/** A reply that is an error, as the contract of stores says it. */
+export function storeErrorOf(reply: Error): StoreUnavailable | StoreBroken {
+  const code = codeOf(reply);
+  const said = NOTHING_HAPPENED[code];
+  if (said !== undefined) return new StoreUnavailable(said);
+  if (reply.message.startsWith('ERR max number of clients')) {
+    return new StoreUnavailable('Redis has as many connections as it allows (maxclients).');
+  }
+  if (code === 'LINEAGE') return historyLost();
+  return new StoreBroken(`Redis refused what a store may ask: ${reply.message}`);
+}
+
+export const historyLost = (): StoreBroken =>
+  new StoreBroken(
+    'Redis was restarted or another server took over: what was acknowledged last may be lost. Open the store anew.',
+  );

@@ -1,0 +1,61 @@
+import type { ProjectKey } from '../store.js';
+
+/** What a value of the event index begins with, by the filter it answers. */
+export const INDEXED = {
+  subject: 'subject:',
+  task_id: 'task:',
+  feature_id: 'feature:',
+  edge: 'edge:',
+  agent_id: 'agent:',
+  session_id: 'session:',
+} as const;
+
+export const TYPE_INDEX = 'type:';
+
+/**
+ * The names of all keys. Those of one tenant share its hash tag, so that one script may touch them on a cluster.
+ * Names from outside come last, or are escaped: no two of them can make the same key.
+ */
+export class Keys {
+  constructor(private readonly namespace: string) {}
+
+  /** Hash: version, secret, incarnation, lineage. */
+  get meta(): string {
+    return `${this.namespace}:meta`;
+  }
+
+  /** Hash: the latest time told. Every other key of the tenant begins with this one and a colon. */
+  tenant(tenant_id: string): string {
+    return `${this.namespace}:{${encodeURIComponent(tenant_id)}}`;
+  }
+
+  /** String, for some minutes: what the batch came to. */
+  batch(tenant_id: string, batch_id: string): string {
+    return `${this.tenant(tenant_id)}:batch:${batch_id}`;
+  }
+
+  /** Set of names. */
+  projects(tenant_id: string): string {
+    return `${this.tenant(tenant_id)}:projects`;
+  }
+
+  /** Sorted set: project and member by the time their place ends. */
+  slots(tenant_id: string, scope: string): string {
+    return `${this.tenant(tenant_id)}:slots:${scope}`;
+  }
+
+  /** String. */
+  blob(tenant_id: string, sha256: string): string {
+    return `${this.tenant(tenant_id)}:blob:${sha256}`;
+  }
+
+  /** Hash: position, rules_seq. Every other key of the project begins with this one and a colon. */
+  project({ tenant_id, project_id }: ProjectKey): string {
+    return `${this.tenant(tenant_id)}:p:${encodeURIComponent(project_id)}`;
+  }
+
+  /** Hash: subject to seq and head. */
+  heads(project: ProjectKey): string {
+    return `${this.project(project)}:heads`;
+  }
+}
