@@ -59,20 +59,21 @@ class OpenRun implements Run {
 
 /** Texts of the whole batch, one after the other; a row of a list says where its own begins and ends. */
 class Texts {
-  private readonly texts: Buffer[] = [];
+  private readonly texts: string[] = [];
   private bytes = 0;
 
   /** Where it is, counted from 1, and how long. */
   add(value: unknown): [number, number] {
-    const text = Buffer.from(JSON.stringify(value));
+    const text = JSON.stringify(value);
     const at = this.bytes + 1;
+    const bytes = Buffer.byteLength(text);
     this.texts.push(text);
-    this.bytes += text.byteLength;
-    return [at, text.byteLength];
+    this.bytes += bytes;
+    return [at, bytes];
   }
 
   joined(): Buffer {
-    return Buffer.concat(this.texts, this.bytes);
+    return Buffer.from(this.texts.join(''));
   }
 }
 

@@ -1,0 +1,82 @@
+import type { Pool, RowDataPacket } from 'mysql2/promise';
+import type { Blobs } from '../blobs.js';
+import type { MysqlOptions } from './configuration.js';
+import { openPool, withConnection } from './connections.js';
+import { translated } from './errors.js';
+import { nameBytes } from './names.js';
+
+const PART_BYTES = 1024 * 1024;
+const SHA256 = /^[0-9a-f]{64}$/;
+
+export async function openMysqlBlobs(options: MysqlOptions): Promise<MysqlBlobs> {
+  return new MysqlBlobs(await openPool(options), options);
+}
+
+/** Blobs in a table, in parts that any server takes. All parts of a blob appear together. */
+export class MysqlBlobs implements Blobs {
+  constructor(
+    private readonly pool: Pool,
+    private readonly options: MysqlOptions,
+  ) {}
+
+  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    if ((await this.size(tenant_id, sha256)) !== null) return;
+    const key = keyOf(tenant_id, sha256);
+    await this.told(() =>
+      withConnection(this.pool, async (connection) => {
+        await connection.beginTransaction();
+        // An empty blob has one part too.
+        for (let part = 0; part === 0 || part * PART_BYTES < bytes.byteLength; part += 1) {
+          const piece = Buffer.from(bytes.subarray(part * PART_BYTES, (part + 1) * PART_BYTES));
+          await connection.execute(
+            `INSERT INTO blobs (tenant_id, sha256, part, bytes) VALUES (?, ?, ?, ?)
+             ON DUPLICATE KEY UPDATE part = part`,
+            [...key, part, piece],
+          );
+        }
+        await connection.commit();
+      }),
+    );
+  }
+
+  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
+    const rows = await this.rows('SELECT bytes FROM blobs WHERE tenant_id = ? AND sha256 = ? ORDER BY part', [
+      ...keyOf(tenant_id, sha256),
+    ]);
+    return rows.length === 0 ? null : new Uint8Array(Buffer.concat(rows.map(({ bytes }) => bytes as Buffer)));
+  }
+
+  async size(tenant_id: string, sha256: string): Promise<number | null> {
+    const [row] = await this.rows(
+      'SELECT SUM(LENGTH(bytes)) AS size FROM blobs WHERE tenant_id = ? AND sha256 = ?',
+      keyOf(tenant_id, sha256),
+    );
+    return row?.size == null ? null : Number(row.size);
+  }
+
+  close(): Promise<void> {
+    return this.pool.end();
+  }
+
+  private rows(sql: string, values: Buffer[]): Promise<RowDataPacket[]> {
+    return this.told(async () => {
+      const timeout = this.options.statement_timeout_ms;
+      const [rows] = await this.pool.query<RowDataPacket[]>({ sql, timeout, values });
+      return rows;
+    });
+  }
+
+  private async told<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw translated(error, this.options);
+    }
+  }
+}
+
+function keyOf(tenant_id: string, sha256: string): Buffer[] {
+  // It comes from outside: HEX that is none would name another blob.
+  if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
+  return [nameBytes(tenant_id), Buffer.from(sha256, 'hex')];
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { eventOf, swapOf, unitOf } from '../conformance/scene.js';
+import { openMemoryStore } from '../memory/memory-store.js';
+import type { Outcome, ProjectKey, Store, Unit } from '../store.js';
+import { parseMysqlUrl } from './configuration.js';
+import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
+import { startMysql } from './testing.js';
+
+const engine = await startMysql();
+
+/** A few names for everything, so that units meet each other in every way. */
+const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
+const lists = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { maxLength });
+const slot = fc.record({
+  scope: few('scope').map((scope) => scope.replace(/[23]/, '0')),
+  member: few('m'),
+  until_ms: fc.constantFrom(null, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1),
+});
+const request = fc.record({
+  key: few('k'),
+  keep: fc.boolean(),
+  reply: fc.constantFrom(undefined, 1, { a: 'b' }),
+});
+const plan = fc.record({
+  project: fc.constantFrom('p', 'p', 'p', 'q'),
+  swaps: fc.uniqueArray(fc.record({ subject: few('~s'), off: fc.constantFrom(0, 0, 0, 1) }), {
+    selector: ({ subject }) => subject,
+    maxLength: 2,
+  }),
+  checks: lists(few('~s'), 1),
+  rules: fc.constantFrom(null, null, 0, 1),
+  changes_rules: fc.nat(20).map((n) => n === 0),
+  requests: fc.uniqueArray(request, { selector: ({ key }) => key, maxLength: 2 }),
+  notes: lists(few('n'), 2),
+  slots: lists(slot, 3),
+  rooms: lists(fc.record({ scope: few('scope'), max: fc.nat(4) }), 2),
+  not_after_ms: fc.constantFrom(null, null, null, 1),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
+
+describe.skipIf('missing' in engine)('the mysql store beside the memory store', () => {
+  if ('missing' in engine) return;
+  afterAll(() => engine.stop());
+
+  it('comes to the same outcomes and the same state, whatever units it is sent together', async () => {
+    const options = parseMysqlUrl(engine.url);
+    const migrator = await openMysqlMigrator(options);
+    await migrator.up();
+    await migrator.close();
+    const mysql = await openMysqlStore(options);
+    const story = fc.asyncProperty(
+      fc.array(fc.array(plan, { maxLength: 8 }), { maxLength: 6 }),
+      async (batches) => {
+        const tenant_id = `t-${randomUUID()}`;
+        const memory = openMemoryStore();
+        for (const batch of batches) {
+          const units = await unitsOf(batch, tenant_id, memory);
+          expect(timeless(await mysql.commit(units))).toEqual(timeless(await memory.commit(units)));
+        }
+        expect(await everything(mysql, tenant_id)).toEqual(await everything(memory, tenant_id));
+      },
+    );
+    await fc.assert(story, { numRuns: 60 });
+    await mysql.close();
+  });
+});
+
+/** Seqs are mostly right, as far as the state before the batch and the units before it tell. */
+async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store): Promise<Unit[]> {
+  const seqs = new Map<string, number>();
+  const units: Unit[] = [];
+  for (const planned of batch) {
+    const key: ProjectKey = { tenant_id, project_id: planned.project };
+    const seqOf = async (subject: string): Promise<number> =>
+      seqs.get(`${key.project_id}${subject}`) ?? (await store.heads(key, [subject]))[0]?.seq ?? 0;
+    const swaps = [];
+    for (const { subject, off } of planned.swaps) {
+      const seq = (await seqOf(subject)) + off;
+      swaps.push(swapOf(key, subject, seq));
+      seqs.set(`${key.project_id}${subject}`, seq + 1);
+    }
+    const checks = [];
+    for (const subject of planned.checks) checks.push({ subject, expected_seq: await seqOf(subject) });
+    units.push(
+      unitOf(key, {
+        swaps,
+        checks,
+        rules_seq: planned.rules,
+        changes_rules: planned.changes_rules,
+        requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
+        notes: planned.notes.map((event_id) => eventOf(key, { event_id })),
+        slots: planned.slots,
+        rooms: planned.rooms,
+        not_after_ms: planned.not_after_ms,
+      }),
+    );
+  }
+  return units;
+}
+
+/** Time differs, and so does what is remembered beside a request's public fields. */
+const timeless = (outcomes: readonly Outcome[]): unknown[] =>
+  outcomes.map((outcome) => {
+    if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
+    const { key, digest, reply, positions } = outcome.request;
+    return { kind: outcome.kind, key, digest, reply, positions };
+  });
+
+async function everything(store: Store, tenant_id: string): Promise<unknown> {
+  const projects = await store.projects(tenant_id);
+  const states = projects.map(async (project_id) => ({
+    row: await store.project({ tenant_id, project_id }),
+    heads: await store.scanHeads({ tenant_id, project_id }, { after: null, limit: 100 }),
+    events: await store.events({ tenant_id, project_id }, { after: 0, limit: 1000 }),
+  }));
+  const live = ['scope0', 'scope1'].map((scope) => store.occupancy(tenant_id, scope));
+  return { projects, states: await Promise.all(states), live: await Promise.all(live) };
+}
