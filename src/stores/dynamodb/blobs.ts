@@ -1,0 +1,46 @@
+import type { Blobs } from '../blobs.js';
+import type { Dynamo } from './dynamo.js';
+import { blobPart, type Item, N, numberOf, S } from './keys.js';
+
+/** An item holds 400 KB with its names. */
+const CHUNK_BYTES = 380_000;
+
+/** In chunks. The first one is written last and says how many bytes there are: a blob without it is not there. */
+export class DynamodbBlobs implements Blobs {
+  constructor(private readonly dynamo: Dynamo) {}
+
+  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    if ((await this.size(tenant_id, sha256)) !== null) return;
+    const pk = S(blobPart(tenant_id, sha256));
+    for (let chunk = Math.ceil(bytes.byteLength / CHUNK_BYTES) - 1; chunk > 0; chunk -= 1) {
+      await this.putChunk({ pk, chunk: N(chunk), bytes: { B: part(bytes, chunk) } });
+    }
+    await this.putChunk({ pk, chunk: N(0), bytes: { B: part(bytes, 0) }, size: N(bytes.byteLength) });
+  }
+
+  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
+    const chunks = await this.dynamo.all({
+      TableName: this.dynamo.tables.blobs,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': S(blobPart(tenant_id, sha256)) },
+    });
+    const size = chunks[0]?.size;
+    if (size === undefined) return null;
+    const whole = Buffer.concat(chunks.map(({ bytes }) => bytes?.B ?? new Uint8Array()));
+    if (whole.byteLength !== numberOf(size)) throw new Error(`the blob ${sha256} lacks a chunk`);
+    return whole;
+  }
+
+  async size(tenant_id: string, sha256: string): Promise<number | null> {
+    const key = { pk: S(blobPart(tenant_id, sha256)), chunk: N(0) };
+    const first = await this.dynamo.get(this.dynamo.tables.blobs, key);
+    return first === undefined ? null : numberOf(first.size);
+  }
+
+  private putChunk(item: Item): Promise<void> {
+    return this.dynamo.putAll(this.dynamo.tables.blobs, [item]);
+  }
+}
+
+const part = (bytes: Uint8Array, chunk: number): Uint8Array =>
+  bytes.subarray(chunk * CHUNK_BYTES, (chunk + 1) * CHUNK_BYTES);

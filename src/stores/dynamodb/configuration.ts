@@ -1,0 +1,50 @@
+import { StoreRefused } from '../store.js';
+
+export interface DynamodbOptions {
+  readonly region: string;
+  /** Tables are called `<namespace>-state`, `<namespace>-events` and so on. */
+  readonly namespace: string;
+  /** Null: AWS itself. */
+  readonly endpoint: string | null;
+}
+
+const SHAPE = 'dynamodb://REGION/PREFIX?endpoint=URL';
+const REGION = /^[a-z]{2,}(-[a-z]+)+-\d$/;
+/** What DynamoDB allows in the name of a table, with room for our suffix. */
+const NAMESPACE = /^[A-Za-z0-9_.-]{1,200}$/;
+const DEFAULT_NAMESPACE = 'genesis_fleet';
+
+/** `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:8000`; credentials come from the environment, as AWS has it. */
+export function parseDynamodbUrl(text: string): DynamodbOptions {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== 'dynamodb:') throw new StoreRefused(`Not a DynamoDB URL. It looks like ${SHAPE}`);
+  if (url.username !== '' || url.password !== '') {
+    throw new StoreRefused(
+      'Credentials do not belong in the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    );
+  }
+  if (!REGION.test(url.hostname))
+    throw new StoreRefused(`${url.hostname || 'Nothing'} is no AWS region. ${SHAPE}`);
+  const namespace = url.pathname.replace(/^\/|\/$/g, '') || DEFAULT_NAMESPACE;
+  if (!NAMESPACE.test(namespace)) {
+    throw new StoreRefused(`${namespace} cannot begin the name of a table: letters, digits, _ . - only.`);
+  }
+  return { region: url.hostname, namespace, endpoint: endpointOf(url) };
+}
+
+function endpointOf(url: URL): string | null {
+  for (const name of url.searchParams.keys()) {
+    if (name !== 'endpoint') throw new StoreRefused(`A DynamoDB URL knows no ${name}. ${SHAPE}`);
+  }
+  const endpoint = url.searchParams.get('endpoint');
+  if (endpoint === null) return null;
+  const parsed = URL.canParse(endpoint) ? new URL(endpoint) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new StoreRefused(`The endpoint ${endpoint} is no http or https URL.`);
+  }
+  return parsed.origin;
+}
+
+/** An endpoint on this machine is an emulator: it asks for credentials and looks at none. */
+export const isLoopback = (endpoint: string | null): boolean =>
+  endpoint !== null && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(new URL(endpoint).hostname);

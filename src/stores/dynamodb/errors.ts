@@ -1,0 +1,122 @@
+import { StoreRefused, StoreUnavailable } from '../store.js';
+
+/** What became of a call that failed, which is all that a caller needs to know of the driver's errors. */
+export type Failure =
+  /** A condition did not hold; the reasons are in the order of the writes. */
+  | { readonly kind: 'cancelled'; readonly reasons: readonly Reason[] }
+  /** Nothing happened, and it will work again: throttled, or in the way of another transaction. */
+  | { readonly kind: 'busy' }
+  /** Nothing happened: the engine was never reached. */
+  | { readonly kind: 'unreached'; readonly why: string }
+  /** The engine was reached, and what it did is not known. */
+  | { readonly kind: 'unknown'; readonly why: string }
+  /** Nothing happened, and it never will as things are. */
+  | { readonly kind: 'refused'; readonly sentence: string };
+
+export interface Reason {
+  readonly Code?: string;
+  readonly Message?: string;
+  readonly Item?: Record<string, unknown>;
+}
+
+interface DriverError {
+  readonly name?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly CancellationReasons?: readonly Reason[];
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: unknown;
+}
+
+const BUSY = new Set([
+  'ProvisionedThroughputExceededException',
+  'ProvisionedThroughputExceeded',
+  'ThrottlingException',
+  'ThrottlingError',
+  'RequestLimitExceeded',
+  'LimitExceededException',
+  'TransactionConflictException',
+  'TransactionConflict',
+  'TransactionInProgressException',
+  'ReplicatedWriteConflictException',
+]);
+
+const UNREACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+]);
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  CredentialsProviderError:
+    'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
+  UnrecognizedClientException: 'AWS does not know these credentials. Check AWS_ACCESS_KEY_ID and the region.',
+  InvalidSignatureException: 'AWS refuses the signature. Check AWS_SECRET_ACCESS_KEY and the clock.',
+  ExpiredTokenException: 'The AWS credentials have expired. Log in again.',
+  AccessDeniedException: 'These AWS credentials may not use the tables. See docs/dynamodb.md for the policy.',
+  ResourceNotFoundException: 'A table is missing.',
+};
+
+export function failureOf(thrown: unknown): Failure {
+  const error = thrown as DriverError;
+  const name = error.name ?? '';
+  if (error.CancellationReasons !== undefined) return cancelled(error.CancellationReasons);
+  if (BUSY.has(name)) return { kind: 'busy' };
+  const sentence = Object.hasOwn(SENTENCES, name) ? SENTENCES[name] : undefined;
+  if (sentence !== undefined) return { kind: 'refused', sentence };
+  const why = `${error.code ?? name}: ${firstLine(error.message ?? '')}`;
+  if (UNREACHED.has(error.code ?? '') || isConnectTimeout(error)) return { kind: 'unreached', why };
+  const status = error.$metadata?.httpStatusCode;
+  if (status !== undefined && status >= 400 && status < 500) {
+    return { kind: 'refused', sentence: `DynamoDB refuses: ${why}` };
+  }
+  if (isWire(error, status)) return { kind: 'unknown', why };
+  throw thrown;
+}
+
+/** Throttling and other transactions in the way tell nothing about our conditions, unless one of those failed as well. */
+function cancelled(reasons: readonly Reason[]): Failure {
+  if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return { kind: 'cancelled', reasons };
+  if (reasons.some(({ Code }) => BUSY.has(Code ?? '') || Code === 'ThrottlingError')) return { kind: 'busy' };
+  const said = reasons.find(({ Code }) => Code !== 'None');
+  return { kind: 'refused', sentence: `DynamoDB refuses the transaction: ${said?.Code}, ${said?.Message}` };
+}
+
+/** The driver names both of its timeouts alike; only this one is known to have sent nothing. */
+const isConnectTimeout = ({ name, message }: DriverError): boolean =>
+  name === 'TimeoutError' && /connect|socket/i.test(message ?? '') && !/response/i.test(message ?? '');
+
+function isWire(error: DriverError, status: number | undefined): boolean {
+  if (status !== undefined && status >= 500) return true;
+  return error.code !== undefined || error.name === 'TimeoutError' || error.$response !== undefined;
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
+
+/** For everything but a transaction: it may be tried again, so what is not known counts as not happened. */
+export function thrownFor(failure: Failure): Error {
+  switch (failure.kind) {
+    case 'refused':
+      return new StoreUnavailable(failure.sentence);
+    case 'busy':
+      return new StoreUnavailable('DynamoDB is throttling, or others are in the way, for too long.');
+    case 'unreached':
+    case 'unknown':
+      return new StoreUnavailable(`DynamoDB does not answer (${failure.why}).`);
+    case 'cancelled':
+      return new Error('a condition failed where none was asked');
+  }
+}
+
+/** While a store is opened, whatever a person must mend is a refusal. */
+export async function opening<T>(where: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new StoreRefused(`${where}: ${error.message}`);
+  }
+}
