@@ -1,0 +1,81 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CoordinatorSettings } from './coordinator.child.js';
+
+const CHILD = join(import.meta.dirname, 'coordinator.child.ts');
+const STOP_WITHIN_MS = 30_000;
+const LAST_WORDS_CHARS = 2000;
+
+/** A coordinator in a process of its own, on a port that it keeps over its deaths. */
+export class CoordinatorProcess {
+  private child: ChildProcess | null = null;
+  private last_words = '';
+  /** Set when it ended and nobody had asked it to. */
+  ended: string | null = null;
+
+  private constructor(
+    readonly name: string,
+    private settings: CoordinatorSettings,
+  ) {}
+
+  static async start(name: string, settings: CoordinatorSettings): Promise<CoordinatorProcess> {
+    const coordinator = new CoordinatorProcess(name, settings);
+    await coordinator.start();
+    return coordinator;
+  }
+
+  get port(): number {
+    return this.settings.port;
+  }
+
+  /** As a power cut would, and then back on the same port. */
+  async restart(): Promise<void> {
+    await this.end('SIGKILL');
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    const { child } = this;
+    if (child === null) return;
+    const late = new AbortController();
+    sleep(STOP_WITHIN_MS, undefined, { signal: late.signal }).then(
+      () => child.kill('SIGKILL'),
+      () => {},
+    );
+    child.send('stop');
+    await this.end(null);
+    late.abort();
+  }
+
+  private async start(): Promise<void> {
+    const child = fork(CHILD, [JSON.stringify(this.settings)], {
+      execArgv: ['--import', 'tsx'],
+      cwd: join(import.meta.dirname, '../..'),
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.child = child;
+    child.stderr?.on('data', (data) => {
+      this.last_words = `${this.last_words}${data}`.slice(-LAST_WORDS_CHARS);
+    });
+    child.once('exit', (code, signal) => {
+      if (this.child === child) this.ended = `${this.name} ended (${code ?? signal}): ${this.last_words}`;
+    });
+    const [port] = await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(() => Promise.reject(new Error(this.ended ?? `${this.name} ended`))),
+    ]);
+    this.settings = { ...this.settings, port: port as number };
+  }
+
+  private async end(signal: 'SIGKILL' | null): Promise<void> {
+    const { child } = this;
+    if (child === null) return;
+    this.child = null;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    if (signal !== null) child.kill(signal);
+    await exited;
+  }
+}

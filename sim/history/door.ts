@@ -1,0 +1,125 @@
+import { Agent, request } from 'node:http';
+import type { Answer, Asked, Told } from './history.js';
+
+const PATHS: Readonly<Record<Asked['operation'], string>> = {
+  claim: '/claims',
+  renew: '/claims/renew',
+  release: '/claims/release',
+  submit: '/results',
+};
+
+/** How long a client waits for an answer before it knows no better. */
+const PATIENCE_MS = 2500;
+
+/** A coordinator as a client reaches it, over plain HTTP: nothing is repeated, nothing is hidden. */
+export class Door {
+  private readonly agent = new Agent({ keepAlive: true });
+
+  constructor(
+    readonly name: string,
+    private readonly port: number,
+    private readonly project_path: string,
+  ) {}
+
+  async ask(asked: Asked): Promise<Answer> {
+    try {
+      const { status, text } = await this.send('POST', PATHS[asked.operation], bodyOf(asked));
+      return answerOf(asked, status, JSON.parse(text) as Reply);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code ?? message;
+      return { kind: code === 'ECONNREFUSED' ? 'nothing' : 'unknown', why };
+    }
+  }
+
+  /** For what is not part of the history: it must succeed. */
+  async put(path: string, body: object): Promise<void> {
+    const said = await this.send('PUT', path, body);
+    if (said.status !== 200) throw new Error(`PUT ${path} was answered ${said.text}`);
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+
+  private send(method: string, path: string, body: object): Promise<{ status: number; text: string }> {
+    const { agent, port } = this;
+    const sent = JSON.stringify(body);
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) };
+    const options = { host: '127.0.0.1', port, method, path: `${this.project_path}${path}`, headers, agent };
+    return new Promise((resolve, reject) => {
+      const asking = request(options, (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          clearTimeout(late);
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
+        });
+      });
+      const late = setTimeout(() => asking.destroy(new Error('no answer in time')), PATIENCE_MS);
+      asking.on('error', (error) => {
+        clearTimeout(late);
+        reject(error);
+      });
+      asking.end(sent);
+    });
+  }
+}
+
+function bodyOf(asked: Asked): object {
+  const { operation, request_id, subject: task_id, agent_id, session_id, generation, claim_id } = asked;
+  const lease = asked.lease_seconds === null ? {} : { lease_duration_seconds: asked.lease_seconds };
+  if (operation === 'claim') return { task_id, agent_id, session_id, ...lease, request_id };
+  const handle = { task_id, session_id, claim_id, request_id };
+  if (operation === 'submit') return { ...handle, generation, result_data: resultData(request_id) };
+  return { ...handle, expected_generation: generation, ...lease };
+}
+
+/** What a client submits: no two requests submit the same. */
+export const resultData = (request_id: string): object => ({ made_by: request_id });
+
+/** The fields of all the replies that we look at. */
+interface Reply {
+  readonly success?: boolean;
+  readonly accepted?: boolean;
+  readonly reason?: string;
+  readonly code?: string;
+  readonly detail?: string;
+  readonly claim?: { generation: number; id: string; expires_at: string | null } | null;
+  readonly new_expiry?: string | null;
+  readonly current_holder?: string | null;
+  readonly expires_at?: string | null;
+  readonly current_generation?: number;
+  readonly limit?: string;
+}
+
+/** Problems that say what became of the command. Any other is a refusal, which the rules will have to account for. */
+const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'TIMEOUT']);
+
+function answerOf({ operation }: Asked, status: number, reply: Reply): Answer {
+  const { code, detail = '', reason = '' } = reply;
+  if (code !== undefined) {
+    const why = `${status} ${code}: ${detail}`;
+    if (NOTHING_HAPPENED.has(code)) return { kind: 'nothing', why };
+    return code === 'UNKNOWN' ? { kind: 'unknown', why } : { kind: 'refused', reason: code, told: {} };
+  }
+  if (reply.success === true || reply.accepted === true) return { kind: 'ok', told: toldOnSuccess(reply) };
+  return { kind: 'refused', reason, told: toldOnRefusal(operation, reply) };
+}
+
+function toldOnSuccess({ claim, new_expiry }: Reply): Told {
+  if (claim != null)
+    return { generation: claim.generation, claim_id: claim.id, expires_at: claim.expires_at };
+  return new_expiry === undefined ? {} : { expires_at: new_expiry };
+}
+
+function toldOnRefusal(operation: Asked['operation'], reply: Reply): Told {
+  const { current_generation, current_holder, expires_at, limit } = reply;
+  return {
+    ...(operation === 'submit' && current_generation !== undefined ? { generation: current_generation } : {}),
+    ...(operation === 'claim' && current_holder !== undefined ? { holder: current_holder } : {}),
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(limit === undefined ? {} : { limit }),
+  };
+}

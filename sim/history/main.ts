@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { parseArgs, promisify } from 'node:util';
+import { isSound, report } from './report.js';
+import { type RunOptions, runHistory } from './run.js';
+
+const USAGE = `npm run check:history -- --store URL [--seconds 60] [--clients 50] [--coordinators 3]
+  [--proxy none|agents|store|both] [--seed TEXT] [--restart-engine COMMAND]`;
+const PROXIES = ['none', 'agents', 'store', 'both'] as const;
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string' },
+    seconds: { type: 'string', default: '60' },
+    clients: { type: 'string', default: '50' },
+    coordinators: { type: 'string', default: '3' },
+    proxy: { type: 'string', default: 'none' },
+    seed: { type: 'string', default: String(Date.now()) },
+    'restart-engine': { type: 'string' },
+  },
+});
+
+function optionsGiven(): RunOptions {
+  const { store, seed, 'restart-engine': command } = values;
+  const proxy = PROXIES.find((name) => name === values.proxy);
+  const [seconds = 0, clients = 0, coordinators = 0] = [
+    values.seconds,
+    values.clients,
+    values.coordinators,
+  ].map(Number);
+  const counts = [seconds, clients, coordinators];
+  if (store === undefined || proxy === undefined || !counts.every((count) => count > 0))
+    throw new Error(USAGE);
+  if (store === 'memory:') throw new Error('A store in memory keeps nothing when its coordinator is killed.');
+  const restart = command === undefined ? {} : { restartEngine: () => shell(command) };
+  return { store, seconds, clients, coordinators, proxy, seed, ...restart };
+}
+
+async function shell(command: string): Promise<void> {
+  await promisify(execFile)('/bin/sh', ['-c', command]);
+}
+
+try {
+  const options = optionsGiven();
+  const result = await runHistory(options);
+  process.stdout.write(`${report(options, result)}\n`);
+  process.exitCode = isSound(result) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

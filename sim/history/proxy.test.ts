@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { Rng } from '../world/rng.js';
+import { networkPlaceOf, TcpProxy, TROUBLES, throughPort } from './proxy.js';
+
+/** A server that says back what it hears, and remembers it. */
+async function echo() {
+  const heard: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (data) => {
+      heard.push(data.toString());
+      socket.write(data);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { heard, place: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } };
+}
+
+async function lineTo(proxy: TcpProxy): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port: proxy.port });
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  return socket;
+}
+
+async function proxyTo(place: { host: string; port: number }, seed = 'proxy'): Promise<TcpProxy> {
+  const proxy = await TcpProxy.start(place, new Rng(seed));
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+it('lets everything pass while it is calm', async () => {
+  const { place } = await echo();
+  const proxy = await proxyTo(place);
+  const socket = await lineTo(proxy);
+  for (let round = 0; round < 1000; round += 1) {
+    socket.write(`${round}`);
+    expect(String((await once(socket, 'data'))[0])).toBe(`${round}`);
+  }
+  expect(proxy.counts).toEqual({ drop: 0, delay: 0, half_open: 0, reset_after_send: 0 });
+});
+
+/** Speaks, a word for every answer, until the line breaks: how much was said, and how much came back. */
+function speak(socket: Socket): Promise<{ said: number; answered: number }> {
+  const count = { said: 0, answered: 0 };
+  const say = () => {
+    count.said += 1;
+    socket.write('x');
+  };
+  return new Promise((resolve) => {
+    socket.once('close', () => resolve(count));
+    socket.on('data', () => {
+      count.answered += 1;
+      say();
+    });
+    say();
+  });
+}
+
+it('breaks lines in every way it knows', async () => {
+  const { place } = await echo();
+  const proxy = await proxyTo(place);
+  proxy.calm = false;
+  const lines = await Promise.all(Array.from({ length: 12 }, () => lineTo(proxy)));
+  const spoken = Promise.all(lines.map(speak));
+  await expect
+    .poll(() => TROUBLES.filter((trouble) => proxy.counts[trouble] > 0), { timeout: 30_000 })
+    .toEqual([...TROUBLES]);
+  await proxy.close();
+  await spoken;
+});
+
+it('resets a line when the question has arrived and before the answer has', async () => {
+  const { heard, place } = await echo();
+  // The first seed under which the first trouble of the first line is this one.
+  const isIt = (seed: string) => {
+    const rng = new Rng(seed);
+    rng.float();
+    return rng.pick(TROUBLES) === 'reset_after_send';
+  };
+  const seed = Array.from({ length: 100 }, (_, index) => `reset-${index}`).find(isIt) ?? '';
+  const proxy = await proxyTo(place, seed);
+  proxy.calm = false;
+  const { said, answered } = await speak(await lineTo(proxy));
+  expect(proxy.counts.reset_after_send).toBe(1);
+  expect(heard).toHaveLength(said);
+  expect(answered).toBe(said - 1);
+});
+
+it('stands in for the place that a store URL leads to', () => {
+  const urls = {
+    'postgres://me:secret@db.local:5433/fleet?namespace=x':
+      'postgres://me:secret@127.0.0.1:9/fleet?namespace=x',
+    'redis://db.local': 'redis://127.0.0.1:9',
+    'dynamodb://eu-west-1/x?endpoint=http://127.0.0.1:8000':
+      'dynamodb://eu-west-1/x?endpoint=http%3A%2F%2F127.0.0.1%3A9%2F',
+  };
+  for (const [url, through] of Object.entries(urls)) expect(throughPort(url, 9)).toBe(through);
+  expect(Object.keys(urls).map(networkPlaceOf)).toEqual([
+    { host: 'db.local', port: 5433 },
+    { host: 'db.local', port: 6379 },
+    { host: '127.0.0.1', port: 8000 },
+  ]);
+  expect(['file:./here', 'memory:', 'dynamodb://eu-west-1'].map(networkPlaceOf)).toEqual([null, null, null]);
+});

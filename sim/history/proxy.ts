@@ -1,0 +1,156 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import type { Rng } from '../world/rng.js';
+
+/** What may happen to a connection, once it has had its time. */
+export const TROUBLES = ['drop', 'delay', 'half_open', 'reset_after_send'] as const;
+export type Trouble = (typeof TROUBLES)[number];
+
+const HOST = '127.0.0.1';
+/** After how many pieces of data trouble comes, on average. */
+const PIECES_MEAN = 60;
+const DELAY_MS_MAX = 300;
+/** How long a connection on which nothing arrives any more is kept open. */
+const SILENT_MS = 3000;
+
+/**
+ * Stands between two programs and breaks their connections, as a network does: bytes vanish from some moment on, come
+ * late, go one way only, or the connection is reset when the question has arrived and before the answer does.
+ */
+export class TcpProxy {
+  readonly counts: Record<Trouble, number> = { drop: 0, delay: 0, half_open: 0, reset_after_send: 0 };
+  /** While calm, everything passes. */
+  calm = true;
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly target: { host: string; port: number },
+    private readonly rng: Rng,
+  ) {
+    this.server = createServer((client) => this.join(client));
+  }
+
+  static async start(target: { host: string; port: number }, rng: Rng): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target, rng);
+    await new Promise<void>((resolve, reject) => {
+      proxy.server.once('error', reject);
+      proxy.server.listen({ host: HOST, port: 0 }, resolve);
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Cuts every connection. Nothing that it holds back arrives any more. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  private join(client: Socket): void {
+    const upstream = connect(this.target);
+    const line = new Line(client, upstream, this.rng, (trouble) => {
+      this.counts[trouble] += 1;
+    });
+    for (const socket of [client, upstream]) {
+      this.sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.once('close', () => {
+        this.sockets.delete(socket);
+        line.cut();
+      });
+    }
+    client.on('data', (data) => line.toServer(data, this.calm));
+    upstream.on('data', (data) => line.toClient(data));
+    client.on('end', () => upstream.end());
+    upstream.on('end', () => client.end());
+  }
+}
+
+/** One connection, from its first byte to the trouble it gets into. */
+class Line {
+  private pieces_left: number;
+  private trouble: Trouble | null = null;
+  /** When what was delayed last will have arrived: bytes do not overtake each other. */
+  private arrived: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly client: Socket,
+    private readonly upstream: Socket,
+    private readonly rng: Rng,
+    private readonly onTrouble: (trouble: Trouble) => void,
+  ) {
+    this.pieces_left = Math.ceil(rng.exponential(PIECES_MEAN));
+  }
+
+  toServer(data: Buffer, calm: boolean): void {
+    if (!calm && this.trouble === null) {
+      this.pieces_left -= 1;
+      if (this.pieces_left <= 0) this.begin(this.rng.pick(TROUBLES));
+    }
+    if (this.trouble === 'drop') return;
+    if (this.trouble !== 'delay') {
+      this.upstream.write(data);
+      return;
+    }
+    const late_ms = this.rng.between(0, DELAY_MS_MAX);
+    const waited = new Promise((resolve) => setTimeout(resolve, late_ms));
+    this.arrived = Promise.all([this.arrived, waited]).then(() => this.upstream.write(data));
+  }
+
+  toClient(data: Buffer): void {
+    // What was asked has arrived, for here is the answer: it is never told.
+    if (this.trouble === 'reset_after_send') this.cut();
+    else if (this.trouble !== 'half_open') this.client.write(data);
+  }
+
+  cut(): void {
+    if (!this.client.destroyed) this.client.resetAndDestroy();
+    if (!this.upstream.destroyed) this.upstream.resetAndDestroy();
+  }
+
+  private begin(trouble: Trouble): void {
+    this.trouble = trouble;
+    this.onTrouble(trouble);
+    if (trouble === 'drop' || trouble === 'half_open') setTimeout(() => this.cut(), SILENT_MS).unref();
+  }
+}
+
+/** Default ports of the engines, where a URL names none. */
+const PORTS: Readonly<Record<string, number>> = {
+  'postgres:': 5432,
+  'postgresql:': 5432,
+  'mysql:': 3306,
+  'mariadb:': 3306,
+  'redis:': 6379,
+  'valkey:': 6379,
+};
+
+/** Where a store URL leads over the network; null: nowhere, or not as we could read it. */
+export function networkPlaceOf(url: string): { host: string; port: number } | null {
+  if (!URL.canParse(url)) return null;
+  const inside = endpointOf(url);
+  const { hostname, port, protocol } = new URL(inside ?? url);
+  const named = port === '' ? (PORTS[protocol] ?? (protocol === 'http:' ? 80 : null)) : Number(port);
+  return hostname === '' || named === null
+    ? null
+    : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: named };
+}
+
+/** The same store, reached through a port of this machine. */
+export function throughPort(url: string, port: number): string {
+  const outer = new URL(url);
+  const inside = endpointOf(url);
+  const target = inside === null ? outer : new URL(inside);
+  target.hostname = HOST;
+  target.port = String(port);
+  if (inside !== null) outer.searchParams.set('endpoint', target.href);
+  return outer.href;
+}
+
+/** Some engines are named by a region, with the address of the server beside it. */
+const endpointOf = (url: string): string | null => new URL(url).searchParams.get('endpoint');
