@@ -5,6 +5,8 @@ import { addCompletion } from './commands/completion.js';
 import { addDemo } from './commands/demo.js';
 import { addEvents } from './commands/events.js';
 import { addKey } from './commands/key.js';
+import { addMigrate } from './commands/migrate.js';
+import { addMove } from './commands/move.js';
 import { addNext } from './commands/next.js';
 import { addPlan } from './commands/plan.js';
 import { addRun } from './commands/run.js';
@@ -33,7 +35,7 @@ Examples:
 
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 a human is needed.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
-GENESIS_STORE, GENESIS_HOME.`;
+GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 
 /** The whole command line. `onExit` hears the code of the command that ran. */
 export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command {
@@ -78,6 +80,8 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
     addEvents,
     addVerify,
     addKey,
+    addMigrate,
+    addMove,
   ];
   for (const add of families) add(program, act);
   for (const add of [registerMcp, registerSetup, registerHook]) add(program, act);

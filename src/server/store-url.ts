@@ -1,25 +1,80 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
+import { engineOf } from '../stores/engines.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
-import type { Store } from '../stores/store.js';
+import { RoutedBlobs } from '../stores/routed-blobs.js';
+import { RoutedStore } from '../stores/routed-store.js';
+import { type Routes, readRoutes } from '../stores/routes.js';
+import { type Store, StoreRefused } from '../stores/store.js';
 
-/** Opens what a store URL names: `file:./dir` or `memory:`. */
-export async function openStoreUrl(
-  url: string,
-  warn: (sentence: string) => void,
-): Promise<{ store: Store; blobs: Blobs }> {
+export interface OpenedStore {
+  readonly store: Store;
+  readonly blobs: Blobs;
+}
+
+type Warn = (sentence: string) => void;
+
+const ROUTES = 'routes:';
+
+/**
+ * Opens what a store URL names: `file:./dir`, `memory:`, an engine, or `routes:./tenants.yml`, which names a store for
+ * each tenant. `blobs_url` keeps large results elsewhere than in the store.
+ */
+export async function openStoreUrl(url: string, warn: Warn, blobs_url?: string): Promise<OpenedStore> {
+  const opened = url.startsWith(ROUTES)
+    ? await openRouted(await routesOf(url), warn)
+    : await openOne(url, warn);
+  return blobs_url === undefined ? opened : { store: opened.store, blobs: blobsAt(blobs_url) };
+}
+
+/** The routes of a `routes:` URL. */
+export async function routesOf(url: string): Promise<Routes> {
+  const file = resolve(url.slice(ROUTES.length));
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new StoreRefused(`There is no file ${file}. It says which store keeps which tenant.`);
+  });
+  return readRoutes(text, file);
+}
+
+export const isRoutes = (url: string): boolean => url.startsWith(ROUTES);
+
+async function openRouted(routes: Routes, warn: Warn): Promise<OpenedStore> {
+  const blobs = new Map<Store, Blobs>();
+  const store = await RoutedStore.open(routes.main_url, routes.urlOf, async (url) => {
+    const opened = await openOne(url, warn);
+    blobs.set(opened.store, opened.blobs);
+    return opened.store;
+  });
+  const blobsOf = async (tenant_id: string) => blobs.get(await store.storeOf(tenant_id)) as Blobs;
+  return { store, blobs: new RoutedBlobs(blobsOf) };
+}
+
+async function openOne(url: string, warn: Warn): Promise<OpenedStore> {
   if (url === 'memory:') return { store: openMemoryStore(), blobs: new MemoryBlobs() };
+  const engine = await engineOf(url);
+  if (engine !== null) {
+    const store = await engine.open(url);
+    return { store, blobs: store.blobs };
+  }
   const root = folderOf(url);
   if (root === null) {
-    throw new Error(
-      `There is no store for ${JSON.stringify(url)}. Say file:./folder, or memory: to keep nothing.`,
+    throw new StoreRefused(
+      `There is no store for ${JSON.stringify(withoutPassword(url))}. Say file:./folder, postgres://…, mysql://…, ` +
+        'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: to keep nothing.',
     );
   }
-  const store = await openFileStore({ root, onWarning: warn });
-  return { store, blobs: new FolderBlobs(root) };
+  return { store: await openFileStore({ root, onWarning: warn }), blobs: new FolderBlobs(root) };
+}
+
+function blobsAt(url: string): Blobs {
+  const root = folderOf(url);
+  if (root === null)
+    throw new StoreRefused(`GENESIS_BLOBS: expected file:./folder, not ${JSON.stringify(url)}.`);
+  return new FolderBlobs(root);
 }
 
 /** `file:dir`, `file:./dir`, `file:/dir` and `file:///dir`: relative ones from here. */
@@ -28,3 +83,7 @@ function folderOf(url: string): string | null {
   if (!url.startsWith('file:') || url.length === 'file:'.length) return null;
   return resolve(url.slice('file:'.length));
 }
+
+/** A store URL as it may be shown. */
+export const withoutPassword = (url: string): string =>
+  url.replace(/^([a-z]+:\/\/[^/:@]*):[^/]*@/, '$1:***@');

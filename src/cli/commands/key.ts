@@ -4,6 +4,7 @@ import { ROLES, type Role } from '../../core/roles.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure } from '../exit.js';
+import { withStore } from '../open-store.js';
 import { table } from '../output/table.js';
 import { clockTime } from '../output/text.js';
 import { seconds } from '../read-options.js';
@@ -62,20 +63,14 @@ async function create(context: Context, options: CreateOptions): Promise<void> {
 
 /** Whoever can open the store itself may make any key in it. */
 async function createIn(context: Context, url: string, asked: { role: Role }): Promise<KeyCreated> {
-  const { openStoreUrl } = await import('../../server/store-url.js');
   const { Coordinator, isProblem } = await import('../../coordinator/index.js');
-  const { store } = await openStoreUrl(url, (sentence) => context.remark(sentence)).catch((error: Error) => {
-    throw new CommandFailure(error.message);
-  });
-  const coordinator = await Coordinator.open({ store });
-  try {
+  return withStore(context, url, async ({ store }) => {
+    const coordinator = await Coordinator.open({ store });
     const key = await coordinator.createKey({ tenant_id: context.tenant, platform: true }, asked);
+    coordinator.close();
     if (isProblem(key)) throw new CommandFailure(key.detail);
     return key;
-  } finally {
-    coordinator.close();
-    await store.close();
-  }
+  });
 }
 
 async function list(context: Context): Promise<void> {

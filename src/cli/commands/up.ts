@@ -55,14 +55,15 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const url = options.store ?? defaultStore(context.io);
   // Loaded here alone: no other command has to wait for it.
   const { startServer } = await import('../../server/server.js');
-  const { openStoreUrl } = await import('../../server/store-url.js');
-  const { store, blobs } = await openStoreUrl(url, (sentence) => context.remark(plainText(sentence)));
+  const { openStoreUrl, withoutPassword } = await import('../../server/store-url.js');
+  const warn = (sentence: string) => context.remark(plainText(sentence));
+  const { store, blobs } = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS);
   const { host, port } = options;
   const log = await logTo(context, options.accessLog);
   const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
     startFailure(error, options),
   );
-  tellAddress(context, server, url);
+  tellAddress(context, server, withoutPassword(url));
   await stopped;
   context.remark('Stopping: what was accepted is answered first.');
   await server.stop();

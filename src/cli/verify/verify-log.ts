@@ -37,10 +37,10 @@ export async function verifyLog(place: LogPlace, onEvent: (events: number) => vo
 }
 
 /** What was read so far, and what was wrong with it. */
-class Tally {
+export class Tally {
   readonly breaks: Break[] = [];
   private readonly subjects = new Set<string>();
-  private readonly judge = new LogJudge();
+  readonly judge = new LogJudge();
   private events = 0;
   private last: PlacedEvent | null = null;
 

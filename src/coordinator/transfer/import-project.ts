@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { LogJudge } from '../../core/claims/log-judge.js';
+import { envelopeSchema } from '../../core/events/catalogue.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
@@ -66,6 +68,7 @@ class Move {
   position = 0;
   private found = 0;
   private readonly state = emptyWork();
+  private readonly judge = new LogJudge();
   private readonly heads = new Map<string, AnyHead>();
   private units: Unit[] = [];
   private there: EventEnvelope[] = [];
@@ -80,19 +83,31 @@ class Move {
   }
 
   async event(event: EventEnvelope): Promise<ImportRefusal | null> {
-    const { tenant_id, project_id } = this.header;
-    if (event.position !== this.position + 1) {
-      return broken(`Event ${event.position} follows event ${this.position}.`);
-    }
-    if (event.tenant_id !== tenant_id || event.project_id !== project_id) {
-      return broken(`Event ${event.position} belongs to ${event.tenant_id}/${event.project_id}.`);
-    }
+    const fault = this.faultOf(event);
+    if (fault !== null) return broken(fault);
     this.position = event.position;
     const unit = this.unitOf(event);
     evolveWork(this.state, event);
     if (event.position <= this.found) return this.compare(event);
     this.units.push(unit);
     return this.units.length < BATCH ? null : this.flush();
+  }
+
+  /** What an archive says is believed no more than what a client says: each event must be one, and break no rule. */
+  private faultOf(event: EventEnvelope): string | null {
+    const { tenant_id, project_id } = this.header;
+    const { position, ...said } = event;
+    const read = envelopeSchema.safeParse(said);
+    if (!read.success)
+      return `Event ${position}: ${read.error.issues[0]?.path.join('.')} is not as it should be.`;
+    if (position !== this.position + 1) return `Event ${position} follows event ${this.position}.`;
+    if (said.tenant_id !== tenant_id || said.project_id !== project_id) {
+      return `Event ${position} belongs to ${said.tenant_id}/${said.project_id}.`;
+    }
+    const [violation] = this.judge.see(event);
+    return violation === undefined
+      ? null
+      : `Event ${position} breaks ${violation.invariant}: ${violation.says}.`;
   }
 
   async end(): Promise<Imported | ImportRefusal> {

@@ -111,11 +111,14 @@ describe('an import', () => {
     expect(await eventsOf(target.store)).toEqual(before);
   });
 
-  test('refuses what is no archive, has a gap, or a blob that is another', async () => {
+  test('refuses what is no archive, has a gap or a forged blob, or breaks a rule', async () => {
     const { lines } = await lived('memory');
     const blob = lines.findIndex((line) => 'blob_sha256' in line);
     const forged = lines.with(blob, { ...lines[blob], base64: 'AAAA' } as ArchiveLine);
-    for (const bad of [[], lines.slice(1), lines.toSpliced(2, 1), forged]) {
+    const grant = lines.findIndex((line) => 'event' in line && line.event.event_type === 'CLAIM_ACQUIRED');
+    const skipped = lines.with(grant, withEvent(lines[grant], { generation: 7 }));
+    const unnamed = lines.with(grant, withEvent(lines[grant], { event_id: '../..' }));
+    for (const bad of [[], lines.slice(1), lines.toSpliced(2, 1), forged, skipped, unnamed]) {
       const { store } = await House.open('memory');
       expect(await importProject(store, new MemoryBlobs(), told(bad))).toMatchObject({
         refused: 'ARCHIVE_BROKEN',
@@ -123,6 +126,9 @@ describe('an import', () => {
     }
   });
 });
+
+const withEvent = (line: ArchiveLine | undefined, fields: object): ArchiveLine =>
+  line !== undefined && 'event' in line ? { event: { ...line.event, ...fields } } : expect.unreachable();
 
 /** What an import that ended after these lines had committed. */
 async function unitsOf(lines: readonly ArchiveLine[]) {

@@ -11,6 +11,7 @@ import type {
   StoreMeta,
   Unit,
 } from '../store.js';
+import { MysqlBlobs } from './blobs.js';
 import { CLOCK_MS } from './commit-procedures.js';
 import { Committer } from './committer.js';
 import type { MysqlOptions } from './configuration.js';
@@ -25,7 +26,7 @@ import { SCHEMA_VERSION } from './schema.js';
 export { openMysqlMigrator } from './mysql-migrator.js';
 
 /** Makes nothing: the schema is the migrator's. */
-export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
+export async function openMysqlStore(options: MysqlOptions): Promise<MysqlStore> {
   const pool = await openPool(options);
   try {
     const found = await schemaVersion(pool, options.namespace);
@@ -39,7 +40,7 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   }
 }
 
-class MysqlStore implements Store {
+export class MysqlStore implements Store {
   readonly capabilities: StoreCapabilities = {
     name: 'mysql',
     clock: 'store',
@@ -47,6 +48,7 @@ class MysqlStore implements Store {
     durable: true,
     note: 'A reader may see a commit moments before it is durable, unless the server keeps a binary log.',
   };
+  readonly blobs: MysqlBlobs;
   private closed: Promise<void> | null = null;
   /** The latest time told: the server's clock may be set back. */
   private told_ms = 0;
@@ -55,7 +57,9 @@ class MysqlStore implements Store {
     private readonly pool: Pool,
     private readonly options: MysqlOptions,
     private readonly committer: Committer,
-  ) {}
+  ) {
+    this.blobs = new MysqlBlobs(pool, options);
+  }
 
   async commit(units: readonly Unit[]): Promise<Outcome[]> {
     const outcomes = await this.committer.commit(units);

@@ -1,0 +1,104 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { ArchiveLine } from '../../coordinator/transfer/archive.js';
+import { canonicalJson } from '../../core/canonical-json.js';
+import type { AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { CommandFailure, wrongUsage } from '../exit.js';
+import { withStore } from '../open-store.js';
+import { progress } from '../output/progress.js';
+import { count } from '../output/text.js';
+import { defaultStore } from '../store.js';
+
+interface StoreOption {
+  readonly store?: string;
+}
+
+const SAY_EVERY_EVENTS = 1000;
+
+export const addMove: AddCommands = (program, act) => {
+  program
+    .command('export')
+    .description('write a project out of its store: its whole history, and the blobs it names')
+    .option('--store <url>', 'the store, where it is not GENESIS_STORE')
+    .addHelpText(
+      'after',
+      '\nOne line of JSON for each event goes to standard output. Live claims move with the project, but their leases run on:\nstop the fleet first.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
+    )
+    .action(act(exportTo));
+  program
+    .command('import [file]')
+    .description('bring an exported project into a store, at the same positions and generations')
+    .option('--store <url>', 'the store, where it is not GENESIS_STORE')
+    .addHelpText(
+      'after',
+      '\nFILE is what gen export wrote; without one, standard input. One that was cut short is gone on with when it is\nrepeated. A project that has a history of its own in the store is left alone.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet',
+    )
+    .action(act(importFrom));
+};
+
+async function exportTo(context: Context, { store: url }: StoreOption): Promise<void> {
+  const project_id = context.named_project;
+  if (project_id === null) throw wrongUsage('Which project? Say --project NAME.');
+  const key = { tenant_id: context.tenant, project_id };
+  const { exportProject } = await import('../../coordinator/transfer/export-project.js');
+  await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
+    if ((await store.project(key)) === null) {
+      throw new CommandFailure(`There is no project ${project_id} of ${context.tenant} in this store.`);
+    }
+    const waiting = progress(context.io, 'reading');
+    for await (const line of exportProject(store, blobs, key)) {
+      // The same project is the same text, whatever store it comes from.
+      await written(context, `${canonicalJson(line)}\n`);
+      if ('event' in line && line.event.position % SAY_EVERY_EVENTS === 0) {
+        waiting.say(count(line.event.position, 'event'));
+      }
+    }
+    waiting.stop();
+  });
+}
+
+/** At the pace of whoever reads. */
+function written({ io }: Context, text: string): Promise<void> {
+  if (io.stdout.write(text)) return Promise.resolve();
+  return new Promise((done) => io.stdout.once('drain', done));
+}
+
+async function importFrom(
+  context: Context,
+  file: string | undefined,
+  { store: url }: StoreOption,
+): Promise<void> {
+  const { importProject } = await import('../../coordinator/transfer/import-project.js');
+  await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
+    const waiting = progress(context.io, 'writing');
+    const moved = await importProject(store, blobs, linesOf(context, file), (position) => {
+      if (position % SAY_EVERY_EVENTS === 0) waiting.say(count(position, 'event'));
+    }).finally(() => waiting.stop());
+    if ('refused' in moved) throw new CommandFailure(moved.detail, undefined, moved);
+    context.show(moved, ({ tenant_id, project_id, events, found }) => {
+      const there = found === 0 ? '' : ` (${found} were there already)`;
+      return `${tenant_id}/${project_id} is here: ${count(events, 'event')}${there}.`;
+    });
+  });
+}
+
+async function* linesOf({ io }: Context, file: string | undefined): AsyncGenerator<ArchiveLine> {
+  const input = file === undefined || file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file));
+  let number = 0;
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1;
+    if (line !== '') yield parsedLine(line, number);
+  }
+}
+
+function parsedLine(line: string, number: number): ArchiveLine {
+  try {
+    const read: unknown = JSON.parse(line);
+    if (typeof read === 'object' && read !== null) return read as ArchiveLine;
+  } catch {
+    // Said below.
+  }
+  throw new CommandFailure(`Line ${number} is no line of an archive. Nothing of it and after it was taken.`);
+}

@@ -1,0 +1,66 @@
+import type { Blobs } from './blobs.js';
+import type { Migrator } from './migrator.js';
+import type { Store } from './store.js';
+
+/** A store on an engine, which keeps the blobs too for whoever keeps them nowhere else. */
+export interface EngineStore extends Store {
+  readonly blobs: Blobs;
+}
+
+export interface Engine {
+  open(url: string): Promise<EngineStore>;
+  migrator(url: string): Promise<Migrator>;
+}
+
+/** Each engine by the schemes of its URLs, loaded with its driver when it is first asked for. */
+const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
+  postgres: postgres,
+  postgresql: postgres,
+  mysql: mysql,
+  mariadb: mysql,
+  redis: redis,
+  rediss: redis,
+  dynamodb: dynamodb,
+};
+
+/** The engine that a URL names; null where it names none. */
+export async function engineOf(url: string): Promise<Engine | null> {
+  const scheme = /^([a-z]+):/.exec(url)?.[1] ?? '';
+  return Object.hasOwn(ENGINES, scheme) ? ((await ENGINES[scheme]?.()) ?? null) : null;
+}
+
+async function postgres(): Promise<Engine> {
+  const { openPostgresStore, openPostgresMigrator } = await import('./postgres/postgres-store.js');
+  const { parsePostgresUrl } = await import('./postgres/configuration.js');
+  return {
+    open: async (url) => openPostgresStore(parsePostgresUrl(url)),
+    migrator: async (url) => openPostgresMigrator(parsePostgresUrl(url)),
+  };
+}
+
+async function mysql(): Promise<Engine> {
+  const { openMysqlStore, openMysqlMigrator } = await import('./mysql/mysql-store.js');
+  const { parseMysqlUrl } = await import('./mysql/configuration.js');
+  return {
+    open: async (url) => openMysqlStore(parseMysqlUrl(url)),
+    migrator: async (url) => openMysqlMigrator(parseMysqlUrl(url)),
+  };
+}
+
+async function redis(): Promise<Engine> {
+  const { openRedisStore, openRedisMigrator } = await import('./redis/redis-store.js');
+  const { parseRedisUrl } = await import('./redis/configuration.js');
+  return {
+    open: async (url) => openRedisStore(parseRedisUrl(url)),
+    migrator: async (url) => openRedisMigrator(parseRedisUrl(url)),
+  };
+}
+
+async function dynamodb(): Promise<Engine> {
+  const { openDynamodbStore, openDynamodbMigrator } = await import('./dynamodb/dynamodb-store.js');
+  const { parseDynamodbUrl } = await import('./dynamodb/configuration.js');
+  return {
+    open: async (url) => openDynamodbStore(parseDynamodbUrl(url)),
+    migrator: async (url) => openDynamodbMigrator(parseDynamodbUrl(url)),
+  };
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { Coordinator, type Environment, systemEnvironment } from '../../src/coordinator/index.js';
+import type { Limits } from '../../src/core/claims/policy.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import type { EngineStore } from '../../src/stores/engines.js';
+import type { ProjectKey } from '../../src/stores/store.js';
+import { openEngine } from '../support/engines.js';
+import { answered } from '../support/house.js';
+
+/** A lease that a test can wait for. */
+export const LEASE_SECONDS = 1;
+const LIMITS: Partial<Limits> = { min_lease_duration_seconds: LEASE_SECONDS };
+
+/** Several coordinators over one engine, each with connections of its own, in a tenant that no other test knows. */
+export class Fleet {
+  readonly project: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
+
+  private constructor(
+    readonly coordinators: readonly Coordinator[],
+    readonly stores: readonly EngineStore[],
+  ) {}
+
+  static async open(
+    url: string,
+    size: number,
+    options: { limits?: Partial<Limits>; environment?: Environment } = {},
+  ): Promise<Fleet> {
+    const stores = await Promise.all(Array.from({ length: size }, () => openEngine(url)));
+    const { environment = systemEnvironment } = options;
+    const limits = { ...LIMITS, ...options.limits };
+    const coordinators = await Promise.all(
+      stores.map((store) => Coordinator.open({ store, blobs: store.blobs, environment, limits })),
+    );
+    onTestFinished(async () => {
+      for (const coordinator of coordinators) coordinator.close();
+      for (const store of stores) await store.close();
+    });
+    return new Fleet(coordinators, stores);
+  }
+
+  get store(): EngineStore {
+    return this.stores[0]!;
+  }
+
+  async plan(plan: unknown): Promise<void> {
+    answered(await this.at(0).putPlan(this.project, plan));
+  }
+
+  at(index: number): Coordinator {
+    return this.coordinators[index % this.coordinators.length]!;
+  }
+
+  events(): Promise<EventEnvelope[]> {
+    return this.store.events(this.project, { after: 0, limit: 10_000 });
+  }
+
+  /** Returns when the engine's own clock is past a time. */
+  async past(iso: string | null | undefined): Promise<void> {
+    const at_ms = Date.parse(iso ?? '');
+    for (;;) {
+      const left_ms = at_ms - (await this.store.now());
+      if (left_ms < 0) return;
+      await pause(Math.min(left_ms + 1, 100));
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { verifyStore } from '../../src/cli/verify/verify-store.js';
+import { Coordinator } from '../../src/coordinator/index.js';
+import { exportProject } from '../../src/coordinator/transfer/export-project.js';
+import { importProject } from '../../src/coordinator/transfer/import-project.js';
+import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
+import type { ProjectKey, Store } from '../../src/stores/store.js';
+import { isWanted, onEngine } from '../../src/stores/testing/on-engine.js';
+import { ENGINES, type EngineName, engine } from '../support/engines.js';
+import { answered, planOf } from '../support/house.js';
+
+const LARGE = 'x'.repeat(100_000);
+const folder = await mkdtemp(join(tmpdir(), 'genesis-move-'));
+const opened = new Map<string, OpenedStore>();
+const quiet = () => {};
+
+for (const url of ['memory:', `file:${folder}`]) {
+  const name = url.split(':', 1)[0] ?? '';
+  if (isWanted(name)) opened.set(name, await openStoreUrl(url, quiet));
+}
+for (const name of Object.keys(ENGINES) as EngineName[]) {
+  await onEngine(
+    name,
+    () => engine(name),
+    async ({ url }) => {
+      opened.set(name, await openStoreUrl(url, quiet));
+    },
+  );
+}
+afterAll(async () => {
+  for (const { store } of opened.values()) await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('a project moves between any two stores, and is the same', () => {
+  for (const from of opened.keys()) {
+    for (const to of opened.keys()) {
+      if (from === to) continue;
+      test(`from ${from} to ${to}`, async () => {
+        const [source, target] = [opened.get(from), opened.get(to)] as [OpenedStore, OpenedStore];
+        const key = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
+        await workedOn(source, key);
+        const moved = await importProject(
+          target.store,
+          target.blobs,
+          exportProject(source.store, source.blobs, key),
+        );
+        expect(moved).toMatchObject({ ...key, found: 0 });
+        expect(await contents(target.store, key)).toEqual(await contents(source.store, key));
+        for (const { store } of [source, target])
+          expect((await verifyStore(store, key, quiet)).breaks).toEqual([]);
+        expect(await target.store.occupancy(key.tenant_id, 'claims')).toBe(1);
+        const coordinator = await Coordinator.open({ store: target.store, blobs: target.blobs });
+        const { results } = answered(await coordinator.queries.listResults(key, 'A-001-core'));
+        const id = results.find(({ accepted }) => accepted)?.id ?? '';
+        expect(await coordinator.queries.getResult(key, 'A-001-core', id)).toMatchObject({
+          result_data: LARGE,
+        });
+        coordinator.close();
+      });
+    }
+  }
+});
+
+async function contents(store: Store, key: ProjectKey) {
+  const { position } = (await store.project(key))!;
+  const events = await store.events(key, { after: 0, limit: 1000 });
+  return { position, events, heads: await store.scanHeads(key, { after: null, limit: 1000 }) };
+}
+
+/** A takeover, a refused result that is kept, a result in a blob, a live claim. */
+async function workedOn({ store, blobs }: OpenedStore, key: ProjectKey): Promise<void> {
+  const coordinator = await Coordinator.open({ store, blobs });
+  const [done, held] = ['A-001-core', 'A-002-more'];
+  const by = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
+  const submission = (agent: string, generation: number, result_data: unknown) => ({
+    task_id: done,
+    session_id: `s-${agent}`,
+    generation,
+    result_data,
+  });
+  answered(await coordinator.putPlan(key, planOf(done!, held!)));
+  answered(await coordinator.claimTask(key, { task_id: done, ...by('alpha') }));
+  answered(
+    await coordinator.operate(key, done!, 'reassign', {
+      expected_generation: 1,
+      ...by('beta'),
+      reason: 'slow',
+    }),
+  );
+  answered(await coordinator.submitResult(key, submission('alpha', 1, 'too late')));
+  answered(await coordinator.submitResult(key, submission('beta', 2, LARGE)));
+  answered(await coordinator.claimTask(key, { task_id: held, ...by('alpha') }));
+  coordinator.close();
+}
