@@ -44,7 +44,7 @@ export class CoordinatorProcess {
       () => child.kill('SIGKILL'),
       () => {},
     );
-    child.send('stop');
+    if (child.connected) child.send('stop');
     await this.end(null);
     late.abort();
   }

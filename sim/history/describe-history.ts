@@ -4,7 +4,7 @@ import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.
 import { isSound, report } from './report.js';
 import { type RunOptions, runHistory } from './run.js';
 
-const SHORT = { seconds: 5, clients: 10, coordinators: 3, seed: 'short' } as const;
+const SHORT = { seconds: 5, clients: 10, coordinators: 2, seed: 'short' } as const;
 
 /**
  * A short run on a real store, with a coordinator killed and the engine restarted in the middle of it; again through a

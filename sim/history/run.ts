@@ -113,21 +113,17 @@ class Run {
     const { recorder, board, doors, options } = this;
     this.began_ms = performance.now();
     for (const { proxy } of this.proxies) proxy.calm = false;
-    const over = AbortSignal.timeout(options.seconds * 1000);
-    const broken = new AbortController();
-    const stop = AbortSignal.any([over, broken.signal]);
-    setMaxListeners(0, stop);
-    const scene = { recorder, board, doors, stop };
+    const over = new AbortController();
+    setMaxListeners(0, over.signal);
+    const scene = { recorder, board, doors, stop: over.signal };
     const zombies = Math.max(1, Math.round(options.clients * ZOMBIES_SHARE));
     const clients = Array.from({ length: options.clients }, (_, index) => {
       const name = `agent-${index + 1}`;
       return new Client(scene, name, this.rng.fork(name), index < zombies);
     });
-    const disturbed = this.disturb().catch((error) => {
-      broken.abort();
-      throw error;
-    });
-    await Promise.all([disturbed, ...clients.map((client) => client.live())]);
+    const lived = clients.map((client) => client.live());
+    await this.disturb().finally(() => over.abort());
+    await Promise.all(lived);
   }
 
   /** Whoever still waits for an answer gets it; what is held back on the way is lost. */
@@ -145,16 +141,17 @@ class Run {
     return { coordinators: this.coordinators.length, faults: this.faults, troubles, ended };
   }
 
+  /** What happens to everybody in the middle of the run, which lasts as long as that takes and a while longer. */
   private async disturb(): Promise<void> {
     const third_ms = (this.options.seconds * 1000) / 3;
-    const until = (ms: number) => sleep(Math.max(0, this.began_ms + ms - performance.now()));
+    const until = (ms: number) => sleep(Math.max(third_ms / 2, this.began_ms + ms - performance.now()));
     await until(third_ms);
     const victim = this.rng.pick(this.coordinators);
     await this.fault(`${victim.name} killed with SIGKILL and started again`, () => victim.restart());
-    const { restartEngine } = this.options;
-    if (restartEngine === undefined) return;
     await until(2 * third_ms);
-    await this.fault('the engine restarted', restartEngine);
+    const { restartEngine } = this.options;
+    if (restartEngine !== undefined) await this.fault('the engine restarted', restartEngine);
+    await until(3 * third_ms);
   }
 
   private async fault(what: string, inflict: () => Promise<void>): Promise<void> {

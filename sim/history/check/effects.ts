@@ -65,7 +65,12 @@ class Match implements Effects {
       }
       if (calls.length > 0 && possible.length === 0) {
         const names = effects.map(nameOf).join(' and ');
-        this.say('DONE_ALL_THE_SAME', `${names}, though every call was refused`, calls, effects);
+        this.say(
+          'DONE_ALL_THE_SAME',
+          `${names}, though no call of its request can have led to it`,
+          calls,
+          effects,
+        );
       }
       // A renewal is a renewal each time it arrives; everything else takes effect once however often it does.
       const most = calls[0]?.asked.operation === 'renew' ? Math.max(possible.length, 1) : 1;

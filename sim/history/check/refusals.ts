@@ -34,7 +34,7 @@ export function checkRefusals(calls: readonly Call[], grounds: Grounds): Violati
       .filter(({ from }) => !isOwn(call, from, grounds));
     const span = { first, last, call };
     if (states.some((state) => justifies(state, span, grounds, ids(subject)))) return [];
-    const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ');
+    const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own already';
     const says = `${call.asked.operation} of ${subject} was refused ${call.answer.reason}, and at no moment between question and answer was that so: it was ${shown}`;
     return [violation('NO_REASON', says, [call])];
   });
