@@ -47,14 +47,14 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
 
         test('4.2: the lease of a cut-off agent runs out, and its late result is refused and kept', async () => {
           const { fleet, project, one, other } = await begin();
-          const first = answered(
-            await one.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
-          );
+          answered(await one.claimTask(project, { task_id: TASK, ...alice }));
           expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
             reason: 'DENIED_ACTIVE_CLAIM',
             current_holder: 'Agent-A',
           });
-          await fleet.past(first.claim?.expires_at);
+          const session_id = alice.session_id;
+          const last = { task_id: TASK, session_id, expected_generation: 1, lease_duration_seconds };
+          await fleet.past(answered(await one.renewLease(project, last)).new_expiry);
           expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
             reason: 'GRANTED',
             claim: { generation: 2 },

@@ -14,6 +14,9 @@ export const ENGINES = {
 } as const;
 export type EngineName = keyof typeof ENGINES;
 
+// The engines end with the process that started them; a worker of the test runner is ended by this signal.
+process.once('SIGTERM', () => process.exit());
+
 const started = new Map<EngineName, Promise<TestEngine | MissingEngine>>();
 
 /** One engine of each kind for all the files of a test process, with its schema. It ends with the process. */
