@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CoordinatorSettings } from './coordinator.child.js';
 
 const CHILD = join(import.meta.dirname, 'coordinator.child.ts');
+/** Until it serves: through a bad network, on a busy machine, it may need several starts. */
+const START_WITHIN_MS = 90_000;
 const STOP_WITHIN_MS = 30_000;
 const LAST_WORDS_CHARS = 2000;
 
@@ -50,23 +52,36 @@ export class CoordinatorProcess {
   }
 
   private async start(): Promise<void> {
+    const until_ms = performance.now() + START_WITHIN_MS;
+    while (!(await this.serves(until_ms))) {
+      if (performance.now() < until_ms) continue;
+      throw new Error(`${this.name} did not serve within ${START_WITHIN_MS / 1000} s: ${this.last_words}`);
+    }
+  }
+
+  /** Starts once; false: it ended before it served, or is not there in time. */
+  private async serves(until_ms: number): Promise<boolean> {
     const child = fork(CHILD, [JSON.stringify(this.settings)], {
       execArgv: ['--import', 'tsx'],
       cwd: join(import.meta.dirname, '../..'),
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    this.child = child;
     child.stderr?.on('data', (data) => {
       this.last_words = `${this.last_words}${data}`.slice(-LAST_WORDS_CHARS);
     });
+    const late = setTimeout(() => child.kill('SIGKILL'), until_ms - performance.now());
+    const port = await new Promise<number | null>((resolve) => {
+      child.once('message', (told) => resolve(told as number));
+      child.once('exit', () => resolve(null));
+    });
+    clearTimeout(late);
+    if (port === null) return false;
+    this.settings = { ...this.settings, port };
+    this.child = child;
     child.once('exit', (code, signal) => {
       if (this.child === child) this.ended = `${this.name} ended (${code ?? signal}): ${this.last_words}`;
     });
-    const [port] = await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(() => Promise.reject(new Error(this.ended ?? `${this.name} ended`))),
-    ]);
-    this.settings = { ...this.settings, port: port as number };
+    return true;
   }
 
   private async end(signal: 'SIGKILL' | null): Promise<void> {
