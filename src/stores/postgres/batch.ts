@@ -56,7 +56,6 @@ export class Batch {
   private readonly kept_units: number[] = [];
   private readonly event_projects: number[] = [];
   private readonly events: NewEvent[] = [];
-  private readonly event_notes: string[] = [];
 
   constructor(private readonly units: readonly Unit[]) {
     for (const unit of units) assertWellFormed(unit);
@@ -90,7 +89,6 @@ export class Batch {
       numbers(this.event_projects),
       numbers(events.map(({ timestamp }) => timeOf(timestamp))),
       names(events.map((event) => event.event_type)),
-      perhapsNames(this.event_notes),
       perhapsNames(events.map((event) => event.subject)),
       perhapsNames(events.map((event) => event.task_id)),
       perhapsNames(events.map((event) => event.feature_id)),
@@ -200,7 +198,7 @@ export class Batch {
     for (const { subject, expected_seq, head, events } of unit.swaps) {
       this.script.push(this.subjectNumber(project, subject), expected_seq, events.length);
       this.heads.push(head);
-      for (const event of events) this.addEvent(project, event, '');
+      for (const event of events) this.addEvent(project, event);
     }
     for (const { subject, expected_seq } of unit.checks) {
       this.script.push(this.subjectNumber(project, subject), expected_seq);
@@ -227,7 +225,7 @@ export class Batch {
         this.note_ids.push(note.event_id);
       });
       this.script.push(number);
-      this.addEvent(project, note, note.event_id);
+      this.addEvent(project, note);
     }
   }
 
@@ -249,10 +247,9 @@ export class Batch {
     }
   }
 
-  private addEvent(project: number, event: NewEvent, note_id: string): void {
+  private addEvent(project: number, event: NewEvent): void {
     this.event_projects.push(project);
     this.events.push(event);
-    this.event_notes.push(note_id);
   }
 
   private projectNumber({ tenant_id, project_id }: Unit): number {

@@ -17,7 +17,7 @@ import type { PostgresOptions } from './configuration.js';
 import { Connections, type Statement } from './connections.js';
 import { openingError } from './errors.js';
 import { eventStatement } from './event-query.js';
-import { readRole, SCHEMA_VERSION } from './schema.js';
+import { readRole, SCHEMA_VERSION, versionTable } from './schema.js';
 import { Sender } from './sender.js';
 
 export { openPostgresMigrator } from './postgres-migrator.js';
@@ -29,9 +29,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     const role = await connections.use(async (client) => {
       const ask = async (text: string) => (await client.query(text)).rows[0];
       refuseUnusable(await ask(SERVER), options);
-      const { there } = await ask(
-        `SELECT to_regclass('${options.namespace}.migration') IS NOT NULL AS there`,
-      );
+      const { there } = await ask(versionTable(options.namespace));
       const { found } = there
         ? await ask(`SELECT max(version) AS found FROM ${options.namespace}.migration`)
         : { found: null };
