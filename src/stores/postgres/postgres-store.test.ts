@@ -40,6 +40,9 @@ describe('the URL of a postgres store', () => {
 });
 
 const engine = await startPostgres();
+/** Namespaces and roles of this run, since a server that is not ours keeps those of the last. */
+const own = (name: string): string => `${name}_${RUN}`;
+const RUN = randomUUID().slice(0, 8);
 
 if ('missing' in engine) {
   describe.skip('opening a postgres store', () => it(`was not run: ${engine.missing}`));
@@ -71,17 +74,17 @@ function describeOpening(url: string): void {
   };
 
   it('is refused with a sentence when the schema is missing, and makes none', async () => {
-    const options = parsePostgresUrl(`${url}?namespace=missing`);
+    const options = parsePostgresUrl(`${url}?namespace=${own('missing')}`);
     const error = await refusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Run: gen migrate --store URL');
-    const { rows } = await (await asUser(url)).query("SELECT to_regnamespace('missing') AS made");
+    const { rows } = await (await asUser(url)).query('SELECT to_regnamespace($1) AS made', [own('missing')]);
     expect(rows).toEqual([{ made: null }]);
   });
 
   it('is refused when the schema is newer than the program', async () => {
-    const options = await migrated(url, 'newer');
-    await (await asUser(url)).query("INSERT INTO newer.migration VALUES (99, 'of tomorrow')");
+    const options = await migrated(url, own('newer'));
+    await (await asUser(url)).query(`INSERT INTO ${own('newer')}.migration VALUES (99, 'of tomorrow')`);
     const error = await refusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('newer than this program: update genesis-fleet');
@@ -104,29 +107,31 @@ function describeOpening(url: string): void {
   });
 
   it('is refused where it could only read', async () => {
-    const options = await migrated(url, 'read_only');
+    const options = await migrated(url, own('read_only'));
     const admin = await asUser(url);
-    await admin.query(
-      "CREATE ROLE only_reads LOGIN PASSWORD 'only-reads' IN ROLE read_only_write, read_only_read",
-    );
-    await admin.query('ALTER ROLE only_reads SET default_transaction_read_only = on');
-    const error = await refusal({ ...options, user: 'only_reads', password: 'only-reads' });
+    const user = own('only_reads');
+    const roles = `${options.namespace}_write, ${options.namespace}_read`;
+    await admin.query(`CREATE ROLE ${user} LOGIN PASSWORD 'pw-of-it' IN ROLE ${roles}`);
+    await admin.query(`ALTER ROLE ${user} SET default_transaction_read_only = on`);
+    const error = await refusal({ ...options, user, password: 'pw-of-it' });
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Give the URL of the primary');
   });
 
   it('is refused to a user without its roles, who is told which', async () => {
-    const options = await migrated(url, 'closed');
-    await (await asUser(url)).query("CREATE ROLE stranger LOGIN PASSWORD 'pw-of-it'");
-    const error = await refusal({ ...options, user: 'stranger', password: 'pw-of-it' });
+    const options = await migrated(url, own('closed'));
+    await (await asUser(url)).query(`CREATE ROLE ${own('stranger')} LOGIN PASSWORD 'pw-of-it'`);
+    const error = await refusal({ ...options, user: own('stranger'), password: 'pw-of-it' });
     expect(error).toBeInstanceOf(StoreRefused);
-    expect(error.message).toContain('GRANT closed_write, closed_read TO stranger');
+    expect(error.message).toContain(
+      `GRANT ${own('closed')}_write, ${own('closed')}_read TO ${own('stranger')}`,
+    );
   });
 }
 
 function describeMigrations(url: string): void {
   it('is made once by ten who start together', async () => {
-    const options = parsePostgresUrl(`${url}?namespace=together`);
+    const options = parsePostgresUrl(`${url}?namespace=${own('together')}`);
     const migrators = await Promise.all(range(1, 10).map(() => openPostgresMigrator(options)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: 1 });
     expect(await migrators[0]?.pending()).toHaveLength(1);
@@ -138,18 +143,21 @@ function describeMigrations(url: string): void {
   });
 
   it('can be owned by a user with no rights beyond the database, who then reads and writes as itself', async () => {
+    const { host, port, database } = parsePostgresUrl(url);
     const admin = await asUser(url);
-    await admin.query("CREATE ROLE modest LOGIN PASSWORD 'modest'");
-    await admin.query('GRANT CREATE ON DATABASE postgres TO modest');
-    const { host, port } = parsePostgresUrl(url);
-    const options = await migrated(`postgres://modest:modest@${host}:${port}/postgres`, 'modest_home');
+    await admin.query(`CREATE ROLE ${own('modest')} LOGIN PASSWORD 'pw-of-it'`);
+    await admin.query(`GRANT CREATE ON DATABASE ${database} TO ${own('modest')}`);
+    const options = await migrated(
+      `postgres://${own('modest')}:pw-of-it@${host}:${port}/${database}`,
+      own('home'),
+    );
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     const project = { tenant_id: 'acme', project_id: 'p' };
     await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
     // Row-level security is forced: even the owner sees no tenant that it did not name.
-    const { rows } = await (await asUser(options)).query('SELECT * FROM modest_home.head');
+    const { rows } = await (await asUser(options)).query(`SELECT * FROM ${options.namespace}.head`);
     expect(rows).toEqual([]);
   });
 }
@@ -158,7 +166,8 @@ function describeTenants(url: string): void {
   const acme = { tenant_id: 'acme', project_id: 'p' };
 
   /** A login as docs/postgres.md makes it. */
-  const application = async (namespace: string): Promise<PostgresOptions> => {
+  const application = async (name: string): Promise<PostgresOptions> => {
+    const namespace = own(name);
     const options = await migrated(url, namespace);
     const user = `${namespace}_app`;
     await (await asUser(url)).query(
@@ -185,19 +194,19 @@ function describeTenants(url: string): void {
     for (const tenant of ['', 'other']) {
       await attacker.query("SELECT set_config('genesis.tenant', $1, false)", [tenant]);
       for (const table of ['project', 'head', 'event', 'slot', 'blob']) {
-        expect((await attacker.query(`SELECT * FROM attacked.${table}`)).rows).toEqual([]);
+        expect((await attacker.query(`SELECT * FROM ${options.namespace}.${table}`)).rows).toEqual([]);
       }
     }
     for (const attempt of [
-      'SELECT * FROM attacked.request',
-      'SELECT * FROM attacked.batch',
-      "UPDATE attacked.head SET body = '{}'",
-      'DELETE FROM attacked.event',
-      "INSERT INTO attacked.head VALUES ('acme', 'p', '~b', 1, '{}')",
-      "INSERT INTO attacked.blob VALUES ('acme', 'cd', '')",
-      'SELECT attacked.forget(NULL, NULL, 0, NULL)',
-      'ALTER TABLE attacked.head DISABLE ROW LEVEL SECURITY',
-      "SET genesis.commit = 'on'; DELETE FROM attacked.head",
+      `SELECT * FROM ${options.namespace}.request`,
+      `SELECT * FROM ${options.namespace}.batch`,
+      `UPDATE ${options.namespace}.head SET body = '{}'`,
+      `DELETE FROM ${options.namespace}.event`,
+      `INSERT INTO ${options.namespace}.head VALUES ('acme', 'p', '~b', 1, '{}')`,
+      `INSERT INTO ${options.namespace}.blob VALUES ('acme', 'cd', '')`,
+      `SELECT ${options.namespace}.forget(NULL, NULL, 0, NULL)`,
+      `ALTER TABLE ${options.namespace}.head DISABLE ROW LEVEL SECURITY`,
+      `SET genesis.commit = 'on'; DELETE FROM ${options.namespace}.head`,
     ]) {
       await expect(attacker.query(attempt), attempt).rejects.toMatchObject({ code: '42501' });
     }
@@ -212,7 +221,9 @@ function describeTenants(url: string): void {
     await stores[0]?.commit([unitOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
     expect(await stores[1]?.project(acme)).toBeNull();
     const attacker = await asUser(one);
-    await expect(attacker.query('SELECT * FROM level_two_b.head')).rejects.toMatchObject({ code: '42501' });
+    await expect(attacker.query(`SELECT * FROM ${two.namespace}.head`)).rejects.toMatchObject({
+      code: '42501',
+    });
   });
 
   it('keep blobs apart', async () => {
@@ -244,7 +255,7 @@ const FILTERS: [Partial<EventQuery>, string][] = [
 
 function describeIndexes(url: string): void {
   it('are found by an index, whatever they are asked by, as the reading role', async () => {
-    const options = await migrated(url, 'indexed');
+    const options = await migrated(url, own('indexed'));
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     const project = { tenant_id: `t-${randomUUID()}`, project_id: 'p' };
@@ -262,12 +273,12 @@ function describeIndexes(url: string): void {
     );
     await store.commit([unitOf(project, { notes })]);
     const client = await asUser(url);
-    await client.query('ANALYZE indexed.event');
+    await client.query(`ANALYZE ${options.namespace}.event`);
     await client.query('BEGIN');
-    await client.query('SET LOCAL ROLE indexed_read');
+    await client.query(`SET LOCAL ROLE ${options.namespace}_read`);
     await client.query("SELECT set_config('genesis.tenant', $1, true)", [project.tenant_id]);
     for (const [query, index] of FILTERS) {
-      const { text, values } = eventStatement('indexed', project, { after: 10, limit: 20, ...query });
+      const { text, values } = eventStatement(options.namespace, project, { after: 10, limit: 20, ...query });
       const plan = (await client.query(`EXPLAIN ${text}`, values)).rows
         .map((row) => row['QUERY PLAN'])
         .join('\n');
