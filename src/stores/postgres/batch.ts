@@ -56,7 +56,6 @@ export class Batch {
   private readonly kept_units: number[] = [];
   private readonly event_projects: number[] = [];
   private readonly events: NewEvent[] = [];
-  private readonly event_notes: string[] = [];
 
   constructor(private readonly units: readonly Unit[]) {
     for (const unit of units) assertWellFormed(unit);
@@ -90,35 +89,33 @@ export class Batch {
       numbers(this.event_projects),
       numbers(events.map(({ timestamp }) => timeOf(timestamp))),
       names(events.map((event) => event.event_type)),
-      perhapsNames(this.event_notes),
-      perhapsNames(events.map((event) => event.subject)),
-      perhapsNames(events.map((event) => event.task_id)),
-      perhapsNames(events.map((event) => event.feature_id)),
-      perhapsNames(events.map((event) => event.edge)),
-      perhapsNames(events.map((event) => event.agent_id)),
-      perhapsNames(events.map((event) => event.session_id)),
-      bodies(events),
+      names(events.map((event) => event.subject)),
+      names(events.map((event) => event.task_id)),
+      names(events.map((event) => event.feature_id)),
+      names(events.map((event) => event.edge)),
+      names(events.map((event) => event.agent_id)),
+      names(events.map((event) => event.session_id)),
+      bodies(events.map(withoutColumns)),
     ];
   }
 
   /** Reads what `decide` told, unit by unit. */
   outcomes(answer: string): Outcome[] {
-    const [now, told = '', ...lines] = answer.split('\n');
-    const now_ms = Number(now);
-    const found = new Found(lines);
-    const reader = new Numerals(told);
+    const [now, told = '', positions = '', ...lines] = answer.split('\n');
+    const reader: Answer = {
+      now_ms: Number(now),
+      told: new Numerals(told),
+      positions: new Numerals(positions),
+      found: new Found(lines),
+    };
     const outcomes: Outcome[] = [];
-    for (const unit of this.units) outcomes.push(this.outcome(unit, reader, now_ms, found, outcomes));
+    for (const unit of this.units) outcomes.push(this.outcome(unit, reader, outcomes));
     return outcomes;
   }
 
-  private outcome(
-    unit: Unit,
-    told: Numerals,
-    now_ms: number,
-    found: Found,
-    before: readonly Outcome[],
-  ): Outcome {
+  private outcome(unit: Unit, answer: Answer, before: readonly Outcome[]): Outcome {
+    const { now_ms, told, found } = answer;
+    const positions = positionsOf(unit, answer);
     switch (told.next()) {
       case TOLD.replay:
         return { kind: 'replay', request: this.replayed(told.next(), told.next(), found, before), now_ms };
@@ -132,13 +129,8 @@ export class Batch {
         return { kind: 'late', now_ms };
       case TOLD.full:
         return { kind: 'full', scope: this.scopes[told.next() - 1] as string, now_ms };
-      default: {
-        const rules_seq = told.next();
-        const positions: (number | null)[] = [];
-        for (const { events } of unit.swaps) for (const _ of events) positions.push(told.next());
-        for (const _ of unit.notes) positions.push(told.next() || null);
-        return { kind: 'committed', positions, rules_seq, now_ms };
-      }
+      default:
+        return { kind: 'committed', positions, rules_seq: told.next(), now_ms };
     }
   }
 
@@ -200,7 +192,7 @@ export class Batch {
     for (const { subject, expected_seq, head, events } of unit.swaps) {
       this.script.push(this.subjectNumber(project, subject), expected_seq, events.length);
       this.heads.push(head);
-      for (const event of events) this.addEvent(project, event, '');
+      for (const event of events) this.addEvent(project, event);
     }
     for (const { subject, expected_seq } of unit.checks) {
       this.script.push(this.subjectNumber(project, subject), expected_seq);
@@ -227,7 +219,7 @@ export class Batch {
         this.note_ids.push(note.event_id);
       });
       this.script.push(number);
-      this.addEvent(project, note, note.event_id);
+      this.addEvent(project, note);
     }
   }
 
@@ -249,10 +241,9 @@ export class Batch {
     }
   }
 
-  private addEvent(project: number, event: NewEvent, note_id: string): void {
+  private addEvent(project: number, event: NewEvent): void {
     this.event_projects.push(project);
     this.events.push(event);
-    this.event_notes.push(note_id);
   }
 
   private projectNumber({ tenant_id, project_id }: Unit): number {
@@ -277,6 +268,21 @@ export class Batch {
       this.scope_max.push(Number.POSITIVE_INFINITY);
     });
   }
+}
+
+interface Answer {
+  readonly now_ms: number;
+  readonly told: Numerals;
+  readonly positions: Numerals;
+  readonly found: Found;
+}
+
+/** Of every event of the unit, whatever became of it: null for one that was not written. */
+function positionsOf({ swaps, notes }: Unit, answer: Answer): (number | null)[] {
+  const positions: (number | null)[] = [];
+  for (const { events } of swaps) for (const _ of events) positions.push(answer.positions.next() || null);
+  for (const _ of notes) positions.push(answer.positions.next() || null);
+  return positions;
 }
 
 /** What the answer shows of the time before the batch, by the numbers of subjects and requests. */
@@ -340,18 +346,31 @@ function timeOf(timestamp: string): number | string {
   return Number.isNaN(at_ms) ? 'NULL' : at_ms;
 }
 
+/** What the columns tell is not told again; `eventOf` puts it back. */
+function withoutColumns(event: NewEvent): Partial<NewEvent> {
+  const {
+    tenant_id,
+    project_id,
+    event_type,
+    subject,
+    task_id,
+    feature_id,
+    edge,
+    agent_id,
+    session_id,
+    ...rest
+  } = event;
+  return rest;
+}
+
 const numbers = (list: readonly (number | string)[]): string => `{${list.join()}}`;
 
 /** JSON has no line feed of its own. */
 const bodies = (list: readonly unknown[]): string => list.map((value) => JSON.stringify(value)).join('\n');
 
-function names(list: readonly string[]): string {
-  if (list.includes('')) throw new Error('PostgreSQL: a name is empty.');
-  return perhapsNames(list);
-}
-
 /** Lines, the empty one for no name. Ids have neither line feeds nor NUL, which PostgreSQL has no way to keep. */
-function perhapsNames(list: readonly (string | undefined)[]): string {
+function names(list: readonly (string | undefined)[]): string {
+  if (list.includes('')) throw new Error('PostgreSQL: a name is empty.');
   const lines = list.join('\n');
   if (lines.includes('\0') || lines.split('\n').length > Math.max(list.length, 1)) {
     throw new Error('PostgreSQL: a name has a line feed or a NUL in it.');

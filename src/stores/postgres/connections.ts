@@ -18,8 +18,9 @@ export class Connections {
   private closing: Promise<void> | null = null;
 
   private constructor(private readonly pool: Pool) {
-    // An idle connection that breaks is replaced when the next one is asked for.
+    // A connection that breaks says so to whoever asked something on it; an idle one is replaced when it is missed.
     pool.on('error', () => {});
+    pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   static async make(

@@ -1,9 +1,26 @@
-import { msOf } from '../../core/events/envelope.js';
+import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { Statement } from './connections.js';
 
 /** The filters that ask for one value of one field; each has an index that ends with the position. */
 const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
+
+/** Fields that are columns, and in no body. */
+const COLUMNS = ['position', 'event_type', ...FIELDS, 'body'] as const;
+
+export type EventRow = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
+
+export function eventOf({ tenant_id, project_id }: ProjectKey, row: EventRow): EventEnvelope {
+  const { position, body, ...columns } = row;
+  const named = Object.entries(columns).filter(([, name]) => name !== null);
+  return {
+    position: Number(position),
+    tenant_id,
+    project_id,
+    ...Object.fromEntries(named),
+    ...JSON.parse(String(body)),
+  };
+}
 
 export function eventStatement(
   namespace: string,
@@ -23,7 +40,7 @@ export function eventStatement(
   if (types?.length === 1) wanted.push(`event_type = ${parameter(types[0])}`);
   const limit = parameter(query.limit);
   const page = (condition: string) =>
-    `SELECT position, body FROM ${namespace}.event WHERE ${condition} ORDER BY position LIMIT ${limit}`;
+    `SELECT ${COLUMNS.join()} FROM ${namespace}.event WHERE ${condition} ORDER BY position LIMIT ${limit}`;
   if (types === null || types.length === 1) return { text: page(wanted.join(' AND ')), values };
   // A page of each type, in the order of its index, and of these the first: no more is read than could be shown.
   const ofType = page([...wanted, 'event_type = type.name'].join(' AND '));

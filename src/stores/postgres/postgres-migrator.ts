@@ -4,7 +4,7 @@ import { StoreRefused } from '../store.js';
 import type { PostgresOptions } from './configuration.js';
 import { Connections } from './connections.js';
 import { openingError } from './errors.js';
-import { migrationSteps, SCHEMA_VERSION } from './schema.js';
+import { migrationSteps, SCHEMA_VERSION, versionTable } from './schema.js';
 
 export async function openPostgresMigrator(options: PostgresOptions): Promise<Migrator> {
   const connections = await Connections.make(options, 1);
@@ -73,7 +73,7 @@ class PostgresMigrator implements Migrator {
 
   private async found(client: PoolClient): Promise<number> {
     const { namespace } = this.options;
-    const there = await client.query(`SELECT to_regclass('${namespace}.migration') IS NOT NULL AS there`);
+    const there = await client.query(versionTable(namespace));
     if (!there.rows[0].there) return 0;
     const { rows } = await client.query(`SELECT max(version) AS found FROM ${namespace}.migration`);
     return rows[0].found ?? 0;

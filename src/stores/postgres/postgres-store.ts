@@ -1,4 +1,4 @@
-import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
   type EventQuery,
   type Outcome,
@@ -16,8 +16,8 @@ import { PostgresBlobs } from './blobs.js';
 import type { PostgresOptions } from './configuration.js';
 import { Connections, type Statement } from './connections.js';
 import { openingError } from './errors.js';
-import { eventStatement } from './event-query.js';
-import { readRole, SCHEMA_VERSION } from './schema.js';
+import { type EventRow, eventOf, eventStatement } from './event-query.js';
+import { readRole, SCHEMA_VERSION, versionTable } from './schema.js';
 import { Sender } from './sender.js';
 
 export { openPostgresMigrator } from './postgres-migrator.js';
@@ -29,9 +29,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     const role = await connections.use(async (client) => {
       const ask = async (text: string) => (await client.query(text)).rows[0];
       refuseUnusable(await ask(SERVER), options);
-      const { there } = await ask(
-        `SELECT to_regclass('${options.namespace}.migration') IS NOT NULL AS there`,
-      );
+      const { there } = await ask(versionTable(options.namespace));
       const { found } = there
         ? await ask(`SELECT max(version) AS found FROM ${options.namespace}.migration`)
         : { found: null };
@@ -141,11 +139,8 @@ WHERE tenant_id = $1 AND project_id = $2 AND subject > $3 ORDER BY subject LIMIT
   async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     if (query.types?.length === 0) return [];
     const statement = eventStatement(this.namespace, project, query);
-    const rows = await this.askAs<{ position: string; body: string }>(project.tenant_id, statement);
-    return rows.map(({ position, body }) => ({
-      position: Number(position),
-      ...(JSON.parse(body) as NewEvent),
-    }));
+    const rows = await this.askAs<EventRow>(project.tenant_id, statement);
+    return rows.map((row) => eventOf(project, row));
   }
 
   async project({ tenant_id, project_id }: ProjectKey): Promise<ProjectRow | null> {

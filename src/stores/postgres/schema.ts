@@ -55,7 +55,6 @@ CREATE TABLE event (
   position bigint,
   at_ms bigint,
   event_type text COLLATE "C" NOT NULL,
-  note_id text COLLATE "C",
   subject text COLLATE "C",
   task_id text COLLATE "C",
   feature_id text COLLATE "C",
@@ -65,7 +64,6 @@ CREATE TABLE event (
   body text NOT NULL,
   PRIMARY KEY (tenant_id, project_id, position)
 );
-CREATE UNIQUE INDEX event_note ON event (tenant_id, project_id, note_id) WHERE note_id IS NOT NULL;
 CREATE INDEX event_type ON event (tenant_id, project_id, event_type, position);
 CREATE INDEX event_subject ON event (tenant_id, project_id, subject, position) WHERE subject IS NOT NULL;
 CREATE INDEX event_task ON event (tenant_id, project_id, task_id, position) WHERE task_id IS NOT NULL;
@@ -74,6 +72,15 @@ CREATE INDEX event_edge ON event (tenant_id, project_id, edge, position) WHERE e
 CREATE INDEX event_agent ON event (tenant_id, project_id, agent_id, position) WHERE agent_id IS NOT NULL;
 CREATE INDEX event_session ON event (tenant_id, project_id, session_id, position) WHERE session_id IS NOT NULL;
 CREATE INDEX event_time ON event (tenant_id, project_id, at_ms, position);
+
+-- Of events that are put once. In a table of its own: among the indexes of the events, the one for these might not be
+-- the one that is taken.
+CREATE TABLE note (
+  tenant_id text COLLATE "C",
+  project_id text COLLATE "C",
+  event_id text COLLATE "C",
+  PRIMARY KEY (tenant_id, project_id, event_id)
+);
 
 CREATE TABLE request (
   tenant_id text COLLATE "C",
@@ -85,7 +92,8 @@ CREATE TABLE request (
   body text NOT NULL,
   PRIMARY KEY (tenant_id, project_id, key)
 );
-CREATE INDEX request_age ON request (tenant_id, project_id, at_ms);
+-- On an expression, so that nobody who looks for a key can take it for the primary key.
+CREATE INDEX request_age ON request ((tenant_id || '/' || project_id), at_ms);
 
 -- How many slots there are in a scope, those included that have run out and were not yet removed.
 CREATE TABLE scope (
@@ -120,7 +128,7 @@ CREATE TABLE blob (
 ALTER TABLE blob ALTER COLUMN bytes SET STORAGE EXTERNAL`;
 
 /** Every table with a tenant in its rows. */
-const TENANT_TABLES = ['project', 'head', 'event', 'request', 'scope', 'slot', 'blob'];
+const TENANT_TABLES = ['project', 'head', 'event', 'note', 'request', 'scope', 'slot', 'blob'];
 
 /** A reader sees the tenant its transaction names; the owner sees the rest inside the commit alone. */
 function policies(): string[] {
@@ -182,8 +190,11 @@ const COMMIT_SETTINGS = [
   'enable_hashjoin = off',
   'enable_mergejoin = off',
   'jit = off',
-  "genesis.commit = 'on'",
 ];
+
+/** Asked of the catalogue itself: what a connection remembers of names may be from before a lock it waited for. */
+export const versionTable = (namespace: string): string =>
+  `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${namespace}' AND tablename = 'migration') AS there`;
 
 const statementsOf = (text: string): string[] => text.split(/;\n+/).map((statement) => statement.trim());
 

@@ -51,7 +51,7 @@ export class Sender {
   }
 }
 
-const PARAMETERS = 32;
+const PARAMETERS = 31;
 
 const uncertain = (error: unknown): StoreUncertain =>
   new StoreUncertain(`The connection to PostgreSQL was lost in a commit: ${wordsOf(error)}`);

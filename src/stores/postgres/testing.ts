@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MissingEngine, TestEngine } from '../testing/engine.js';
+import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
+import { openPostgresMigrator } from './postgres-migrator.js';
 
 const PASSWORD = 'of-this-test';
 
@@ -167,4 +169,13 @@ function freePort(): Promise<number> {
       server.close(() => resolve(port));
     });
   });
+}
+
+/** A namespace of its own with its schema in it. */
+export async function migrated(url: string, namespace: string): Promise<PostgresOptions> {
+  const options = parsePostgresUrl(`${url}?namespace=${namespace}`);
+  const migrator = await openPostgresMigrator(options);
+  await migrator.up();
+  await migrator.close();
+  return options;
 }

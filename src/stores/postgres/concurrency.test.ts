@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
+import type { Outcome, ProjectKey, Store } from '../store.js';
+import type { PostgresOptions } from './configuration.js';
+import { openPostgresStore } from './postgres-store.js';
+import { migrated, startPostgres } from './testing.js';
+
+const engine = await startPostgres();
+const HOUR_MS = 3_600_000;
+
+if ('missing' in engine) {
+  describe.skip('several coordinators over postgres', () => it(`was not run: ${engine.missing}`));
+} else {
+  const options = await migrated(engine.url, 'concurrency');
+  afterAll(() => engine.stop());
+  describe('several coordinators over postgres', () => describeRaces(options, engine.url));
+}
+
+function describeRaces(options: PostgresOptions, url: string): void {
+  const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+
+  const open = async (count: number): Promise<Store[]> => {
+    const stores = await Promise.all(range(1, count).map(() => openPostgresStore(options)));
+    onTestFinished(async () => {
+      await Promise.all(stores.map((store) => store.close()));
+    });
+    return stores;
+  };
+
+  it('lose and double no swap, and show a reader of the feed every position once, in order', async () => {
+    const project = newProject();
+    const [reader, ...writers] = (await open(4)) as [Store, ...Store[]];
+    let writing = true;
+    const read = follow(reader, project, () => writing);
+    const committed = await Promise.all(writers.map((writer) => contend(writer, project, 60)));
+    writing = false;
+    const seen = await read;
+    const wins = committed.reduce((sum, count) => sum + count, 0);
+    expect(await reader.heads(project, ['~contested'])).toMatchObject([{ seq: wins }]);
+    expect(seen).toEqual(range(1, wins));
+  });
+
+  it('never fill a room beyond its size, from several projects at once', async () => {
+    const { tenant_id } = newProject();
+    const stores = await open(3);
+    const take = (store: Store, number: number): Promise<Outcome[]> => {
+      const project = { tenant_id, project_id: `p${number % 4}` };
+      const slots = [{ scope: 'work', member: `m${number}`, until_ms: Number.POSITIVE_INFINITY }];
+      const notes = [eventOf(project, {})];
+      return store.commit([unitOf(project, { notes, slots, rooms: [{ scope: 'work', max: 7 }] })]);
+    };
+    const outcomes = await Promise.all(
+      range(1, 60).map((number) => take(stores[number % 3] as Store, number)),
+    );
+    expect(kindsOf(outcomes.flat()).filter((kind) => kind === 'committed')).toHaveLength(7);
+    expect(await stores[0]?.occupancy(tenant_id, 'work')).toBe(7);
+  });
+
+  it('give the places of members that ran out to others, though nobody removed them', async () => {
+    const project = newProject();
+    const [one, other] = (await open(2)) as [Store, Store];
+    const take = async (store: Store, members: readonly string[], until_ms: number) => {
+      const slots = members.map((member) => ({ scope: 'work', member, until_ms }));
+      const [outcome] = await store.commit([
+        unitOf(project, { notes: [eventOf(project, {})], slots, rooms: [{ scope: 'work', max: 2 }] }),
+      ]);
+      return outcome as Outcome;
+    };
+    const until_ms = (await one.now()) + 150;
+    expect((await take(one, ['a', 'b'], until_ms)).kind).toBe('committed');
+    for (;;) {
+      const outcome = await take(other, ['c', 'd'], until_ms + HOUR_MS);
+      expect(outcome.kind).toBe(outcome.now_ms < until_ms ? 'full' : 'committed');
+      if (outcome.kind === 'committed') break;
+    }
+    expect((await take(one, ['a'], until_ms + HOUR_MS)).kind).toBe('full');
+  });
+
+  it('do not pass a not_after while they wait for a lock', async () => {
+    const project = newProject();
+    const [store] = (await open(1)) as [Store];
+    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    const blocker = new pg.Client(url);
+    await blocker.connect();
+    onTestFinished(() => blocker.end());
+    await blocker.query('BEGIN');
+    await blocker.query(`SELECT FROM ${options.namespace}.project WHERE tenant_id = $1 FOR UPDATE`, [
+      project.tenant_id,
+    ]);
+    const not_after_ms = (await store.now()) + 100;
+    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
+    while ((await store.now()) <= not_after_ms);
+    await blocker.query('ROLLBACK');
+    expect(await waiting).toMatchObject([{ kind: 'late' }]);
+    expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
+  });
+
+  it('commit across projects and tenants in any order without waiting in a circle', async () => {
+    const stores = await open(3);
+    const projects = range(1, 6).map(newProject);
+    const rounds = stores.map(async (store, index) => {
+      for (const round of range(1, 20)) {
+        const order = index % 2 === 0 ? projects : [...projects].reverse();
+        const units = order.map((project) =>
+          unitOf(project, {
+            notes: [eventOf(project, {})],
+            slots: [{ scope: `s${round % 2}`, member: 'm', until_ms: HOUR_MS * 1e9 }],
+          }),
+        );
+        const outcomes = await store.commit(units);
+        expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
+      }
+    });
+    await Promise.all(rounds);
+    for (const project of projects) expect(await stores[0]?.project(project)).toMatchObject({ position: 60 });
+  });
+}
+
+/** Moves one head as often as it can, always on the head it last saw; gives how often it did. */
+async function contend(store: Store, project: ProjectKey, tries: number): Promise<number> {
+  let seq = 0;
+  let won = 0;
+  for (const _ of range(1, tries)) {
+    const [outcome] = await store.commit([unitOf(project, { swaps: [swapOf(project, '~contested', seq)] })]);
+    if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
+    if (outcome?.kind !== 'committed') continue;
+    seq += 1;
+    won += 1;
+  }
+  return won;
+}
+
+/** Pages through the feed while others write, and once more when they have stopped. */
+async function follow(store: Store, project: ProjectKey, writing: () => boolean): Promise<number[]> {
+  const seen: number[] = [];
+  for (;;) {
+    const more = writing();
+    const page = await store.events(project, { after: seen.at(-1) ?? 0, limit: 50 });
+    seen.push(...page.map((event) => event.position));
+    if (!more && page.length === 0) return seen;
+  }
+}

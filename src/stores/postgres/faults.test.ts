@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { range, swapOf, unitOf } from '../conformance/scene.js';
+import { type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
+import type { TestEngine } from '../testing/engine.js';
+import type { PostgresOptions } from './configuration.js';
+import { openPostgresStore } from './postgres-store.js';
+import { migrated, startPostgres } from './testing.js';
+
+const engine = await startPostgres();
+
+if ('missing' in engine) {
+  describe.skip('postgres in trouble', () => it(`was not run: ${engine.missing}`));
+} else {
+  const options = await migrated(engine.url, 'faults');
+  afterAll(() => engine.stop());
+  describe('postgres in trouble', () => describeFaults(options, engine));
+}
+
+function describeFaults(options: PostgresOptions, { restart, freeze, thaw }: TestEngine): void {
+  const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+  const openHere = async (here = options): Promise<Store> => {
+    const store = await openPostgresStore(here);
+    onTestFinished(() => store.close());
+    return store;
+  };
+  const own = engine as TestEngine;
+
+  it.skipIf(restart === undefined)(
+    'killed and started under load keeps what it acknowledged, doubles nothing, and goes on',
+    async () => {
+      const project = newProject();
+      const store = await openHere();
+      const writers = range(1, 6).map((number) => new Writer(store, project, `~s${number}`));
+      const working = writers.map((writer) => writer.work());
+      for (const _ of range(1, 2)) {
+        await Promise.all(writers.map((writer) => writer.acknowledges(5)));
+        await own.restart?.();
+      }
+      await Promise.all(writers.map((writer) => writer.acknowledges(5)));
+      for (const writer of writers) writer.stop();
+      await Promise.all(working);
+      for (const writer of writers) await writer.expectNothingLost();
+      const events = await store.events(project, { after: 0, limit: 100_000 });
+      expect(events.map((event) => event.position)).toEqual(range(1, events.length));
+    },
+  );
+
+  it.each([
+    ['before the engine has it', 'request'],
+    ['on the way back', 'reply'],
+  ] as const)('takes a commit once whose connection is cut %s', async (_, cut) => {
+    const project = newProject();
+    const proxy = await Cutter.before(options);
+    const store = await openHere({ ...options, port: proxy.port });
+    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    for (const seq of range(1, 3)) {
+      proxy.cutNext(cut);
+      const [outcome] = await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
+      expect(outcome).toMatchObject({ kind: 'committed', positions: [seq + 1] });
+    }
+    expect(proxy.cuts).toBe(3);
+    expect(await store.project(project)).toMatchObject({ position: 4 });
+  });
+
+  it('that cannot be reached did nothing, and works again when it can', async () => {
+    const project = newProject();
+    const proxy = await Cutter.before(options);
+    const store = await openHere({ ...options, port: proxy.port });
+    proxy.refuse(true);
+    const unit = unitOf(project, { swaps: [swapOf(project, '~a', 0)] });
+    // The question meets the broken connection, so that the commit has none to begin with.
+    await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
+    await expect(store.commit([unit])).rejects.toThrow(StoreUnavailable);
+    proxy.refuse(false);
+    expect(await store.commit([unit])).toMatchObject([{ kind: 'committed', positions: [1] }]);
+  });
+
+  it.skipIf(freeze === undefined)('frozen for longer than a lease does not pass a not_after', async () => {
+    const project = newProject();
+    const store = await openHere();
+    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    const not_after_ms = (await store.now()) + 300;
+    freeze?.call(own);
+    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
+    while (Date.now() <= not_after_ms + 50) await new Promise(setImmediate);
+    thaw?.call(own);
+    expect(await waiting).toMatchObject([{ kind: 'late' }]);
+  });
+}
+
+/** Moves a head of its own on and on, whatever becomes of the engine, and knows what was acknowledged. */
+class Writer {
+  private acknowledged = 0;
+  private stopped = false;
+  private readonly waiting: { count: number; resolve: () => void }[] = [];
+
+  constructor(
+    private readonly store: Store,
+    private readonly project: ProjectKey,
+    private readonly subject: string,
+  ) {}
+
+  async work(): Promise<void> {
+    for (let seq = 0; !this.stopped; ) {
+      try {
+        const swaps = [swapOf(this.project, this.subject, seq)];
+        const [outcome] = await this.store.commit([unitOf(this.project, { swaps })]);
+        // Nobody else moves this head: a conflict shows what a commit did that was given up as uncertain.
+        seq = outcome?.kind === 'conflict' ? (outcome.heads[0]?.head?.seq ?? 0) : seq + 1;
+        this.acknowledge(seq);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) && !(error instanceof StoreUncertain)) throw error;
+      }
+    }
+  }
+
+  /** Resolves when so many more were acknowledged than are now. */
+  acknowledges(more: number): Promise<void> {
+    return new Promise((resolve) => this.waiting.push({ count: this.acknowledged + more, resolve }));
+  }
+
+  stop(): void {
+    this.stopped = true;
+  }
+
+  async expectNothingLost(): Promise<void> {
+    const events = await this.store.events(this.project, { after: 0, limit: 100_000, subject: this.subject });
+    expect(events.map((event) => event.seq)).toEqual(range(1, events.length));
+    expect(events.length).toBe(this.acknowledged);
+  }
+
+  private acknowledge(seq: number): void {
+    this.acknowledged = seq;
+    for (const { count, resolve } of this.waiting) if (seq >= count) resolve();
+  }
+}
+
+/** Stands between store and engine, and cuts the connection on which the next commit travels. */
+class Cutter {
+  cuts = 0;
+  private cut: 'request' | 'reply' | null = null;
+  private refusing = false;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: PostgresOptions,
+  ) {}
+
+  static async before(target: PostgresOptions): Promise<Cutter> {
+    const server = createServer();
+    const proxy = new Cutter(server, target);
+    server.on('connection', (near) => proxy.join(near));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      proxy.refuse(true);
+      server.close();
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number }).port;
+  }
+
+  cutNext(cut: 'request' | 'reply'): void {
+    this.cut = cut;
+  }
+
+  refuse(refusing: boolean): void {
+    this.refusing = refusing;
+    if (refusing) for (const socket of this.sockets) socket.destroy();
+  }
+
+  private join(near: Socket): void {
+    const far = connect(this.target.port, this.target.host);
+    const end = () => {
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) {
+      this.sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+    if (this.refusing) end();
+    let cutting: 'request' | 'reply' | null = null;
+    near.on('data', (bytes) => {
+      if (this.cut !== null && bytes.includes('thing_happened')) {
+        cutting = this.cut;
+        this.cut = null;
+        this.cuts += 1;
+      }
+      if (cutting === 'request') end();
+      else far.write(bytes);
+    });
+    far.on('data', (bytes) => {
+      if (cutting === 'reply') end();
+      else near.write(bytes);
+    });
+  }
+}
