@@ -25,6 +25,8 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
   const options = parseMysqlUrl(engine.url);
   const newProject = (project_id = 'p'): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id });
 
+  const newNamespace = (): string => `m_${randomUUID().replaceAll('-', '_')}`;
+
   async function open(with_options: MysqlOptions = options): Promise<Store> {
     const store = await openMysqlStore(with_options);
     onTestFinished(() => store.close());
@@ -203,9 +205,12 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
     });
 
     it('only where the schema is not newer than the program', async () => {
-      const namespace = 'from_the_future';
+      const namespace = newNamespace();
       const migrator = await openMysqlMigrator({ ...options, namespace });
-      onTestFinished(() => migrator.close());
+      onTestFinished(async () => {
+        await migrator.close();
+        await admin(`DROP DATABASE ${namespace}`);
+      });
       await migrator.up();
       await admin(`INSERT INTO ${namespace}.migrations VALUES (?, 'later')`, [SCHEMA_VERSION + 1]);
       for (const attempt of [sentence({ ...options, namespace }), migrator.up().catch((error) => error)]) {
@@ -239,7 +244,7 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
   });
 
   it('is migrated once by ten migrators at a time', async () => {
-    const fresh = { ...options, namespace: `m_${randomUUID().replaceAll('-', '_')}` };
+    const fresh = { ...options, namespace: newNamespace() };
     const migrators = await Promise.all(range(1, 10).map(() => openMysqlMigrator(fresh)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);
