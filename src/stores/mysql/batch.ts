@@ -261,30 +261,30 @@ export interface RunRow {
   readonly refused: string | null;
   /** The numbers of the events that were written; null: all. */
   readonly kept: string | null;
-  /** The heads that a conflict met. */
-  readonly shown: string | null;
-  readonly replayed: string | null;
 }
 
-interface KnownRequest {
-  readonly request_key: string;
-  readonly digest: string;
-  readonly reply: string | null;
-  readonly first_position: number;
-  readonly position_count: number;
+/** Heads and requests that refused units met; a row of either kind, by run. */
+export interface ShownRow {
+  readonly run: number;
+  readonly head?: string;
+  readonly request_key?: Buffer;
+  readonly digest?: Buffer;
+  readonly reply?: string | null;
+  readonly first_position?: number;
+  readonly position_count?: number;
 }
 
-export function decodeRun({ units }: Run, row: RunRow): Outcome[] {
+export function decodeRun({ units }: Run, row: RunRow, shown: readonly ShownRow[]): Outcome[] {
   const refused = row.refused === null ? {} : (JSON.parse(row.refused) as Record<string, string>);
   const positionOf = positions(row);
-  const there = headsOf(row);
+  const met = new Met(shown);
   let number = 0;
   return units.map((unit, at) => {
     const swapped = unit.swaps.reduce((sum, swap) => sum + swap.events.length, 0);
     const from = number;
     number += swapped + newNotes(unit).length;
     const kind = refused[at];
-    if (kind !== undefined) return refusal(unit, kind, row, there);
+    if (kind !== undefined) return refusal(unit, kind, row, met);
     const places = Array.from({ length: swapped }, (_, index) => positionOf(from + 1 + index));
     return {
       kind: 'committed',
@@ -310,36 +310,47 @@ function notePositions(unit: Unit, positionAt: (index: number) => number | null)
   });
 }
 
-function refusal(unit: Unit, kind: string, row: RunRow, there: ReadonlyMap<string, StoredHead>): Outcome {
-  const { now_ms, rules_seq } = row;
+function refusal(unit: Unit, kind: string, { now_ms, rules_seq }: RunRow, met: Met): Outcome {
   if (kind === 'early' || kind === 'late') return { kind, now_ms };
-  if (kind === 'replay') return { kind, request: replayed(unit, row), now_ms };
+  if (kind === 'replay') return { kind, request: met.firstKnown(unit), now_ms };
   if (kind !== 'conflict') return { kind: 'full', scope: decodeName(kind.slice('full '.length)), now_ms };
-  const heads = [...unit.swaps, ...unit.checks].map(({ subject }) => ({
-    subject,
-    head: there.get(subject) ?? null,
-  }));
+  const heads = [...unit.swaps, ...unit.checks].map(({ subject }) => ({ subject, head: met.head(subject) }));
   return { kind, heads, rules_seq, now_ms };
 }
 
-function headsOf({ shown }: RunRow): ReadonlyMap<string, StoredHead> {
-  const there = (JSON.parse(shown ?? '[]') as string[]).map((head) => JSON.parse(head) as StoredHead);
-  return new Map(there.map((head) => [head.subject, head]));
+/** What the refused units of a run met, by name. */
+class Met {
+  private readonly heads = new Map<string, StoredHead>();
+  private readonly requests = new Map<string, RememberedRequest>();
+
+  constructor(shown: readonly ShownRow[]) {
+    for (const row of shown) {
+      if (row.head !== undefined) {
+        const head = JSON.parse(row.head) as StoredHead;
+        this.heads.set(head.subject, head);
+      } else {
+        const request = requestOf(row as Required<ShownRow>);
+        this.requests.set(request.key, request);
+      }
+    }
+  }
+
+  head(subject: string): StoredHead | null {
+    return this.heads.get(subject) ?? null;
+  }
+
+  firstKnown({ requests }: Unit): RememberedRequest {
+    for (const { key } of requests) {
+      const known = this.requests.get(key);
+      if (known !== undefined) return known;
+    }
+    throw new Error('The request that a unit repeats is missing from the outcome of its run.');
+  }
 }
 
-/** The first of the unit's requests that was known. */
-function replayed(unit: Unit, row: RunRow): RememberedRequest {
-  const known = JSON.parse(row.replayed ?? '[]') as KnownRequest[];
-  for (const { key } of unit.requests) {
-    const found = known.find(({ request_key }) => request_key === encodeName(key));
-    if (found === undefined) continue;
-    const { digest, reply, first_position, position_count } = found;
-    return {
-      key,
-      digest: decodeName(digest),
-      reply: reply === null ? undefined : JSON.parse(reply),
-      positions: Array.from({ length: position_count }, (_, index) => first_position + index),
-    };
-  }
-  throw new Error('The request that a unit repeats is missing from the outcome of its run.');
-}
+const requestOf = (row: Required<ShownRow>): RememberedRequest => ({
+  key: decodeName(String(row.request_key)),
+  digest: decodeName(String(row.digest)),
+  reply: row.reply === null ? undefined : JSON.parse(row.reply),
+  positions: Array.from({ length: row.position_count }, (_, index) => row.first_position + index),
+});

@@ -48,17 +48,44 @@ const REQUESTS = rows('v_requests', [
   'count INT',
 ]);
 
+/** Whoever only looks for them reads no more than it needs. */
+const REQUEST_KEYS = rows('v_requests', ['unit INT', 'number INT', `request_key ${NAME}`]);
+const SCOPES = rows('v_scopes', [`scope ${NAME}`, 'takes BIGINT', 'room BIGINT']);
+const SLOT = columnsAt([`scope ${NAME}`, `member ${NAME}`, 'until_ms BIGINT']);
+const SLOTS = `JSON_TABLE(v_slots, '$[*]' COLUMNS (
+        unit INT PATH '$[0]', NESTED PATH '$[1][*]' COLUMNS (${SLOT})))`;
+
 /** SYSDATE is the time at which it is asked, NOW that at which the call began, before any lock was waited for. */
 export const CLOCK_MS = 'FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)';
 
 /** After so many requests those that are too old or too many are forgotten. */
 const FORGET_EVERY = 1024;
 
+/** Past so many places taken since the last count, a scope is counted anew and its expired places are let go. */
+const UNCOUNTED_MAX = 10_000;
+
 const IN_PROJECT = 'tenant_id = v_tenant AND project_id = v_project';
 const inProject = (table: string): string =>
   `${table}.tenant_id = v_tenant AND ${table}.project_id = v_project`;
-const KNOWN_REQUESTS = `${REQUESTS} r
+const KNOWN_REQUESTS = `${REQUEST_KEYS} r
       STRAIGHT_JOIN requests k ON ${inProject('k')} AND k.request_key = r.request_key`;
+
+/** A scope that may be short of room for the run, as far as is known without counting. */
+const SHORT = 'c.live_at_most > s.room';
+const scopesWhere = (condition: string): string =>
+  `EXISTS (SELECT 1 FROM ${SCOPES} s STRAIGHT_JOIN scopes c ON c.tenant_id = v_tenant AND c.scope = s.scope
+        WHERE ${condition})`;
+
+/**
+ * What refused units met, for whoever asked. Plain rows: to gather texts in one value, MariaDB makes a table on disk.
+ * Of a batch that was here before it shows more than is asked for, as it is now.
+ */
+const SHOWN = `
+      SELECT v_run AS run, h.head
+        FROM ${TOUCHED} t STRAIGHT_JOIN heads h ON ${inProject('h')} AND h.subject = t.subject
+        WHERE v_is_repeated OR FIND_IN_SET(t.unit, v_out);
+      SELECT v_run AS run, k.request_key, k.digest, k.reply, k.first_position, k.position_count
+        FROM ${KNOWN_REQUESTS};`;
 
 const rememberRequests = (first: string, count: string, spans: string): string => `
         INSERT INTO requests (tenant_id, project_id, request_key, digest, reply, first_position, position_count,
@@ -77,7 +104,7 @@ const SPANS_KEPT = `
 
 /**
  * Locks every project of the batch, in order, so that nothing comes between; answers from memory where this batch was
- * here before; else applies run after run. The last statement gives what \`batches\` holds of it.
+ * here before; else applies run after run. The last rows it gives are those of \`batches\`.
  *
  * Units and events have numbers within their run. \`v_out\` lists the units that are refused, \`v_kept\` the events that
  * are written, where that is not all of them: an event's place in \`v_kept\` is its place among the new positions.
@@ -93,10 +120,11 @@ BEGIN
   DECLARE v_run INT DEFAULT 0;
   DECLARE v_at VARCHAR(20) CHARACTER SET utf8mb4;
   DECLARE v_tenant, v_project ${KEY};
-  DECLARE v_units, v_touched, v_heads, v_numbers, v_events, v_requests, v_scopes ${TEXT};
+  DECLARE v_units, v_touched, v_heads, v_numbers, v_events, v_requests, v_scopes, v_slots ${TEXT};
   DECLARE v_count, v_has_notes, v_has_frees, v_rules_changes, v_kept_requests, v_wrote INT;
   DECLARE v_position, v_rules, v_made, v_oldest, v_now BIGINT;
-  DECLARE v_known, v_moved, v_out, v_there, v_kept, v_refused, v_shown, v_replayed ${TEXT};
+  DECLARE v_known, v_moved, v_out, v_there, v_kept, v_refused ${TEXT};
+  DECLARE v_is_repeated TINYINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
 
   SET SESSION group_concat_max_len = 1073741824;
@@ -107,11 +135,9 @@ BEGIN
   SELECT p.tenant_id, p.project_id FROM ${PROJECTS} p
   ON DUPLICATE KEY UPDATE is_written = is_written;
 
-  IF EXISTS (SELECT 1 FROM batches WHERE batch_id = p_batch_id) THEN
-    SET v_run = p_run_count;
-  END IF;
+  SET v_is_repeated = EXISTS (SELECT 1 FROM batches WHERE batch_id = p_batch_id);
 
-  WHILE v_run < p_run_count DO
+  each_run: WHILE v_run < p_run_count DO
     SET v_at = CONCAT('$[', v_run, ']');
     SET v_tenant = JSON_UNQUOTE(JSON_EXTRACT(p_runs, CONCAT(v_at, '.tenant_id')));
     SET v_project = JSON_UNQUOTE(JSON_EXTRACT(p_runs, CONCAT(v_at, '.project_id')));
@@ -127,12 +153,20 @@ BEGIN
     SET v_events = IF(p_run_count = 1, p_events, JSON_EXTRACT(p_events, v_at));
     SET v_requests = IF(p_run_count = 1, p_requests, JSON_EXTRACT(p_requests, v_at));
     SET v_scopes = IF(p_run_count = 1, p_scopes, JSON_EXTRACT(p_scopes, v_at));
+    SET v_slots = IF(p_run_count = 1, p_slots, JSON_EXTRACT(p_slots, v_at));
     SET v_wrote = 0;
     SET v_refused = '{}';
-    SET v_known = NULL, v_there = NULL, v_kept = NULL, v_shown = NULL, v_replayed = NULL;
+    SET v_known = NULL, v_there = NULL, v_kept = NULL;
+
+    IF v_is_repeated THEN${SHOWN}
+      SET v_run = v_run + 1;
+      ITERATE each_run;
+    END IF;
 
     IF v_scopes <> '[]' THEN
-      CALL lock_scopes(v_tenant, v_scopes);
+      INSERT INTO scopes (tenant_id, scope, live_at_most)
+      SELECT v_tenant, s.scope, s.takes FROM ${SCOPES} s
+      ON DUPLICATE KEY UPDATE live_at_most = live_at_most + VALUES(live_at_most);
     END IF;
 
     -- Every lock is held: this is the time of the run.
@@ -159,19 +193,30 @@ BEGIN
       ) j WHERE j.kind IS NOT NULL;
     IF v_out = '' THEN
       SET v_refused = '{}';
-    ELSE
-      SELECT JSON_ARRAYAGG(h.head) INTO v_shown
-        FROM ${TOUCHED} t STRAIGHT_JOIN heads h ON ${inProject('h')} AND h.subject = t.subject
-        WHERE FIND_IN_SET(t.unit, v_out);
-      SELECT JSON_ARRAYAGG(JSON_OBJECT(
-          'request_key', CONVERT(k.request_key USING utf8mb4), 'digest', CONVERT(k.digest USING utf8mb4),
-          'reply', k.reply, 'first_position', k.first_position, 'position_count', k.position_count))
-        INTO v_replayed FROM ${KNOWN_REQUESTS};
+    ELSE${SHOWN}
     END IF;
 
+    -- A scope is counted only where it may be short; units take their places in turn only where it is.
     IF v_scopes <> '[]' THEN
-      CALL take_places(v_tenant, v_project, v_now, v_scopes, IF(p_run_count = 1, p_slots, JSON_EXTRACT(p_slots, v_at)),
-        IF(p_run_count = 1, p_rooms, JSON_EXTRACT(p_rooms, v_at)), v_has_frees, v_out, v_refused, v_wrote);
+      IF ${scopesWhere(`${SHORT} OR c.live_at_most > 2 * c.counted + ${UNCOUNTED_MAX}`)} THEN
+        CALL count_places(v_tenant, v_now, v_scopes);
+      END IF;
+      IF ${scopesWhere(SHORT)} THEN
+        CALL take_places_in_turn(v_tenant, v_project, v_now, v_scopes, v_slots,
+          IF(p_run_count = 1, p_rooms, JSON_EXTRACT(p_rooms, v_at)), v_out, v_refused, v_wrote);
+      ELSE
+        -- In the order of the units: of two words about one member the last stands.
+        INSERT INTO places (tenant_id, scope, project_id, member, until_ms)
+        SELECT v_tenant, j.scope, v_project, j.member, j.until_ms FROM ${SLOTS} j
+        WHERE NOT FIND_IN_SET(j.unit, v_out)
+        ON DUPLICATE KEY UPDATE until_ms = VALUES(until_ms);
+        SET v_wrote = v_wrote + ROW_COUNT();
+      END IF;
+      IF v_has_frees THEN
+        DELETE p FROM ${SLOTS} j
+        STRAIGHT_JOIN places p ON ${inProject('p')} AND p.scope = j.scope AND p.member = j.member
+        WHERE p.until_ms <= v_now;
+      END IF;
     END IF;
 
     -- Who is left is committed.
@@ -225,12 +270,12 @@ BEGIN
     SET position = v_position + v_count, rules_seq = v_rules, last_ms = v_now, requests_made = v_made,
       is_written = is_written OR v_wrote + v_count + v_rules_changes > 0
     WHERE ${IN_PROJECT};
-    INSERT INTO batches (batch_id, run, position, rules_seq, now_ms, refused, kept, shown, replayed)
-    VALUES (p_batch_id, v_run, v_position, v_rules, v_now, NULLIF(v_refused, '{}'), v_kept, v_shown, v_replayed);
+    INSERT INTO batches (batch_id, run, position, rules_seq, now_ms, refused, kept)
+    VALUES (p_batch_id, v_run, v_position, v_rules, v_now, NULLIF(v_refused, '{}'), v_kept);
     SET v_run = v_run + 1;
-  END WHILE;
+  END WHILE each_run;
 
-  SELECT position, rules_seq, now_ms, refused, kept, shown, replayed
+  SELECT position, rules_seq, now_ms, refused, kept
     FROM batches WHERE batch_id = p_batch_id ORDER BY run;
   COMMIT;
 END`;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { type Outcome, StoreUncertain, type Unit } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
-import { decodeRun, encodeRuns, type RunRow, runsOf } from './batch.js';
+import { decodeRun, encodeRuns, type RunRow, runsOf, type ShownRow } from './batch.js';
 import { CLOCK_MS } from './commit-procedures.js';
 import type { MysqlOptions } from './configuration.js';
 import { withConnection } from './connections.js';
@@ -49,8 +49,16 @@ export class Committer {
     const runs = runsOf(units);
     const values = encodeRuns(runs);
     if (units.length > 1 && bytesOf(values) > this.packet_bytes_max) return this.sendHalves(units);
-    const rows = await this.call([randomBytes(16), ...values]);
-    return runs.flatMap((run, index) => decodeRun(run, rows[index] as RunRow));
+    const results = await this.call([randomBytes(16), ...values]);
+    const rows = results.at(-1) as RunRow[];
+    const shown = results.slice(0, -1).flat() as ShownRow[];
+    return runs.flatMap((run, index) =>
+      decodeRun(
+        run,
+        rows[index] as RunRow,
+        shown.filter((row) => row.run === index),
+      ),
+    );
   }
 
   private async sendHalves(units: readonly Unit[]): Promise<Outcome[]> {
@@ -64,7 +72,7 @@ export class Committer {
     }
   }
 
-  private async call(values: (Buffer | string | number)[]): Promise<RunRow[]> {
+  private async call(values: (Buffer | string | number)[]): Promise<RowDataPacket[][]> {
     const until_ms = performance.now() + ASK_AGAIN_MS;
     const sent = { ever: false };
     let cut_short = false;
@@ -84,14 +92,18 @@ export class Committer {
     }
   }
 
-  private callOnce(values: (Buffer | string | number)[], sent: { ever: boolean }): Promise<RunRow[]> {
+  private callOnce(
+    values: (Buffer | string | number)[],
+    sent: { ever: boolean },
+  ): Promise<RowDataPacket[][]> {
     return withConnection(this.pool, async (connection) => {
       sent.ever = true;
       const [results] = await connection.execute<RowDataPacket[][]>(
         { sql: CALL, timeout: this.options.statement_timeout_ms },
         values,
       );
-      return results[0] as unknown as RunRow[];
+      // After the rows comes the word on how the call itself ended.
+      return results.slice(0, -1);
     });
   }
 

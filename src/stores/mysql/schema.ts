@@ -1,7 +1,7 @@
 import type { MigrationStep } from '../migrator.js';
 import { COMMIT_BATCH } from './commit-procedures.js';
 import { NAME_BYTES_MAX } from './names.js';
-import { LOCK_SCOPES, TAKE_PLACES } from './place-procedures.js';
+import { COUNT_PLACES, TAKE_PLACES_IN_TURN } from './place-procedures.js';
 
 const SCOPE_NAME = 'VARBINARY(128) NOT NULL';
 const NAME = `VARBINARY(${NAME_BYTES_MAX})`;
@@ -96,8 +96,6 @@ const TABLES = [
   now_ms BIGINT NOT NULL,
   refused ${TEXT},
   kept ${TEXT},
-  shown ${TEXT},
-  replayed ${TEXT},
   PRIMARY KEY (batch_id, run),
   KEY by_age (now_ms)
 ) ${INNODB}`,
@@ -119,8 +117,8 @@ export const MIGRATIONS: readonly MigrationStep[] = [
     name: 'heads, events, requests, places, and the procedures that commit',
     statements: [
       ...TABLES,
-      ...procedure('lock_scopes', LOCK_SCOPES),
-      ...procedure('take_places', TAKE_PLACES),
+      ...procedure('count_places', COUNT_PLACES),
+      ...procedure('take_places_in_turn', TAKE_PLACES_IN_TURN),
       ...procedure('commit_batch', COMMIT_BATCH),
     ],
   },

@@ -57,6 +57,8 @@ class OwnServer implements TestEngine {
     const settings = [
       '--no-defaults',
       `--datadir=${this.data}`,
+      // A server that starts removes what it takes for leftovers: with a shared one, the tables of its neighbours.
+      `--tmpdir=${this.folder}`,
       `--port=${this.port}`,
       '--bind-address=127.0.0.1',
       `--socket=${join(this.folder, 'socket')}`,
