@@ -55,7 +55,7 @@ if known then return cmsgpack.unpack(known) end
 
 local now = clock_of(tenant)
 -- Numbers are spelled here, each once: Redis and Lua would do so each time, and through floating point.
-local function spelled(number) return string.format('%.0f', number) end
+local function spelled(number) return string.format('%d', number) end
 local now_text = spelled(now)
 
 ---------------------------------------------------------------- what the units look at
@@ -324,8 +324,10 @@ local function write_project(project)
   end
   for level, blocks in ipairs(project.zones) do
     for block, zone in pairs(blocks) do
-      zones[#zones + 1] = level .. ':' .. block
-      zones[#zones + 1] = spelled(zone[1]) .. ' ' .. spelled(zone[2])
+      if zone[1] <= zone[2] then
+        zones[#zones + 1] = level .. ':' .. block
+        zones[#zones + 1] = spelled(zone[1]) .. ' ' .. spelled(zone[2])
+      end
     end
   end
   write('HSET', key .. ':heads', heads)
