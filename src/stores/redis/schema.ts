@@ -65,4 +65,4 @@ return { tonumber(version), secret, incarnation }
 
 /** What a user of the engine must be allowed: these commands, on the keys of its namespace, and nothing else. */
 export const aclRules = (namespace: string): string =>
-  `~${namespace}:* +eval +evalsha +ping +time +info +config|get +select +get +set +del +strlen +getrange +append +pexpire +persist +rename +hget +hmget +hset +hdel +sadd +smembers +smismember +zadd +zrem +zremrangebyscore +zcount +zmscore +zrange +rpush +lpop +lrange +lindex +llen`;
+  `~${namespace}:* +eval +evalsha +time +info +config|get +select +get +set +strlen +getrange +append +persist +rename +hget +hmget +hset +hdel +sadd +smembers +smismember +zadd +zrem +zremrangebyscore +zcount +zmscore +zrange +rpush +lpop +lrange +lindex +llen`;
