@@ -73,8 +73,10 @@ local function fetch(command, key, base, count)
 end
 
 local function load_project(at)
-  local key, name, subjects, subject_count, requests, request_count, notes, note_count = unpack(tape, at, at + 7)
-  local project = { key = ARGV[key], name = ARGV[name], subjects = subjects, requests = requests, notes = notes }
+  local key, name, index_keys, subjects, subject_count, requests, request_count, notes, note_count =
+    unpack(tape, at, at + 8)
+  local project = { key = ARGV[key], name = ARGV[name], index_keys = index_keys }
+  project.subjects, project.requests, project.notes = subjects, requests, notes
   local row = redis.call('HMGET', project.key, 'position', 'rules_seq')
   project.exists = row[1] ~= false
   project.position, project.rules_seq = tonumber(row[1] or 0), tonumber(row[2] or 0)
@@ -99,11 +101,11 @@ local function load_scope(at)
   return scope
 end
 
-local project_count, scope_count, unit_count, texts, index_keys = unpack(tape, 1, 5)
-local projects, scopes, at = {}, {}, 6
+local project_count, scope_count, unit_count, texts = unpack(tape, 1, 4)
+local projects, scopes, at = {}, {}, 5
 for i = 1, project_count do
   projects[i] = load_project(at)
-  at = at + 8
+  at = at + 9
 end
 for i = 1, scope_count do
   scopes[i] = load_scope(at)
@@ -338,7 +340,9 @@ local function write_project(project)
   write('HSET', key .. ':requests', project.new_requests)
   write('RPUSH', key .. ':request_order', project.request_order)
   if #project.request_order > 0 then forget_requests(project) end
-  for number, positions in pairs(project.positions_by) do write('RPUSH', ARGV[index_keys + number], positions) end
+  for number, positions in pairs(project.positions_by) do
+    write('RPUSH', ARGV[project.index_keys + number], positions)
+  end
 end
 
 local function write_scope(scope)
