@@ -154,6 +154,17 @@ await describeOnRedis('a redis user of one namespace', undefined, (redis) => {
     }
   });
 
+  it('that lacks a single command is refused before it could leave half of a batch behind', async () => {
+    const options = await tenantUser(redis, 'lacking');
+    const migrator = await openRedisMigrator(options);
+    await migrator.up();
+    await migrator.close();
+    await redis.say('ACL', 'SETUSER', 'lacking', '-rpush');
+    await expect(openRedisStore(options)).rejects.toThrow(/ACL rules/);
+    await redis.say('ACL', 'SETUSER', 'lacking', '+rpush');
+    await (await openRedisStore(options)).close();
+  });
+
   it('is made by the line in the documentation', async () => {
     const docs = await readFile(new URL('../../../docs/redis.md', import.meta.url), 'utf8');
     expect(docs).toContain(aclRules('acme'));
