@@ -115,6 +115,7 @@ end
 ---------------------------------------------------------------- the unit that is looked at
 
 local project, rules_seq, changes_rules, not_before_ms, not_after_ms, note_count
+local taken -- its positions, once it has some: 7,8,9
 local requests_at, swaps_at, checks_at, slots_at, rooms_at, events_at, unit_ends
 
 local function open_unit(from)
@@ -224,7 +225,7 @@ local function place(event, outcome)
     if positions then positions[#positions + 1] = text else positions_by[tape[at]] = { text } end
   end
   outcome[#outcome + 1] = position
-  outcome.taken = outcome.taken and outcome.taken .. ',' .. text or text
+  taken = taken and taken .. ',' .. text or text
   return ends
 end
 
@@ -262,7 +263,7 @@ local function take_slots()
   end
 end
 
-local function remember(request, taken)
+local function remember(request)
   local number, text = tape[request], tape[request + 1]
   if text == 0 then return end
   local key, kept = ARGV[project.requests + number], (taken or '') .. '\\n' .. ARGV[texts + text]
@@ -274,14 +275,13 @@ local function remember(request, taken)
 end
 
 local function take()
-  local outcome, event = { COMMITTED, project.rules_seq + changes_rules }, events_at
-  project.rules_seq = project.rules_seq + changes_rules
+  project.rules_seq, taken = project.rules_seq + changes_rules, nil
+  local outcome, event = { COMMITTED, project.rules_seq }, events_at
   for swap = swaps_at, checks_at - 1, 4 do event = swap_head(swap, event, outcome) end
   for _ = 1, note_count do event = put_note(event, outcome) end
   take_slots()
-  for request = requests_at, swaps_at - 1, 2 do remember(request, outcome.taken) end
-  if outcome.taken or rooms_at > slots_at or changes_rules > 0 then project.written = true end
-  outcome.taken = nil
+  for request = requests_at, swaps_at - 1, 2 do remember(request) end
+  if taken or rooms_at > slots_at or changes_rules > 0 then project.written = true end
   return outcome
 end
 

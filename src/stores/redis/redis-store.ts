@@ -121,6 +121,7 @@ export class RedisStore implements Store {
     return (kept as (string | null)[]).map(headOf);
   }
 
+  /** Redis orders by the bytes of UTF-8: the order of code units, but for subjects with characters beyond U+FFFF. */
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
     const kept = await this.link.run(SCAN_HEADS, [this.keys.project(project)], [from, String(page.limit)]);
