@@ -25,18 +25,16 @@ class ProjectNames {
   readonly subjects = new Names();
   readonly requests = new Names();
   readonly notes = new Names();
-  private readonly index_key: string;
+  readonly index_values = new Names();
 
   constructor(
     readonly number: number,
     readonly key: string,
     readonly project_id: string,
-  ) {
-    this.index_key = `${key}:by:`;
-  }
+  ) {}
 
-  indexKey(value: string): string {
-    return this.index_key + value;
+  get index_keys(): string[] {
+    return this.index_values.list.map((value) => `${this.key}:by:${value}`);
   }
 }
 
@@ -55,7 +53,6 @@ class TapeWriter {
   private readonly units: number[] = [];
   private readonly texts: string[] = [];
   private count = 0;
-  private readonly index_keys = new Names();
   private readonly projects = new Map<string, ProjectNames>();
   private readonly scopes = new Map<string, ScopeNames>();
 
@@ -99,15 +96,15 @@ class TapeWriter {
     };
     const one = (string: string): number => put([string]) + 1;
     const places: number[] = [];
-    for (const { key, project_id, subjects, requests, notes } of this.projects.values()) {
-      places.push(one(key), one(project_id));
+    for (const { key, project_id, subjects, requests, notes, index_keys } of this.projects.values()) {
+      places.push(one(key), one(project_id), put(index_keys));
       for (const { list } of [subjects, requests, notes]) places.push(put(list), list.length);
     }
     for (const { key, scope, members } of this.scopes.values()) {
       places.push(one(key), one(scope), put(members.list), members.list.length);
     }
     const counts = [this.projects.size, this.scopes.size, this.count];
-    const tape = packed([...counts, put(this.texts), put(this.index_keys.list), ...places], this.units);
+    const tape = packed([...counts, put(this.texts), ...places], this.units);
     return [tape, lineage, ...strings];
   }
 
@@ -147,7 +144,7 @@ class TapeWriter {
   }
 
   private addIndexed(value: string, project: ProjectNames): void {
-    this.units.push(this.index_keys.number(project.indexKey(value)));
+    this.units.push(project.index_values.number(value));
   }
 
   private text(text: string): number {
@@ -177,18 +174,18 @@ const FLOAT_64 = 0xcb;
 /** One MessagePack array of doubles, which Lua reads without parsing. */
 function packed(...parts: readonly (readonly number[])[]): Buffer {
   const count = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = Buffer.allocUnsafe(5 + 9 * count);
-  bytes[0] = ARRAY_32;
-  bytes.writeUInt32BE(count, 1);
+  const bytes = new DataView(new ArrayBuffer(5 + 9 * count));
+  bytes.setUint8(0, ARRAY_32);
+  bytes.setUint32(1, count);
   let at = 5;
   for (const part of parts) {
     for (const number of part) {
-      bytes[at] = FLOAT_64;
-      bytes.writeDoubleBE(number, at + 1);
+      bytes.setUint8(at, FLOAT_64);
+      bytes.setFloat64(at + 1, number);
       at += 9;
     }
   }
-  return bytes;
+  return Buffer.from(bytes.buffer);
 }
 
 /** The arguments of the commit script for units of one tenant. */

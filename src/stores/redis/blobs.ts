@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Blobs } from '../blobs.js';
-import { StoreUnavailable } from '../store.js';
-import { ReplyLost } from './errors.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 import { scriptOf } from './script.js';
@@ -31,12 +29,12 @@ export class RedisBlobs implements Blobs {
     }
     if ((await this.size(tenant_id, sha256)) === bytes.byteLength) return;
     const draft = this.key(tenant_id, `draft:${randomUUID()}`);
-    await this.send(['SET', draft, '1', 'PX', String(DRAFT_KEPT_MS)]);
+    await this.link.send(['SET', draft, '1', 'PX', String(DRAFT_KEPT_MS)]);
     for (let from = 0; from < bytes.byteLength; from += CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + CHUNK_BYTES);
-      await this.send(['APPEND', draft, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)]);
+      await this.link.send(['APPEND', draft, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)]);
     }
-    await this.answered(this.link.run(FINISH, [draft, this.named(tenant_id, sha256)], []));
+    await this.link.run(FINISH, [draft, this.named(tenant_id, sha256)], []);
   }
 
   async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
@@ -46,13 +44,13 @@ export class RedisBlobs implements Blobs {
     for (let from = 1; from <= size; from += CHUNK_BYTES) {
       const to = Math.min(from + CHUNK_BYTES - 1, size);
       const range = ['GETRANGE', this.named(tenant_id, sha256), String(from), String(to)];
-      chunks.push((await this.send(range, true)) as Buffer);
+      chunks.push((await this.link.send(range, true)) as Buffer);
     }
     return Buffer.concat(chunks);
   }
 
   async size(tenant_id: string, sha256: string): Promise<number | null> {
-    const length = (await this.send(['STRLEN', this.named(tenant_id, sha256)])) as number;
+    const length = (await this.link.send(['STRLEN', this.named(tenant_id, sha256)])) as number;
     // One byte stands before each blob, so that an empty one is there too.
     return length === 0 ? null : length - 1;
   }
@@ -64,18 +62,5 @@ export class RedisBlobs implements Blobs {
 
   private key(tenant_id: string, name: string): string {
     return this.keys.blob(tenant_id, name);
-  }
-
-  private send(args: readonly (string | Buffer)[], asBuffer = false): Promise<unknown> {
-    return this.answered(this.link.send(args, asBuffer));
-  }
-
-  /** A put that was cut short may be made again: nothing names the blob yet. */
-  private async answered(reply: Promise<unknown>): Promise<unknown> {
-    try {
-      return await reply;
-    } catch (error) {
-      throw error instanceof ReplyLost ? new StoreUnavailable(error.message) : error;
-    }
   }
 }

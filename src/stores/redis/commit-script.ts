@@ -55,7 +55,7 @@ if known then return cmsgpack.unpack(known) end
 
 local now = clock_of(tenant)
 -- Numbers are spelled here, each once: Redis and Lua would do so each time, and through floating point.
-local function spelled(number) return string.format('%.0f', number) end
+local function spelled(number) return string.format('%d', number) end
 local now_text = spelled(now)
 
 ---------------------------------------------------------------- what the units look at
@@ -73,8 +73,10 @@ local function fetch(command, key, base, count)
 end
 
 local function load_project(at)
-  local key, name, subjects, subject_count, requests, request_count, notes, note_count = unpack(tape, at, at + 7)
-  local project = { key = ARGV[key], name = ARGV[name], subjects = subjects, requests = requests, notes = notes }
+  local key, name, index_keys, subjects, subject_count, requests, request_count, notes, note_count =
+    unpack(tape, at, at + 8)
+  local project = { key = ARGV[key], name = ARGV[name], index_keys = index_keys }
+  project.subjects, project.requests, project.notes = subjects, requests, notes
   local row = redis.call('HMGET', project.key, 'position', 'rules_seq')
   project.exists = row[1] ~= false
   project.position, project.rules_seq = tonumber(row[1] or 0), tonumber(row[2] or 0)
@@ -99,11 +101,11 @@ local function load_scope(at)
   return scope
 end
 
-local project_count, scope_count, unit_count, texts, index_keys = unpack(tape, 1, 5)
-local projects, scopes, at = {}, {}, 6
+local project_count, scope_count, unit_count, texts = unpack(tape, 1, 4)
+local projects, scopes, at = {}, {}, 5
 for i = 1, project_count do
   projects[i] = load_project(at)
-  at = at + 8
+  at = at + 9
 end
 for i = 1, scope_count do
   scopes[i] = load_scope(at)
@@ -113,6 +115,7 @@ end
 ---------------------------------------------------------------- the unit that is looked at
 
 local project, rules_seq, changes_rules, not_before_ms, not_after_ms, note_count
+local taken -- its positions, once it has some: 7,8,9
 local requests_at, swaps_at, checks_at, slots_at, rooms_at, events_at, unit_ends
 
 local function open_unit(from)
@@ -222,7 +225,7 @@ local function place(event, outcome)
     if positions then positions[#positions + 1] = text else positions_by[tape[at]] = { text } end
   end
   outcome[#outcome + 1] = position
-  outcome.taken = outcome.taken and outcome.taken .. ',' .. text or text
+  taken = taken and taken .. ',' .. text or text
   return ends
 end
 
@@ -260,7 +263,7 @@ local function take_slots()
   end
 end
 
-local function remember(request, taken)
+local function remember(request)
   local number, text = tape[request], tape[request + 1]
   if text == 0 then return end
   local key, kept = ARGV[project.requests + number], (taken or '') .. '\\n' .. ARGV[texts + text]
@@ -272,14 +275,13 @@ local function remember(request, taken)
 end
 
 local function take()
-  local outcome, event = { COMMITTED, project.rules_seq + changes_rules }, events_at
-  project.rules_seq = project.rules_seq + changes_rules
+  project.rules_seq, taken = project.rules_seq + changes_rules, nil
+  local outcome, event = { COMMITTED, project.rules_seq }, events_at
   for swap = swaps_at, checks_at - 1, 4 do event = swap_head(swap, event, outcome) end
   for _ = 1, note_count do event = put_note(event, outcome) end
   take_slots()
-  for request = requests_at, swaps_at - 1, 2 do remember(request, outcome.taken) end
-  if outcome.taken or rooms_at > slots_at or changes_rules > 0 then project.written = true end
-  outcome.taken = nil
+  for request = requests_at, swaps_at - 1, 2 do remember(request) end
+  if taken or rooms_at > slots_at or changes_rules > 0 then project.written = true end
   return outcome
 end
 
@@ -324,8 +326,10 @@ local function write_project(project)
   end
   for level, blocks in ipairs(project.zones) do
     for block, zone in pairs(blocks) do
-      zones[#zones + 1] = level .. ':' .. block
-      zones[#zones + 1] = spelled(zone[1]) .. ' ' .. spelled(zone[2])
+      if zone[1] <= zone[2] then
+        zones[#zones + 1] = level .. ':' .. block
+        zones[#zones + 1] = spelled(zone[1]) .. ' ' .. spelled(zone[2])
+      end
     end
   end
   write('HSET', key .. ':heads', heads)
@@ -336,7 +340,9 @@ local function write_project(project)
   write('HSET', key .. ':requests', project.new_requests)
   write('RPUSH', key .. ':request_order', project.request_order)
   if #project.request_order > 0 then forget_requests(project) end
-  for number, positions in pairs(project.positions_by) do write('RPUSH', ARGV[index_keys + number], positions) end
+  for number, positions in pairs(project.positions_by) do
+    write('RPUSH', ARGV[project.index_keys + number], positions)
+  end
 end
 
 local function write_scope(scope)

@@ -21,9 +21,9 @@ const NOTHING_HAPPENED: Readonly<Record<string, string>> = {
   OOM: 'The memory of Redis is full (maxmemory). Give it more.',
   MISCONF: 'Redis cannot write to its disk, and takes no writes until it can.',
   NOREPLICAS: 'Redis has fewer replicas in reach than min-replicas-to-write demands.',
-  NOAUTH: 'Redis wants a password.',
-  WRONGPASS: 'Redis does not know this user and password.',
-  NOPERM: 'The Redis user may not run this command or touch this key.',
+  NOAUTH: 'Redis wants a user and password.',
+  WRONGPASS: 'Redis does not accept this user and password.',
+  NOPERM: 'The Redis user may not do what the store needs: docs/redis.md has its ACL rules.',
 };
 
 /** After these the connection is of no use: another server, or another user, has to be asked. */

@@ -50,11 +50,18 @@ export class Link {
     return link;
   }
 
+  /** For what may be asked twice: an answer that was lost is `StoreUnavailable`. */
   async send(args: readonly Argument[], asBuffer = false): Promise<unknown> {
-    return this.exchange(await this.ready(), args, asBuffer);
+    return unlessLost(this.exchange(await this.ready(), args, asBuffer));
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  /** As `send`. */
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return unlessLost(this.attempt(script, keys, args));
+  }
+
+  /** For what must happen once: rejects with `ReplyLost` when it may have happened. */
+  async attempt(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return this.runOver(await this.ready(), script, keys, args);
   }
 
@@ -125,7 +132,7 @@ export class Link {
   }
 
   private connectError(error: Error): Error {
-    if (error instanceof this.driver.ErrorReply) return refusedLogin(error) ?? storeErrorOf(error);
+    if (error instanceof this.driver.ErrorReply) return storeErrorOf(error);
     if (error.name.startsWith('Store')) return error;
     const { host, port } = this.options;
     return new StoreUnavailable(`No Redis answers at ${host}:${port} (${said(error)}).`);
@@ -171,17 +178,11 @@ export interface FreshLink {
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 }
 
-function refusedLogin(error: Error): StoreRefused | null {
-  switch (codeOf(error)) {
-    case 'WRONGPASS':
-    case 'NOAUTH':
-      return new StoreRefused('Redis does not accept this user and password.');
-    case 'NOPERM':
-      return new StoreRefused(
-        'The Redis user may not do what the store needs: see its ACL rules in docs/redis.md.',
-      );
-    default:
-      return null;
+async function unlessLost(reply: Promise<unknown>): Promise<unknown> {
+  try {
+    return await reply;
+  } catch (error) {
+    throw error instanceof ReplyLost ? new StoreUnavailable(error.message) : error;
   }
 }
 

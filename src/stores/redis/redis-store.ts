@@ -117,15 +117,14 @@ export class RedisStore implements Store {
 
   async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const kept = await this.ask(() => this.link.send(['HMGET', this.keys.heads(project), ...subjects]));
+    const kept = await this.link.send(['HMGET', this.keys.heads(project), ...subjects]);
     return (kept as (string | null)[]).map(headOf);
   }
 
+  /** Redis orders by the bytes of UTF-8: the order of code units, but for subjects with characters beyond U+FFFF. */
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
-    const kept = await this.ask(() =>
-      this.link.run(SCAN_HEADS, [this.keys.project(project)], [from, String(page.limit)]),
-    );
+    const kept = await this.link.run(SCAN_HEADS, [this.keys.project(project)], [from, String(page.limit)]);
     return (kept as string[]).map((text) => headOf(text) as StoredHead);
   }
 
@@ -144,25 +143,23 @@ export class RedisStore implements Store {
   }
 
   async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const row = await this.ask(() =>
-      this.link.send(['HMGET', this.keys.project(project), 'position', 'rules_seq']),
-    );
+    const row = await this.link.send(['HMGET', this.keys.project(project), 'position', 'rules_seq']);
     const [position, rules_seq] = row as (string | null)[];
     return position == null ? null : { position: Number(position), rules_seq: Number(rules_seq) };
   }
 
   async projects(tenant_id: string): Promise<string[]> {
-    const names = await this.ask(() => this.link.send(['SMEMBERS', this.keys.projects(tenant_id)]));
+    const names = await this.link.send(['SMEMBERS', this.keys.projects(tenant_id)]);
     return (names as string[]).sort();
   }
 
   async occupancy(tenant_id: string, scope: string): Promise<number> {
     const keys = [this.keys.tenant(tenant_id), this.keys.slots(tenant_id, scope)];
-    return (await this.ask(() => this.link.run(OCCUPANCY, keys, []))) as number;
+    return (await this.link.run(OCCUPANCY, keys, [])) as number;
   }
 
   async now(): Promise<number> {
-    const [seconds, micros] = (await this.ask(() => this.link.send(['TIME']))) as [string, string];
+    const [seconds, micros] = (await this.link.send(['TIME'])) as [string, string];
     this.tell(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
     return this.latest_ms;
   }
@@ -180,7 +177,7 @@ export class RedisStore implements Store {
     const keys = [this.keys.tenant(tenant_id), this.keys.batch(tenant_id, randomUUID())];
     const lineage = this.options.profile === 'ha' ? this.attendance.replication_id : '';
     const args = encodeBatch(this.keys, units, lineage);
-    const outcomes = decodeOutcomes(await this.once(() => this.link.run(COMMIT, keys, args)), units);
+    const outcomes = decodeOutcomes(await this.once(() => this.link.attempt(COMMIT, keys, args)), units);
     this.tell(outcomes.at(-1)?.now_ms ?? 0);
     return outcomes;
   }
@@ -205,15 +202,6 @@ export class RedisStore implements Store {
     }
   }
 
-  /** Reading twice does no harm, but the caller knows better whether it still wants to. */
-  private async ask(question: () => Promise<unknown>): Promise<unknown> {
-    try {
-      return await question();
-    } catch (error) {
-      throw error instanceof ReplyLost ? new StoreUnavailable(error.message) : error;
-    }
-  }
-
   private async eventsPage(project: ProjectKey, query: EventQuery): Promise<EventsPage> {
     const args = [
       String(query.after),
@@ -223,7 +211,7 @@ export class RedisStore implements Store {
       String(query.until === undefined ? FOREVER_MS : msOf(query.until)),
       JSON.stringify(filtersOf(query)),
     ];
-    const reply = await this.ask(() => this.link.run(EVENTS, [this.keys.project(project)], args));
+    const reply = await this.link.run(EVENTS, [this.keys.project(project)], args);
     const [looked_at, ends, ...rest] = reply as [number, number, ...(number | string)[]];
     const events: EventEnvelope[] = [];
     for (let at = 0; at < rest.length; at += 2) {

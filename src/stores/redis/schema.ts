@@ -43,15 +43,33 @@ return 1
 
 const versionStatement = (version: number): string => `redis.call('HSET', KEYS[1], 'version', ${version})`;
 
+/** What is done to keys, by the scripts and beside them. */
+const KEY_COMMANDS =
+  'get set strlen getrange append persist rename hget hmget hset hdel sadd smembers smismember zadd zrem zremrangebyscore zcount zmscore zrange rpush lpop lrange lindex llen'.split(
+    ' ',
+  );
+
+/** What a user of the engine must be allowed: these commands, on the keys of its namespace, and nothing else. */
+export const aclRules = (namespace: string): string =>
+  `~${namespace}:* +eval +evalsha +time +info +config|get +select ${KEY_COMMANDS.map((name) => `+${name}`).join(' ')}`;
+
 /**
  * Says who the store is, and notes under which replication id it is served. A server changes that id when it starts
  * and when it is promoted: if history may have been lost with the change, the incarnation is raised. Raised to the time
  * at least, so that two servers which lost different histories never come to the same number.
  *
+ * A user that lacks a command is found out here: a script that met its first forbidden one after it had written
+ * would leave half of a batch behind.
+ *
  * KEYS  meta
  * ARGV  the replication id, whether a change of it means a loss (1 or 0)
  */
 export const ATTEND = scriptOf(`
+for command in string.gmatch('${KEY_COMMANDS.join(' ')}', '%S+') do
+  if not redis.acl_check_cmd(command, KEYS[1], KEYS[1], '0', '0') then
+    return redis.error_reply('NOPERM ' .. command)
+  end
+end
 local version, secret, incarnation, lineage =
   unpack(redis.call('HMGET', KEYS[1], 'version', 'secret', 'incarnation', 'lineage'))
 if tonumber(version or 0) ~= ${SCHEMA_VERSION} then return { tonumber(version or 0) } end
@@ -62,7 +80,3 @@ if lineage ~= ARGV[1] then
 end
 return { tonumber(version), secret, incarnation }
 `);
-
-/** What a user of the engine must be allowed: these commands, on the keys of its namespace, and nothing else. */
-export const aclRules = (namespace: string): string =>
-  `~${namespace}:* +eval +evalsha +ping +time +info +config|get +select +get +set +del +strlen +getrange +append +pexpire +persist +rename +hget +hmget +hset +hdel +sadd +smembers +smismember +zadd +zrem +zremrangebyscore +zcount +zmscore +zrange +rpush +lpop +lrange +lindex +llen`;

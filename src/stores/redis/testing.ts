@@ -7,19 +7,23 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MissingEngine, TestEngine } from '../testing/engine.js';
 
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const START_TRIES = 400;
 
-/** A real Redis: the one GENESIS_TEST_REDIS names, else one of our own, by default as profile `durable` wants it. */
-export async function startRedis(settings: readonly string[] = DURABLE): Promise<TestEngine | MissingEngine> {
-  const url = process.env.GENESIS_TEST_REDIS;
-  if (url !== undefined && url !== '' && settings === DURABLE) return { url, stop: async () => {} };
+/** A real Redis: the one GENESIS_TEST_REDIS names, else one of our own. */
+export async function startRedis(): Promise<TestEngine | MissingEngine> {
+  const url = process.env.GENESIS_TEST_REDIS ?? '';
+  return url === '' ? startOwnRedis() : { url, stop: async () => {} };
+}
+
+/** One that nobody else uses, to be ended, frozen and set up at will; by default as profile `durable` wants it. */
+export async function startOwnRedis(settings = DURABLE): Promise<RedisProcess | MissingEngine> {
   const program = installed('redis-server') ?? installed('valkey-server');
   if (program === null) return { missing: 'redis-server is not installed' };
   return RedisProcess.start(program, settings);
 }
 
-class RedisProcess implements TestEngine {
+export class RedisProcess implements TestEngine {
   readonly url: string;
   private child: ChildProcess;
   private readonly onExit = () => {

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { isoTime } from '../../core/events/envelope.js';
+import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
+import { type ProjectKey, REQUEST_WINDOW_MS, type Store } from '../store.js';
+import { BLOB_BYTES_MAX } from './blobs.js';
+import { describeOnRedis, type OwnRedis } from './scene.testing.js';
+
+const P: ProjectKey = { tenant_id: 't', project_id: 'p' };
+const KEY = 'genesis_fleet:{t}:p:p';
+const HOUR_MS = 3_600_000;
+
+await describeOnRedis('the keys of a redis store', undefined, (redis) => {
+  it('keep for each value of each filter the positions of its events, and answer from those', async () => {
+    const store = await redis.open();
+    const fields = { feature_id: 'F-1', edge: 'design_code', agent_id: 'ada', session_id: 's1' };
+    const one = eventOf(P, { event_type: 'A', subject: '~x', seq: 1, task_id: 'T-1', ...fields });
+    await store.commit([
+      unitOf(P, {
+        swaps: [{ subject: '~x', expected_seq: 0, head: { subject: '~x', seq: 1 }, events: [one] }],
+      }),
+      unitOf(P, { notes: [eventOf(P, { subject: 'T-1', task_id: 'T-1', agent_id: 'bob' })] }),
+    ]);
+    const lists = [
+      'type:A',
+      'subject:~x',
+      'task:T-1',
+      'feature:F-1',
+      'edge:design_code',
+      'agent:ada',
+      'session:s1',
+    ];
+    for (const list of lists)
+      expect(await redis.say('LRANGE', `${KEY}:by:${list}`, '0', '-1')).toEqual(['1']);
+    // What a task's own head went through is kept under the subject alone, and found by the task all the same.
+    expect(await redis.say('LRANGE', `${KEY}:by:subject:T-1`, '0', '-1')).toEqual(['2']);
+    expect(await positions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
+  });
+
+  it('let a search by time pass over what is out of it, also where times are in no order', async () => {
+    const store = await redis.open();
+    const project = { ...P, project_id: 'times' };
+    const start_ms = Date.UTC(2020, 0, 1);
+    const hour = (position: number) => (position === 1900 ? 3 : position);
+    await store.commit(
+      range(1, 2000).map((position) =>
+        unitOf(project, {
+          notes: [eventOf(project, { timestamp: isoTime(start_ms + hour(position) * HOUR_MS) })],
+        }),
+      ),
+    );
+    const between = (from: number, to: number) => ({
+      since: isoTime(start_ms + from * HOUR_MS),
+      until: isoTime(start_ms + to * HOUR_MS),
+    });
+    const sent_before = await bytesSent(redis);
+    expect(await positions(store, project, between(2, 5))).toEqual([2, 3, 4, 1900]);
+    expect(await positions(store, project, { ...between(1500, 1502), agent_id: 'agent-1' })).toEqual([
+      1500, 1501,
+    ]);
+    expect(await positions(store, project, between(5000, 6000))).toEqual([]);
+    // Three searches in 2,000 events: the stretches of 256 in which the sought times lie, and no others.
+    const event_bytes = JSON.stringify(eventOf(project, {})).length;
+    expect((await bytesSent(redis)) - sent_before).toBeLessThan(4 * 256 * (event_bytes + 50));
+  });
+
+  it('have no end but for those of batches', async () => {
+    const store = await redis.open();
+    await fill(store);
+    for (const key of await redis.say<string[]>('KEYS', 'genesis_fleet:*')) {
+      const left_ms = await redis.say<number>('PTTL', key);
+      if (key.includes(':batch:')) expect(left_ms).toBeGreaterThan(60_000);
+      else expect({ key, left_ms }).toEqual({ key, left_ms: -1 });
+    }
+  });
+
+  it('cannot be confused by the names of tenants and projects', async () => {
+    const store = await redis.open();
+    const places = ['a', 'a}', '{a}', 'a:p:b', 'a%3Ap'].flatMap((tenant_id) =>
+      ['x', 'x:heads', 'x%3Aheads', 'x:by:type'].map((project_id) => ({ tenant_id, project_id })),
+    );
+    const outcomes = await store.commit(
+      places.map((place) => unitOf(place, { swaps: [swapOf(place, '~a', 0)] })),
+    );
+    expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
+    for (const place of places) expect(await store.project(place)).toEqual({ position: 1, rules_seq: 0 });
+  });
+
+  it('forget a request after the window, and not before', async () => {
+    const store = await redis.open();
+    const project = { ...P, project_id: 'requests' };
+    const request = (key: string) => unitOf(project, { requests: [{ key, digest: 'd', keep: true }] });
+    await store.commit([request('old'), request('recent')]);
+    const order = 'genesis_fleet:{t}:p:requests:request_order';
+    const then_ms = (await store.now()) - REQUEST_WINDOW_MS;
+    await redis.say('LSET', order, '0', `${then_ms - 1} old`);
+    await redis.say('LSET', order, '1', `${then_ms + 60_000} recent`);
+    await store.commit([request('new')]);
+    const outcomes = await store.commit([request('recent'), request('old'), request('new')]);
+    expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);
+  });
+
+  it('keep the time of a tenant from running back when the engine’s clock does', async () => {
+    const store = await redis.open();
+    const ahead_ms = (await store.now()) + HOUR_MS;
+    await redis.say('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(ahead_ms));
+    const project = { tenant_id: 'ahead', project_id: 'p' };
+    const slots = [{ scope: 'work', member: 'm', until_ms: ahead_ms }];
+    const [outcome] = await store.commit([unitOf(project, { slots })]);
+    expect(outcome?.now_ms).toBe(ahead_ms);
+    expect(await store.occupancy('ahead', 'work')).toBe(0);
+    expect(await store.now()).toBeGreaterThanOrEqual(ahead_ms);
+  });
+
+  it('hold blobs of every size up to the limit', async () => {
+    const { blobs } = await redis.open();
+    for (const size of [0, 1, 1 << 20, (1 << 20) * 2 + 17]) {
+      const bytes = Buffer.alloc(size, 'blob\u0000\u00ff');
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      expect([await blobs.size('t', sha256), await blobs.get('t', sha256)]).toEqual([null, null]);
+      await blobs.put('t', sha256, bytes);
+      await blobs.put('t', sha256, bytes);
+      expect(await blobs.size('t', sha256)).toBe(size);
+      expect(bytes.equals((await blobs.get('t', sha256)) ?? Buffer.from('none'))).toBe(true);
+      expect(await blobs.get('other', sha256)).toBeNull();
+    }
+    await expect(blobs.put('t', '../x', Buffer.from(''))).rejects.toThrow(/SHA-256/);
+    await expect(blobs.put('t', 'a'.repeat(64), new Uint8Array(BLOB_BYTES_MAX + 1))).rejects.toThrow(
+      /at most/,
+    );
+    expect(await redis.say('KEYS', '*draft*')).toEqual([]);
+  });
+});
+
+const CLUSTER = ['--cluster-enabled', 'yes', '--appendonly', 'yes', '--appendfsync', 'always'];
+
+await describeOnRedis('a redis store on a node of a cluster', CLUSTER, (redis) => {
+  it('keeps what a script touches in one slot', async () => {
+    await redis.say('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    while (!(await redis.say<string>('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+    const store = await redis.open();
+    await fill(store);
+    expect(await positions(store, P, { session_id: 's1' })).toEqual([2]);
+    const keys = await redis.say<string[]>('KEYS', 'genesis_fleet:{t}*');
+    const slots = await Promise.all(keys.map((key) => redis.say('CLUSTER', 'KEYSLOT', key)));
+    expect(new Set(slots).size).toBe(1);
+  });
+});
+
+/** One of everything, for two tenants. */
+async function fill(store: Store): Promise<void> {
+  const units = [P, { ...P, tenant_id: 'u' }].map((place) =>
+    unitOf(place, {
+      swaps: [swapOf(place, '~filled', 0)],
+      notes: [eventOf(place, { session_id: 's1' })],
+      requests: [{ key: 'filled', digest: 'd', keep: true }],
+      slots: [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }],
+      changes_rules: true,
+    }),
+  );
+  expect(kindsOf(await store.commit(units))).toEqual(['committed', 'committed']);
+}
+
+async function positions(store: Store, project: ProjectKey, filter: object): Promise<number[]> {
+  const found = await store.events(project, { after: 0, limit: 100, ...filter });
+  return found.map((event) => event.position);
+}
+
+async function bytesSent(redis: OwnRedis): Promise<number> {
+  const stats = await redis.say<string>('INFO', 'stats');
+  return Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+}

@@ -1,0 +1,76 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { swapOf, unitOf } from '../conformance/scene.js';
+import { StoreBroken, StoreUnavailable } from '../store.js';
+import { describeOnRedis, type OwnRedis } from './scene.testing.js';
+
+const P = { tenant_id: 't', project_id: 'p' };
+const unit = (subject: string) => unitOf(P, { swaps: [swapOf(P, subject, 0)] });
+
+await describeOnRedis('redis, profile durable,', undefined, (redis) => {
+  it('is the same store after a restart: nothing was lost', async () => {
+    const store = await redis.open();
+    const meta = await store.meta();
+    await redis.engine.restart();
+    await settled(() => store.commit([unit('~after')]));
+    expect(await (await redis.reopen()).meta()).toEqual(meta);
+  });
+
+  it('raises its incarnation where a replica was promoted all the same', async () => {
+    const store = await redis.open();
+    const meta = await store.meta();
+    await promote(redis);
+    const later = await (await redis.reopen()).meta();
+    expect(later.secret).toBe(meta.secret);
+    expect(later.incarnation).toBeGreaterThan(meta.incarnation);
+    expect(await (await redis.reopen()).meta()).toEqual(later);
+  });
+});
+
+await describeOnRedis('redis, profile ha,', ['--appendonly', 'yes', '--appendfsync', 'everysec'], (all) => {
+  const redis = all.with({ profile: 'ha' });
+
+  it('says that it may lose what it acknowledged', async () => {
+    const { capabilities } = await redis.open();
+    expect(capabilities).toMatchObject({ durable: false, clock: 'store', single_writer: false });
+    expect(capabilities.note).toMatch(/may be lost/);
+  });
+
+  it('raises its incarnation once when the server was restarted, and whoever was there before is finished', async () => {
+    const stores = [await redis.open(), await redis.open()];
+    const meta = await stores[0]!.meta();
+    for (const store of stores) await store.commit([unit(`~${stores.indexOf(store)}`)]);
+    await redis.engine.restart();
+    for (const store of stores)
+      await expect(settled(() => store.commit([unit('~late')]))).rejects.toThrow(StoreBroken);
+    for (const store of stores) await expect(store.heads(P, ['~0'])).rejects.toThrow(StoreBroken);
+    const later = [await (await redis.reopen()).meta(), await (await redis.reopen()).meta()];
+    expect(later[0]!.incarnation).toBeGreaterThan(meta.incarnation);
+    expect(later[1]).toEqual(later[0]);
+  });
+
+  it('lets no commit through on a connection that outlived a change of primary', async () => {
+    const store = await redis.open();
+    await promote(redis);
+    await expect(store.commit([unit('~stale')])).rejects.toThrow(StoreBroken);
+    expect(await (await redis.reopen()).heads(P, ['~stale'])).toEqual([null]);
+  });
+});
+
+/** The server serves as a replica for a while and is made primary again, as a failover and back would. */
+async function promote(redis: OwnRedis): Promise<void> {
+  await redis.say('REPLICAOF', '127.0.0.1', '1');
+  await redis.say('REPLICAOF', 'NO', 'ONE');
+}
+
+/** The first answer that is not "not now". */
+async function settled<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await pause(10);
+    }
+  }
+}

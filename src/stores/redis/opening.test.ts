@@ -1,0 +1,209 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { range, swapOf, unitOf } from '../conformance/scene.js';
+import { StoreRefused } from '../store.js';
+import { parseRedisUrl } from './configuration.js';
+import { openRedisMigrator, openRedisStore } from './redis-store.js';
+import { describeOnRedis, type OwnRedis } from './scene.testing.js';
+import { aclRules } from './schema.js';
+
+describe('the URL of a redis store', () => {
+  it('says everything there is to say', () => {
+    expect(parseRedisUrl('rediss://ada:p%40ss@example.org:7000/2?profile=ha&namespace=acme')).toMatchObject({
+      host: 'example.org',
+      port: 7000,
+      tls: true,
+      username: 'ada',
+      password: 'p@ss',
+      database: 2,
+      namespace: 'acme',
+      profile: 'ha',
+    });
+    expect(parseRedisUrl('redis://[::1]')).toMatchObject({
+      host: '::1',
+      port: 6379,
+      tls: false,
+      database: 0,
+      namespace: 'genesis_fleet',
+      profile: 'durable',
+    });
+  });
+
+  it.each([
+    'nonsense',
+    'http://host',
+    'redis://:secret@',
+    'redis://u:secret@host/x',
+    'redis://u:secret@host?profile=fast',
+    'redis://u:secret@host?namespace=a:b',
+    'redis://u:secret@host?namespace=',
+    'redis://u:secret%zz@host',
+    'redis://u:secret@host?secret=1&pool=9',
+  ])('is refused when it means nothing, and its password is not repeated: %s', (url) => {
+    const refused = (() => {
+      try {
+        return parseRedisUrl(url);
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(refused).toBeInstanceOf(StoreRefused);
+    expect((refused as Error).message).not.toMatch(/secret[^"]/);
+  });
+
+  it('that leads nowhere is refused with the address', async () => {
+    await expect(openRedisStore(parseRedisUrl('redis://:secret@127.0.0.1:1'))).rejects.toThrow(
+      new StoreRefused('No Redis answers at 127.0.0.1:1 (ECONNREFUSED).'),
+    );
+  });
+});
+
+await describeOnRedis('a redis store is opened', undefined, (redis) => {
+  it('only on what was migrated, and never makes a schema itself', async () => {
+    const options = { ...redis.options, namespace: 'empty' };
+    await expect(openRedisStore(options)).rejects.toThrow(/Run: gen migrate --store URL/);
+    expect(await redis.say('EXISTS', 'empty:meta')).toBe(0);
+  });
+
+  it('not on data of a newer version, which no migrator touches either', async () => {
+    await redis.say('HSET', 'newer:meta', 'version', '99');
+    const options = { ...redis.options, namespace: 'newer' };
+    await expect(openRedisStore(options)).rejects.toThrow(/newer than this program: update genesis-fleet/);
+    const migrator = await openRedisMigrator(options);
+    expect(await migrator.status()).toEqual({ found: 99, wanted: 1 });
+    await expect(migrator.up()).rejects.toThrow(StoreRefused);
+    await migrator.close();
+  });
+
+  it('after ten migrators at once, of which one did the work', async () => {
+    const options = { ...redis.options, namespace: 'ten' };
+    const migrators = await Promise.all(range(1, 10).map(() => openRedisMigrator(options)));
+    const [first] = migrators;
+    expect((await first!.pending())[0]?.statements).toContain("redis.call('HSET', 'ten:meta', 'version', 1)");
+    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
+    expect(taken.flat().map((step) => step.version)).toEqual([1]);
+    expect(await first!.status()).toEqual({ found: 1, wanted: 1 });
+    expect(await first!.pending()).toEqual([]);
+    await Promise.all(migrators.map((migrator) => migrator.close()));
+    expect((await (await redis.with({ namespace: 'ten' }).reopen()).meta()).secret).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('not with a password the server does not know', async () => {
+    for (const open of [openRedisStore, openRedisMigrator]) {
+      const opening = open({ ...redis.options, username: 'nobody', password: 'secret' });
+      await expect(opening).rejects.toThrow(
+        new StoreRefused('Redis does not accept this user and password.'),
+      );
+    }
+  });
+
+  it.each([
+    ['appendfsync', 'everysec', 'always', /appendfsync is everysec. Run: CONFIG SET appendfsync always/],
+    ['appendonly', 'no', 'yes', /appendonly is no. Run: CONFIG SET appendonly yes/],
+    ['no-appendfsync-on-rewrite', 'yes', 'no', /CONFIG SET no-appendfsync-on-rewrite no/],
+    ['maxmemory-policy', 'volatile-ttl', 'noeviction', /CONFIG SET maxmemory-policy noeviction/],
+  ])('as durable not where %s is %s, and says what to run', async (name, wrong, right, sentence) => {
+    await redis.migrate();
+    await redis.say('CONFIG', 'SET', name, wrong);
+    try {
+      await expect(openRedisStore(redis.options)).rejects.toThrow(sentence);
+      const ha = openRedisStore({ ...redis.options, profile: 'ha' });
+      if (name === 'maxmemory-policy') await expect(ha).rejects.toThrow(sentence);
+      else await (await ha).close();
+    } finally {
+      await redis.say('CONFIG', 'SET', name, right);
+    }
+  });
+
+  it('not on a replica', async () => {
+    await redis.migrate();
+    await redis.say('REPLICAOF', '127.0.0.1', '1');
+    try {
+      await expect(openRedisStore(redis.options)).rejects.toThrow(/read-only replica/);
+    } finally {
+      await redis.say('REPLICAOF', 'NO', 'ONE');
+    }
+  });
+});
+
+await describeOnRedis('a redis user of one namespace', undefined, (redis) => {
+  it('does everything there with the rules that the documentation gives, and reads nothing elsewhere', async () => {
+    const others = await redis.with({ namespace: 'globex' }).open();
+    await moveOne(others, 'globex');
+    const acme = await tenantUser(redis, 'acme');
+    const migrator = await openRedisMigrator(acme);
+    await migrator.up();
+    await migrator.close();
+    const mine = await openRedisStore(acme);
+    await moveOne(mine, 'acme');
+    await mine.blobs.put('acme', 'a'.repeat(64), Buffer.from('work'));
+    expect(Buffer.from((await mine.blobs.get('acme', 'a'.repeat(64))) ?? '').toString()).toBe('work');
+    await mine.close();
+
+    await expect(openRedisStore({ ...acme, namespace: 'globex' })).rejects.toThrow(StoreRefused);
+    const keys = await redis.say<string[]>('KEYS', 'globex:*');
+    expect(keys.length).toBeGreaterThan(5);
+    for (const key of keys) {
+      await expect(sayAs(acme, 'EVAL', "return redis.call('GET', ARGV[1])", '0', key)).rejects.toThrow(
+        /NOPERM|ERR/,
+      );
+      await expect(sayAs(acme, 'HGET', key, 'secret')).rejects.toThrow(/NOPERM/);
+    }
+    for (const command of [['KEYS', '*'], ['SCAN', '0'], ['FLUSHALL'], ['MONITOR'], ['ACL', 'LIST']]) {
+      await expect(sayAs(acme, ...command)).rejects.toThrow(/NOPERM/);
+    }
+  });
+
+  it('that lacks a single command is refused before it could leave half of a batch behind', async () => {
+    const options = await tenantUser(redis, 'lacking');
+    const migrator = await openRedisMigrator(options);
+    await migrator.up();
+    await migrator.close();
+    await redis.say('ACL', 'SETUSER', 'lacking', '-rpush');
+    await expect(openRedisStore(options)).rejects.toThrow(/ACL rules/);
+    await redis.say('ACL', 'SETUSER', 'lacking', '+rpush');
+    await (await openRedisStore(options)).close();
+  });
+
+  it('is made by the line in the documentation', async () => {
+    const docs = await readFile(new URL('../../../docs/redis.md', import.meta.url), 'utf8');
+    expect(docs).toContain(aclRules('acme'));
+  });
+});
+
+async function tenantUser(redis: OwnRedis, namespace: string) {
+  await redis.say('ACL', 'SETUSER', namespace, 'on', '>secret', ...aclRules(namespace).split(' '));
+  return { ...redis.options, namespace, username: namespace, password: 'secret' };
+}
+
+async function sayAs(options: OwnRedis['options'], ...args: string[]): Promise<unknown> {
+  const { createClient } = await import('redis');
+  const { host, port, username, password } = options;
+  const client = createClient({
+    socket: { host, port },
+    username,
+    password,
+    RESP: 2,
+    disableClientInfo: true,
+  } as object);
+  await client.connect();
+  try {
+    return await client.sendCommand(args);
+  } finally {
+    client.destroy();
+  }
+}
+
+async function moveOne(store: Awaited<ReturnType<typeof openRedisStore>>, tenant_id: string): Promise<void> {
+  const project = { tenant_id, project_id: 'p' };
+  const requests = [{ key: 'k', digest: 'd', keep: true }];
+  const slots = [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }];
+  const [outcome] = await store.commit([
+    unitOf(project, { swaps: [swapOf(project, '~a', 0)], requests, slots }),
+  ]);
+  expect(outcome?.kind).toBe('committed');
+  expect(await store.events(project, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
+  expect(await store.scanHeads(project, { after: null, limit: 9 })).toHaveLength(1);
+  expect(await store.occupancy(tenant_id, 'work')).toBe(1);
+  expect(await store.projects(tenant_id)).toEqual(['p']);
+}
