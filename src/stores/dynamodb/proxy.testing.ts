@@ -18,7 +18,7 @@ export interface Call {
 export interface TestProxy {
   readonly options: DynamodbOptions;
   readonly calls: Call[];
-  /** Decides on every call from now on. */
+  /** Decides on every call from now on; it may change what the call says. */
   fate: (call: Call) => Fate;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export async function startProxy(engine: DynamodbOptions): Promise<TestProxy> {
     const fate = proxy.fate(call);
     if (fate === 'hold') return;
     if (typeof fate === 'object') return reply(outgoing, fate);
-    forward(engine.endpoint as string, incoming, text, outgoing, fate);
+    forward(engine.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -87,7 +87,8 @@ function forward(
   outgoing: ServerResponse,
   fate: 'pass' | 'lose_reply',
 ): void {
-  const { headers, method } = incoming;
+  const { method } = incoming;
+  const headers = { ...incoming.headers, 'content-length': String(Buffer.byteLength(text)) };
   const onward = request(endpoint, { method, headers }, (answer) => {
     if (fate === 'lose_reply') {
       answer.resume();
