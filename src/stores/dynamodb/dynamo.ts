@@ -43,10 +43,10 @@ export class Dynamo {
     readonly client: DynamoDBClient,
     readonly tables: Tables,
     private readonly patience_ms: number,
-    private readonly wallMs: () => number,
+    private readonly nowMs: () => number,
   ) {}
 
-  static async connect(options: DynamodbOptions, wallMs: () => number): Promise<Dynamo> {
+  static async connect(options: DynamodbOptions, nowMs: () => number): Promise<Dynamo> {
     const driver = await loadDriver('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
     const anyone = isLoopback(options.endpoint) && process.env.AWS_ACCESS_KEY_ID === undefined;
     const client = new driver.DynamoDBClient({
@@ -63,7 +63,7 @@ export class Dynamo {
         httpsAgent: { maxSockets: CONNECTIONS_MAX, keepAlive: true },
       },
     });
-    return new Dynamo(driver, client, tablesOf(options.namespace), options.patience_ms, wallMs);
+    return new Dynamo(driver, client, tablesOf(options.namespace), options.patience_ms, nowMs);
   }
 
   close(): void {
@@ -173,7 +173,7 @@ export class Dynamo {
       if (failure === null) return { kind: 'done' };
       if (failure.kind === 'cancelled') return this.cancelled(transaction, failure.reasons);
       if (!trial.mayGoOn(failure)) throw trial.ended(failure);
-      if (trial.in_doubt && this.wallMs() >= transaction.not_after_ms) return this.makeVoid(transaction);
+      if (trial.in_doubt && this.nowMs() >= transaction.not_after_ms) return this.makeVoid(transaction);
       await trial.pause();
     }
   }
