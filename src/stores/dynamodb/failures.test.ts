@@ -89,6 +89,37 @@ describe.skipIf(setup === null)('a dynamodb store in trouble', () => {
     await expectSound(store, key, 2);
   });
 
+  it('does not call void what had happened before its time was over', async () => {
+    let at_ms = Date.now();
+    const clock = { wallMs: () => at_ms, monotonicMs: () => at_ms };
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const key = project();
+    const not_after_ms = at_ms + 1000;
+    const lose = first(1, 'TransactWriteItems', 'lose_reply');
+    proxy.fate = (call) => {
+      if (call.operation === 'TransactWriteItems') at_ms += 5000;
+      return lose(call);
+    };
+    const [outcome] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms })]);
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
+    await expectSound(store, key, 1);
+  });
+
+  it('stops reading at an event that does not show yet, and finds it when it does', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit(range(1, 5).map((n) => claim(key, `~${n}`)));
+    const read = async () =>
+      (await store.events(key, { after: 0, limit: 9 })).map(({ position }) => position);
+    proxy.fate = first(1, 'Query', {
+      edit: ({ Items = [] }) => ({ Items: Items.filter(({ position }) => position?.N !== '3') }),
+    });
+    expect(await read()).toEqual([1, 2]);
+    expect(await read()).toEqual([1, 2, 3, 4, 5]);
+  });
+
   it('is uncertain when it cannot learn what became of a transaction, unavailable when it never got there', async () => {
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, patience_ms: 500 });

@@ -7,7 +7,13 @@ export type Fate =
   | 'lose_reply'
   | 'hold'
   | { readonly error: string; readonly reasons?: readonly string[] }
-  | { readonly answer: unknown };
+  | { readonly answer: unknown }
+  | Edit;
+
+/** The engine acts, and what it answers is changed. */
+export interface Edit {
+  readonly edit: (answer: { Items?: Record<string, { N?: string }>[] }) => unknown;
+}
 
 export interface Call {
   /** `TransactWriteItems`, `Query` … */
@@ -33,7 +39,7 @@ export async function startProxy(engine: DynamodbOptions): Promise<TestProxy> {
     calls.push(call);
     const fate = proxy.fate(call);
     if (fate === 'hold') return;
-    if (typeof fate === 'object') return reply(outgoing, fate);
+    if (typeof fate === 'object' && !('edit' in fate)) return reply(outgoing, fate);
     forward(engine.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -66,7 +72,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function reply(outgoing: ServerResponse, fate: Exclude<Fate, string>): void {
+function reply(outgoing: ServerResponse, fate: Exclude<Fate, string | Edit>): void {
   const headers = { 'content-type': 'application/x-amz-json-1.0' };
   if ('answer' in fate) {
     outgoing.writeHead(200, headers).end(JSON.stringify(fate.answer));
@@ -85,11 +91,15 @@ function forward(
   incoming: IncomingMessage,
   text: string,
   outgoing: ServerResponse,
-  fate: 'pass' | 'lose_reply',
+  fate: 'pass' | 'lose_reply' | Edit,
 ): void {
   const { method } = incoming;
   const headers = { ...incoming.headers, 'content-length': String(Buffer.byteLength(text)) };
-  const onward = request(endpoint, { method, headers }, (answer) => {
+  const onward = request(endpoint, { method, headers }, async (answer) => {
+    if (typeof fate === 'object') {
+      reply(outgoing, { answer: fate.edit(JSON.parse(await bodyOf(answer))) });
+      return;
+    }
     if (fate === 'lose_reply') {
       answer.resume();
       answer.on('end', () => outgoing.destroy());
