@@ -1,13 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/problem.js';
 import type { ClaimResult } from '../../coordinator/wire.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
-import { setUp } from './setup.testing.js';
+import { describeOn, setUp } from './setup.testing.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
 const hasBoto3 = spawnSync('python3', ['-c', 'import boto3']).status === 0;
@@ -16,12 +16,11 @@ const setup = await setUp();
 const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
 const SUBJECT = `${EDGE.feature_id}#${EDGE.edge}`;
 
-describe.skipIf(setup === null)('a Python program with boto3 and a coordinator', () => {
+describeOn(setup, 'a Python program with boto3 and a coordinator', ({ options, store: open }) => {
   if (!hasBoto3) {
     it.skip('not run: boto3 (python3 with boto3 is not installed)', () => {});
     return;
   }
-  const { options, store: open } = setup!;
 
   /** Runs the example; gives the line it prints. */
   const python = (key: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ProcessClock } from '../clock.js';
 import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import { type ProjectKey, REQUEST_WINDOW_MS, type Slot, type Store } from '../store.js';
-import { setUp } from './setup.testing.js';
+import { describeOn, setUp } from './setup.testing.js';
 
 const setup = await setUp();
 const FOREVER = Number.POSITIVE_INFINITY;
@@ -15,8 +15,7 @@ const ahead = (by_ms: number): ProcessClock => ({
   monotonicMs: () => performance.now(),
 });
 
-describe.skipIf(setup === null)('several dynamodb stores over the same tables', () => {
-  const { store: open } = setup!;
+describeOn(setup, 'several dynamodb stores over the same tables', ({ store: open }) => {
   const take = (key: ProjectKey, slots: readonly Slot[], max: number) =>
     unitOf(key, { notes: [eventOf(key, {})], slots, rooms: [{ scope: 'claims', max }] });
   const place = (member: string, until_ms: number | null = FOREVER): Slot => ({

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { range, swapOf, unitOf } from '../conformance/scene.js';
 import { type Outcome, type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
 import { type Fate, first } from './proxy.testing.js';
-import { setUp } from './setup.testing.js';
+import { describeOn, setUp } from './setup.testing.js';
 
 const setup = await setUp();
 const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
@@ -27,9 +27,7 @@ const FATES: [string, Fate][] = [
   ['loses its reply', 'lose_reply'],
 ];
 
-describe.skipIf(setup === null)('a dynamodb store in trouble', () => {
-  const { engine, store: open, proxy: openProxy } = setup!;
-
+describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: openProxy }) => {
   it.each(FATES)('commits once where a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);

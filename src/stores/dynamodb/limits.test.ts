@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
 import { type EventQuery, type ProjectKey, StoreRefused } from '../store.js';
-import { setUp } from './setup.testing.js';
+import { describeOn, setUp } from './setup.testing.js';
 
 const setup = await setUp();
 const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 const HOUR_MS = 3_600_000;
 
-describe.skipIf(setup === null)('the limits of DynamoDB', () => {
-  const { options, store: open, proxy: openProxy } = setup!;
-
+describeOn(setup, 'the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
   it('do not show: a head and an event of a megabyte come back as they went in', async () => {
     const store = await open();
     const key = keyOf();
@@ -97,9 +95,7 @@ const FILTERS: [string, Partial<EventQuery>, number][] = [
   ],
 ];
 
-describe.skipIf(setup === null)('the filters of the dynamodb store', () => {
-  const { store: open, proxy: openProxy } = setup!;
-
+describeOn(setup, 'the filters of the dynamodb store', ({ store: open, proxy: openProxy }) => {
   /** An hour for each of 15 commits of 20 events. Two of hour 7 are rare; the others of that commit come an hour late. */
   async function fill(key: ProjectKey): Promise<void> {
     const store = await open();

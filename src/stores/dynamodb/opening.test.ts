@@ -5,7 +5,7 @@ import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
 import { Dynamo } from './dynamo.js';
 import { openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
 import { META_KEY, N, S } from './keys.js';
-import { setUp } from './setup.testing.js';
+import { describeOn, setUp } from './setup.testing.js';
 
 const setup = await setUp();
 
@@ -43,8 +43,7 @@ describe('the URL of a dynamodb store', () => {
   });
 });
 
-describe.skipIf(setup === null)('opening a dynamodb store', () => {
-  const { options, proxy: openProxy } = setup!;
+describeOn(setup, 'opening a dynamodb store', ({ options, proxy: openProxy }) => {
   afterEach(() => vi.unstubAllEnvs());
 
   const refusal = async (from: DynamodbOptions): Promise<string> => {

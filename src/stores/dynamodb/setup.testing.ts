@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, onTestFinished } from 'vitest';
+import { afterAll, describe, it, onTestFinished } from 'vitest';
 import type { ProcessClock } from '../clock.js';
-import type { TestEngine } from '../testing/engine.js';
+import type { MissingEngine, TestEngine } from '../testing/engine.js';
 import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
 import { type DynamodbStore, openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
 import { startProxy, type TestProxy } from './proxy.testing.js';
@@ -15,10 +15,10 @@ export interface Setup {
   proxy(): Promise<TestProxy>;
 }
 
-/** One engine with its tables for all tests of a file; null where there is none to be had. */
-export async function setUp(): Promise<Setup | null> {
+/** One engine with its tables for all tests of a file, or why there is none. */
+export async function setUp(): Promise<Setup | MissingEngine> {
   const engine = await startDynamodb();
-  if ('missing' in engine) return null;
+  if ('missing' in engine) return engine;
   afterAll(() => engine.stop());
   const options = { ...parseDynamodbUrl(engine.url), namespace: `test-${randomUUID()}` };
   const migrator = await openDynamodbMigrator(options);
@@ -38,4 +38,12 @@ export async function setUp(): Promise<Setup | null> {
       return proxy;
     },
   };
+}
+
+/** Tests that need the engine; where it is missing, one that says so by name. */
+export function describeOn(setup: Setup | MissingEngine, name: string, body: (setup: Setup) => void): void {
+  describe(name, () => {
+    if ('missing' in setup) it.skip(`not run: ${setup.missing}`, () => {});
+    else body(setup);
+  });
 }
