@@ -6,7 +6,14 @@ export interface DynamodbOptions {
   readonly namespace: string;
   /** Null: AWS itself. */
   readonly endpoint: string | null;
+  /** How long one call may take. */
+  readonly reply_ms: number;
+  /** How long a call is tried again before it is given up. */
+  readonly patience_ms: number;
 }
+
+const REPLY_MS = 3_000;
+const PATIENCE_MS = 10_000;
 
 const SHAPE = 'dynamodb://REGION/PREFIX?endpoint=URL';
 const REGION = /^[a-z]{2,}(-[a-z]+)+-\d$/;
@@ -29,7 +36,13 @@ export function parseDynamodbUrl(text: string): DynamodbOptions {
   if (!NAMESPACE.test(namespace)) {
     throw new StoreRefused(`${namespace} cannot begin the name of a table: letters, digits, _ . - only.`);
   }
-  return { region: url.hostname, namespace, endpoint: endpointOf(url) };
+  return {
+    region: url.hostname,
+    namespace,
+    endpoint: endpointOf(url),
+    reply_ms: REPLY_MS,
+    patience_ms: PATIENCE_MS,
+  };
 }
 
 function endpointOf(url: URL): string | null {

@@ -15,10 +15,7 @@ import { type Tables, tablesOf } from './schema.js';
 type Driver = typeof import('@aws-sdk/client-dynamodb');
 
 const CONNECT_MS = 2_000;
-const REPLY_MS = 3_000;
 const CONNECTIONS_MAX = 64;
-/** How long a call is tried again before it is given up. */
-const PATIENCE_MS = 10_000;
 /** An engine that is not there at all is asked a few times only: whoever waits should hear of it. */
 const UNREACHED_TRIES = 4;
 const BATCH_GET_MAX = 100;
@@ -45,10 +42,11 @@ export class Dynamo {
     readonly driver: Driver,
     readonly client: DynamoDBClient,
     readonly tables: Tables,
-    private readonly wallMs: () => number,
+    private readonly patience_ms: number,
+    private readonly nowMs: () => number,
   ) {}
 
-  static async connect(options: DynamodbOptions, wallMs: () => number): Promise<Dynamo> {
+  static async connect(options: DynamodbOptions, nowMs: () => number): Promise<Dynamo> {
     const driver = await loadDriver('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
     const anyone = isLoopback(options.endpoint) && process.env.AWS_ACCESS_KEY_ID === undefined;
     const client = new driver.DynamoDBClient({
@@ -59,13 +57,13 @@ export class Dynamo {
       maxAttempts: 1,
       requestHandler: {
         connectionTimeout: CONNECT_MS,
-        requestTimeout: REPLY_MS,
+        requestTimeout: options.reply_ms,
         throwOnRequestTimeout: true,
         httpAgent: { maxSockets: CONNECTIONS_MAX, keepAlive: true },
         httpsAgent: { maxSockets: CONNECTIONS_MAX, keepAlive: true },
       },
     });
-    return new Dynamo(driver, client, tablesOf(options.namespace), wallMs);
+    return new Dynamo(driver, client, tablesOf(options.namespace), options.patience_ms, nowMs);
   }
 
   close(): void {
@@ -167,7 +165,7 @@ export class Dynamo {
    */
   async transact(transaction: Transaction): Promise<Transacted> {
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
-    const trial = new Trial();
+    const trial = new Trial(this.patience_ms);
     for (;;) {
       const failure = await this.attempt(() =>
         this.client.send(new this.driver.TransactWriteItemsCommand(input)),
@@ -175,7 +173,7 @@ export class Dynamo {
       if (failure === null) return { kind: 'done' };
       if (failure.kind === 'cancelled') return this.cancelled(transaction, failure.reasons);
       if (!trial.mayGoOn(failure)) throw trial.ended(failure);
-      if (trial.in_doubt && this.wallMs() >= transaction.not_after_ms) return this.makeVoid(transaction);
+      if (trial.in_doubt && this.nowMs() >= transaction.not_after_ms) return this.makeVoid(transaction);
       await trial.pause();
     }
   }
@@ -200,7 +198,7 @@ export class Dynamo {
 
   /** For what may be done twice. */
   async retried<T>(work: () => Promise<T>): Promise<T> {
-    const trial = new Trial();
+    const trial = new Trial(this.patience_ms);
     for (;;) {
       let result: T | undefined;
       const failure = await this.attempt(async () => {
@@ -227,7 +225,11 @@ class Trial {
   in_doubt = false;
   private tries = 0;
   private unreached = 0;
-  private readonly until_ms = performance.now() + PATIENCE_MS;
+  private readonly until_ms: number;
+
+  constructor(patience_ms: number) {
+    this.until_ms = performance.now() + patience_ms;
+  }
 
   mayGoOn(failure: Failure): boolean {
     this.tries += 1;

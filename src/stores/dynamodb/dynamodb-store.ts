@@ -11,6 +11,8 @@ import {
   type StoredHead,
   type StoreMeta,
   StoreRefused,
+  StoreUnavailable,
+  StoreUncertain,
   type Unit,
 } from '../store.js';
 import { DynamodbBlobs } from './blobs.js';
@@ -45,7 +47,8 @@ export async function openDynamodbStore(
   options: DynamodbOptions,
   clock: ProcessClock = systemClock,
 ): Promise<DynamodbStore> {
-  const dynamo = await Dynamo.connect(options, () => clock.wallMs());
+  const steady = new SteadyClock(clock);
+  const dynamo = await Dynamo.connect(options, () => steady.now());
   try {
     return await opening(whereOf(options), async () => {
       const migrator = new DynamodbMigrator(dynamo);
@@ -57,7 +60,7 @@ export async function openDynamodbStore(
       }
       if (found > SCHEMA_VERSION) throw newerSchema(found);
       const meta = await dynamo.get(dynamo.tables.state, META_KEY);
-      return new DynamodbStore(dynamo, new SteadyClock(clock), metaOf(meta as Item));
+      return new DynamodbStore(dynamo, steady, metaOf(meta as Item));
     });
   } catch (error) {
     dynamo.close();
@@ -71,6 +74,12 @@ export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Mi
 }
 
 const whereOf = ({ region, endpoint }: DynamodbOptions): string => endpoint ?? `DynamoDB in ${region}`;
+
+/** Units before these have been committed: it is no longer true that nothing happened. */
+function afterOthers(error: unknown): never {
+  if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
+  throw error;
+}
 
 const metaOf = (item: Item): StoreMeta => ({
   incarnation: numberOf(item.incarnation),
@@ -108,7 +117,8 @@ export class DynamodbStore implements Store {
       const rest = units.slice(outcomes.length);
       const end = rest.findIndex((unit) => projectPart(unit) !== projectPart(first));
       const run = end === -1 ? rest : rest.slice(0, end);
-      outcomes.push(...(await this.committer(first).commit(run)));
+      const work = this.committer(first).commit(run);
+      outcomes.push(...(await (outcomes.length === 0 ? work : work.catch(afterOthers))));
     }
     return outcomes;
   }

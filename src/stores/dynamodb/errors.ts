@@ -85,9 +85,9 @@ function cancelled(reasons: readonly Reason[]): Failure {
   return { kind: 'refused', sentence: `DynamoDB refuses the transaction: ${said?.Code}, ${said?.Message}` };
 }
 
-/** The driver names both of its timeouts alike; only this one is known to have sent nothing. */
+/** The driver calls every loss of a connection a timeout; only this one is known to have sent nothing. */
 const isConnectTimeout = ({ name, message }: DriverError): boolean =>
-  name === 'TimeoutError' && /connect|socket/i.test(message ?? '') && !/response/i.test(message ?? '');
+  name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
 function isWire(error: DriverError, status: number | undefined): boolean {
   if (status !== undefined && status >= 500) return true;

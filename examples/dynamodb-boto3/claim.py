@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Claims and releases an edge with boto3 alone, in the tables of a Genesis Fleet on DynamoDB.
+
+As a Lambda or a pipeline would that has no coordinator at hand. It is one conditional write, as it always was; only
+that the claim, its event and the project's position are written together, that nothing is ever deleted, and that
+whoever is refused is told by whom in the same reply.
+
+    GENESIS_STORE='dynamodb://eu-west-1/genesis_fleet' GENESIS_PROJECT=shop \\
+        python3 claim.py claim REQ-F-AUTH-001 design_code --agent cicd-pipeline-42 --role tdd_engineer
+    ... python3 claim.py release REQ-F-AUTH-001 design_code --agent cicd-pipeline-42 --generation 1
+
+Prints one line of JSON. Ends with 0 when it happened and with 1 when it was refused.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import sys
+import time
+import uuid
+from datetime import datetime, timezone
+from urllib.parse import parse_qs, quote, urlparse
+
+import boto3
+from botocore.exceptions import ClientError
+
+STORE = urlparse(os.environ["GENESIS_STORE"])
+PREFIX = STORE.path.strip("/") or "genesis_fleet"
+TENANT = os.environ.get("GENESIS_TENANT", "default")
+PROJECT = os.environ["GENESIS_PROJECT"]
+LEASE_SECONDS = 3600
+TRIES = 20
+FOREVER_MS = 2**53 - 1
+
+db = boto3.client("dynamodb", region_name=STORE.hostname, endpoint_url=parse_qs(STORE.query).get("endpoint", [None])[0])
+STATE, EVENTS = f"{PREFIX}-state", f"{PREFIX}-events"
+
+
+# Keys. Names are escaped as JavaScript's encodeURIComponent does it.
+
+
+def escaped(name):
+    return quote(name, safe="!'()*-._~")
+
+
+TENANT_PART = f"T#{escaped(TENANT)}"
+PROJECT_PART = f"{TENANT_PART}#P#{escaped(PROJECT)}"
+
+
+def shard(text):
+    return hashlib.sha256(text.encode()).hexdigest()[0]
+
+
+def state_key(pk, sk):
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+ROW = state_key(PROJECT_PART, "ROW")
+
+
+def head_key(subject):
+    return state_key(f"{PROJECT_PART}#H#{shard(subject)}", subject)
+
+
+def member_key(scope, member):
+    sk = f"{escaped(PROJECT)}#{member}"
+    return state_key(f"{TENANT_PART}#Q#{escaped(scope)}#{shard(sk)}", sk)
+
+
+def share_key(scope):
+    return state_key(f"{TENANT_PART}#Q#{escaped(scope)}", f"P#{escaped(PROJECT)}")
+
+
+# Reading.
+
+
+def get(key):
+    return db.get_item(TableName=STATE, Key=key, ConsistentRead=True).get("Item")
+
+
+def read_row():
+    item = get(ROW)
+    names = ("version", "position", "rules_seq", "now_ms", "time_high_ms", "late_max_ms")
+    return {name: int(item[name]["N"]) if item else 0 for name in names}
+
+
+def head_of(item):
+    return json.loads(item["head"]["S"]) if item else None
+
+
+# Writing. Every part says what it expects to find, and on failure DynamoDB shows what is there.
+
+
+def iso(at_ms):
+    at = datetime.fromtimestamp(at_ms / 1000, timezone.utc)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at_ms % 1000:03d}Z"
+
+
+def put(table, item, condition=None, values=None, names=None):
+    write = {"TableName": table, "Item": item, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    if condition:
+        write["ConditionExpression"] = condition
+    if values:
+        write["ExpressionAttributeValues"] = values
+    if names:
+        write["ExpressionAttributeNames"] = names
+    return {"Put": write}
+
+
+def put_head(before, head):
+    item = {**head_key(head["subject"]), "seq": {"N": str(head["seq"])}, "head": {"S": json.dumps(head)}}
+    if before is None:
+        return put(STATE, item, "attribute_not_exists(pk)")
+    return put(STATE, item, "seq = :seq", {":seq": {"N": str(before["seq"])}})
+
+
+def put_event(event, position, row):
+    """Found by position, and by the value of each of these fields; the first of a transaction also by time."""
+    item = {
+        "pk": {"S": f"{PROJECT_PART}#E#{position // 100}"},
+        "position": {"N": str(position)},
+        "at_ms": {"N": str(row["now_ms"])},
+        "event": {"S": json.dumps(event)},
+    }
+    for field in ("subject", "session_id", "task_id", "feature_id", "edge", "agent_id", "event_type"):
+        if field in event:
+            part = position % 4 if field == "event_type" else 0
+            item[f"by_{field}"] = {"S": f"{PROJECT_PART}#{part}#{event[field]}"}
+    if position == row["position"] + 1:
+        item["by_time"] = {"S": PROJECT_PART}
+        item["time_high_ms"] = {"N": str(row["time_high_ms"])}
+    return put(EVENTS, item)
+
+
+def put_row(row, now_ms, events):
+    """One transaction at a time: whoever moves the version on has the next positions for himself."""
+    moved = {
+        **row,
+        "version": row["version"] + 1,
+        "position": row["position"] + len(events),
+        "now_ms": now_ms,
+        "time_high_ms": max(row["time_high_ms"], now_ms),
+        "late_max_ms": max(row["late_max_ms"], row["time_high_ms"] - now_ms),
+    }
+    item = {**ROW, **{name: {"N": str(value)} for name, value in moved.items()}}
+    if row["version"] == 0:
+        return put(STATE, item, "attribute_not_exists(pk)")
+    return put(STATE, item, "#v = :v", {":v": {"N": str(row["version"])}}, {"#v": "version"})
+
+
+def count(scope, by):
+    """The coordinator counts who is there; a program that does not ask for room still says that it came and went."""
+    values = {":by": {"N": str(by)}, ":minus": {"N": str(-by)}}
+    expression = "ADD registered :by, spare :minus"
+    return {"Update": {"TableName": STATE, "Key": share_key(scope), "UpdateExpression": expression, "ExpressionAttributeValues": values}}
+
+
+def transact(row, now_ms, swaps, places):
+    """Heads and events together. None when it happened, else the reasons, in the order of the writes."""
+    row = {**row, "now_ms": now_ms}
+    writes = [put_row(row, now_ms, swaps)]
+    writes += [put_head(before, head) for before, head, _ in swaps]
+    writes += [put_event(event, row["position"] + 1 + n, row) for n, (_, _, event) in enumerate(swaps)]
+    writes += places
+    if row["version"] == 0:
+        entry = state_key(TENANT_PART, f"P#{escaped(PROJECT)}")
+        writes.append(put(STATE, {**entry, "project_id": {"S": PROJECT}}))
+    try:
+        db.transact_write_items(TransactItems=writes, ClientRequestToken=str(uuid.uuid4()))
+        return None
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "TransactionCanceledException":
+            raise
+        return error.response["CancellationReasons"]
+
+
+# What may be done, and what it does.
+
+
+def event_of(kind, subject, seq, now_ms, args, payload, **fields):
+    return {
+        "event_id": str(uuid.uuid4()),
+        "event_type": kind,
+        "timestamp": iso(now_ms),
+        "tenant_id": TENANT,
+        "project_id": PROJECT,
+        "subject": subject,
+        "seq": seq,
+        "agent_id": args.agent,
+        "session_id": args.session,
+        "payload": payload,
+        **fields,
+    }
+
+
+def edge_event(kind, head, now_ms, args, payload):
+    fields = {"feature_id": args.feature, "edge": args.edge, "agent_role": args.role, "generation": head["generation"]}
+    return event_of(kind, head["subject"], head["seq"], now_ms, args, payload, **fields)
+
+
+def open_session(now_ms, args):
+    """A session that nobody opened is opened by its first claim."""
+    subject = f"~session/{args.session}"
+    if get(head_key(subject)):
+        return []
+    value = {"state": "open", "user_id": None, "created_at": iso(now_ms)}
+    head = {"subject": subject, "seq": 1, "value": value, "last_at_ms": now_ms}
+    return [(None, head, event_of("SESSION_OPENED", subject, 1, now_ms, args, {"record": value}))]
+
+
+NO_HEAD = {"seq": 0, "generation": 0, "epoch": 0, "phase": "OPEN", "claim": None, "result": None, "hold": None, "gate": None,
+           "failures": 0, "last_error": None, "retry_at_ms": None}  # fmt: skip
+
+
+def why_not(head):
+    """A completed edge stays so, and a held one stays held until a human frees it: an edge is not taken over by time."""
+    if head["phase"] == "COMPLETED":
+        return "DENIED_COMPLETED"
+    if head["hold"] is not None:
+        return "DENIED_HELD"
+    held = head["claim"] is not None and head["claim"]["state"] in ("ACTIVE", "SUSPENDED", "EXPIRED")
+    return "DENIED_ACTIVE_CLAIM" if held else None
+
+
+def claim(before, now_ms, args):
+    head = {**NO_HEAD, **(before or {}), "subject": args.subject}
+    refusal = why_not(head)
+    if refusal:
+        holder = head["claim"]["agent_id"] if refusal == "DENIED_ACTIVE_CLAIM" else None
+        return {"success": False, "reason": refusal, "current_holder": holder, "generation": head["generation"]}, [], []
+    expires_at_ms = now_ms + LEASE_SECONDS * 1000
+    payload = {
+        "previous_generation": head["generation"],
+        "previous_state": head["claim"]["state"] if head["claim"] else "NONE",
+        "lease_duration_seconds": LEASE_SECONDS,
+        "expires_at": iso(expires_at_ms),
+    }
+    granted = {
+        "state": "ACTIVE", "agent_id": args.agent, "session_id": args.session, "agent_role": args.role,
+        "user_id": None, "request_id": None, "claimed_at_ms": now_ms, "lease_seconds": LEASE_SECONDS,
+        "expires_at_ms": expires_at_ms, "active_at_ms": now_ms, "max_hold_until_ms": None,
+        "suspended_until_ms": None, "stale": False, "release_reason": None, "inputs": None, "metadata": None,
+    }  # fmt: skip
+    after = {**head, "seq": head["seq"] + 1, "generation": head["generation"] + 1, "claim": granted, "last_at_ms": now_ms}
+    place = {**member_key("claims", args.subject), "until_ms": {"N": str(FOREVER_MS)}}
+    places = [put(STATE, place, "attribute_not_exists(pk)"), count("claims", 1)]
+    swaps = [*open_session(now_ms, args), (before, after, edge_event("edge_started", after, now_ms, args, payload))]
+    return {"success": True, "reason": "GRANTED", "generation": after["generation"]}, swaps, places
+
+
+def release(before, now_ms, args):
+    """Only what was granted under this generation to this session can be given back: a zombie gives back nothing."""
+    held = before and before["claim"]
+    if not held or held["state"] != "ACTIVE" or before["generation"] != args.generation or held["session_id"] != args.session:
+        return {"success": False, "reason": "GENERATION_MISMATCH" if held else "NO_CLAIM"}, [], []
+    released = {**held, "state": "RELEASED", "release_reason": "VOLUNTARY"}
+    after = {**before, "seq": before["seq"] + 1, "claim": released, "last_at_ms": now_ms}
+    key = member_key("claims", args.subject)
+    gone = {"Delete": {"TableName": STATE, "Key": key, "ConditionExpression": "attribute_exists(pk)"}}
+    swaps = [(before, after, edge_event("edge_released", after, now_ms, args, {"reason": "VOLUNTARY"}))]
+    return {"success": True, "reason": "RELEASED"}, swaps, [gone, count("claims", -1)]
+
+
+def main(args):
+    decide = {"claim": claim, "release": release}[args.verb]
+    # A first claim guesses that there is nothing yet, as it always did: then it costs no read of the head.
+    before = None if args.verb == "claim" else head_of(get(head_key(args.subject)))
+    for attempt in range(TRIES):
+        row = read_row()
+        now_ms = max(int(time.time() * 1000), row["now_ms"])
+        reply, swaps, places = decide(before, now_ms, args)
+        reasons = transact(row, now_ms, swaps, places) if swaps else None
+        if reasons is None:
+            return reply
+        mine = reasons[len(swaps)]  # the row comes first, then the heads: the edge's is the last of those
+        if mine["Code"] == "ConditionalCheckFailed":
+            before = head_of(mine.get("Item"))
+        time.sleep(random.random() * min(0.01 * 2**attempt, 1))
+    return {"success": False, "reason": "UNAVAILABLE"}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("verb", choices=("claim", "release"))
+    parser.add_argument("feature")
+    parser.add_argument("edge")
+    parser.add_argument("--agent", required=True)
+    parser.add_argument("--session")
+    parser.add_argument("--role", default="full_stack")
+    parser.add_argument("--generation", type=int)
+    given = parser.parse_args()
+    given.subject = f"{given.feature}#{given.edge}"
+    given.session = given.session or f"{given.agent}-session"
+    said = main(given)
+    print(json.dumps(said))
+    sys.exit(0 if said["success"] else 1)

@@ -1,0 +1,104 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { isProblem } from '../../coordinator/problem.js';
+import type { ClaimResult } from '../../coordinator/wire.js';
+import { type AnyHead, fold } from '../../core/fold.js';
+import type { ProjectKey, Store } from '../store.js';
+import { describeOn, setUp } from './setup.testing.js';
+
+const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
+const hasBoto3 = spawnSync('python3', ['-c', 'import boto3']).status === 0;
+const setup = await setUp();
+
+const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
+const SUBJECT = `${EDGE.feature_id}#${EDGE.edge}`;
+
+describeOn(setup, 'a Python program with boto3 and a coordinator', ({ options, store: open }) => {
+  if (!hasBoto3) {
+    it.skip('not run: boto3 (python3 with boto3 is not installed)', () => {});
+    return;
+  }
+
+  /** Runs the example; gives the line it prints. */
+  const python = (key: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
+    const [verb, ...rest] = args as [string, ...string[]];
+    const env = {
+      ...process.env,
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      GENESIS_STORE: `dynamodb://${options.region}/${options.namespace}?endpoint=${options.endpoint}`,
+      GENESIS_TENANT: key.tenant_id,
+      GENESIS_PROJECT: key.project_id,
+    };
+    const command = [PROGRAM, verb, EDGE.feature_id, EDGE.edge, ...rest];
+    return new Promise((resolve, reject) => {
+      execFile('python3', command, { env }, (_, stdout, stderr) =>
+        stdout === '' ? reject(new Error(stderr)) : resolve(JSON.parse(stdout)),
+      );
+    });
+  };
+
+  it('see each other’s claims, and a log that folds to the heads', async () => {
+    const key = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
+    const store = await open();
+    const coordinator = await Coordinator.open({ store });
+    const claims = async (agent_id: string): Promise<ClaimResult> => {
+      const reply = await coordinator.claimTask(key, { ...EDGE, agent_id, session_id: `s-${agent_id}` });
+      if (isProblem(reply)) throw new Error(reply.detail);
+      return reply;
+    };
+    try {
+      expect(await python(key, 'claim', '--agent', 'pipeline')).toMatchObject({
+        reason: 'GRANTED',
+        generation: 1,
+      });
+      expect(await claims('alpha')).toMatchObject({
+        reason: 'DENIED_ACTIVE_CLAIM',
+        current_holder: 'pipeline',
+      });
+      expect(await python(key, 'release', '--agent', 'zombie', '--generation', '1')).toMatchObject({
+        success: false,
+      });
+      expect(await python(key, 'release', '--agent', 'pipeline', '--generation', '1')).toMatchObject({
+        reason: 'RELEASED',
+      });
+      expect(await claims('alpha')).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
+      expect(await python(key, 'claim', '--agent', 'pipeline')).toMatchObject({
+        reason: 'DENIED_ACTIVE_CLAIM',
+        current_holder: 'alpha',
+        generation: 2,
+      });
+      expect(await store.occupancy(key.tenant_id, 'claims')).toBe(1);
+      await expectFolds(store, key);
+    } finally {
+      coordinator.close();
+    }
+  });
+
+  it('that race for an edge leave one holder', async () => {
+    const key = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
+    const replies = await Promise.all(['a', 'b', 'c'].map((agent) => python(key, 'claim', '--agent', agent)));
+    const won = replies.filter(({ success }) => success === true);
+    expect(won).toHaveLength(1);
+    const store = await open();
+    const [head] = (await store.heads(key, [SUBJECT])) as unknown as [{ claim: { agent_id: string } }];
+    for (const reply of replies) {
+      if (reply.success === false) expect(reply.current_holder).toBe(head.claim.agent_id);
+    }
+    await expectFolds(store, key);
+  });
+});
+
+async function expectFolds(store: Store, key: ProjectKey): Promise<void> {
+  const folded = new Map<string, AnyHead>();
+  for (const event of await store.events(key, { after: 0, limit: 1000 })) {
+    if (event.seq === undefined || event.subject === undefined) continue;
+    folded.set(event.subject, fold(folded.get(event.subject) ?? null, event));
+  }
+  for (const head of await store.scanHeads(key, { after: null, limit: 1000 })) {
+    expect(head).toEqual(folded.get(head.subject));
+  }
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { ProcessClock } from '../clock.js';
+import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
+import { type ProjectKey, REQUEST_WINDOW_MS, type Slot, type Store } from '../store.js';
+import { describeOn, setUp } from './setup.testing.js';
+
+const setup = await setUp();
+const FOREVER = Number.POSITIVE_INFINITY;
+const keyOf = (project_id = 'p', tenant_id = `t-${randomUUID()}`): ProjectKey => ({ tenant_id, project_id });
+
+/** A clock that is ahead of the machine's by so much. */
+const ahead = (by_ms: number): ProcessClock => ({
+  wallMs: () => Date.now() + by_ms,
+  monotonicMs: () => performance.now(),
+});
+
+describeOn(setup, 'several dynamodb stores over the same tables', ({ store: open }) => {
+  const take = (key: ProjectKey, slots: readonly Slot[], max: number) =>
+    unitOf(key, { notes: [eventOf(key, {})], slots, rooms: [{ scope: 'claims', max }] });
+  const place = (member: string, until_ms: number | null = FOREVER): Slot => ({
+    scope: 'claims',
+    member,
+    until_ms,
+  });
+
+  it('lose no swap and double none, and a reader of the feed misses nothing and sees nothing twice', async () => {
+    const key = keyOf();
+    const stores = await Promise.all([open(), open(), open()]);
+    const moves = 12;
+    let ended = false;
+    const reader = follow(await open(), key, () => ended);
+    const won = await Promise.all(stores.map((store) => moveContested(store, key, moves)));
+    ended = true;
+    expect(won).toEqual([moves, moves, moves]);
+    const seen = await reader;
+    expect(seen.map(({ position }) => position)).toEqual(range(1, 3 * moves));
+    expect(seen.map(({ seq }) => seq)).toEqual(range(1, 3 * moves));
+  });
+
+  it('never fill a room over its edge, whichever projects they are in', async () => {
+    const { tenant_id } = keyOf();
+    const stores = await Promise.all([open(), open(), open()]);
+    const outcomes = await Promise.all(
+      range(1, 45).map(async (n) => {
+        const store = stores[n % 3] as Store;
+        const [outcome] = await store.commit([take(keyOf(`p${n % 5}`, tenant_id), [place(`m${n}`)], 7)]);
+        return outcome!;
+      }),
+    );
+    expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(7);
+    expect(kindsOf(outcomes).filter((kind) => kind === 'full')).toHaveLength(38);
+    expect(await (stores[0] as Store).occupancy(tenant_id, 'claims')).toBe(7);
+  });
+
+  it('find the places free that another project let run out, with nobody sweeping', async () => {
+    const { tenant_id } = keyOf();
+    const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
+    const store = await open();
+    const until_ms = (await store.now()) + 60_000;
+    const gone = range(1, 120).map((n) => place(`gone${n}`, until_ms));
+    await store.commit([take(there, gone.slice(0, 60), 121), take(there, gone.slice(60), 121)]);
+    await store.commit([take(there, [place('stays')], 121)]);
+    expect(kindsOf(await store.commit([take(here, [place('new')], 121)]))).toEqual(['full']);
+    const later = await open(undefined, ahead(120_000));
+    expect(await later.occupancy(tenant_id, 'claims')).toBe(1);
+    const outcomes = await later.commit([take(here, [place('new')], 2), take(here, [place('newer')], 2)]);
+    expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
+    expect(await later.occupancy(tenant_id, 'claims')).toBe(2);
+  });
+
+  it('share room without taking it from those who use it', async () => {
+    const { tenant_id } = keyOf();
+    const [one, two] = await Promise.all([open(), open()]);
+    const [a, b] = [keyOf('a', tenant_id), keyOf('b', tenant_id)];
+    await one.commit([take(a, [place('a1')], 10)]);
+    for (const n of range(1, 9)) {
+      expect(kindsOf(await two.commit([take(b, [place(`b${n}`)], 10)]))).toEqual(['committed']);
+    }
+    expect(kindsOf(await two.commit([take(b, [place('b10')], 10)]))).toEqual(['full']);
+    expect(kindsOf(await one.commit([take(a, [place('a1')], 10), take(a, [place('a2')], 10)]))).toEqual([
+      'committed',
+      'full',
+    ]);
+    await two.commit([take(b, [place('b1', null)], 10)]);
+    expect(kindsOf(await one.commit([take(a, [place('a2')], 10)]))).toEqual(['committed']);
+  });
+
+  it('keep a project’s time where the furthest clock has put it', async () => {
+    const key = keyOf();
+    const [store, fast] = await Promise.all([open(), open(undefined, ahead(5_000))]);
+    const [first] = await fast.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    const [second] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~b', 0)] })]);
+    expect(second!.now_ms).toBeGreaterThanOrEqual(first!.now_ms);
+  });
+
+  it('forget a request by the clock, also while DynamoDB has not deleted it', async () => {
+    const key = keyOf();
+    const requests = [{ key: 'k', digest: 'd', keep: true }];
+    await (await open()).commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
+    const tries: [number, string][] = [
+      [REQUEST_WINDOW_MS - 60_000, 'replay'],
+      [REQUEST_WINDOW_MS + 60_000, 'committed'],
+    ];
+    for (const [by_ms, kind] of tries) {
+      const store = await open(undefined, ahead(by_ms));
+      expect(kindsOf(await store.commit([unitOf(key, { swaps: [swapOf(key, '~b', 0)], requests })]))).toEqual(
+        [kind],
+      );
+    }
+  });
+});
+
+/** Moves the one head `times` times, each time from wherever the others have put it. */
+async function moveContested(store: Store, key: ProjectKey, times: number): Promise<number> {
+  let seq = 0;
+  let won = 0;
+  while (won < times) {
+    const [outcome] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~contested', seq)] })]);
+    if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
+    else if (outcome?.kind === 'committed') {
+      seq += 1;
+      won += 1;
+    }
+  }
+  return won;
+}
+
+async function follow(store: Store, key: ProjectKey, ended: () => boolean) {
+  const seen: { position: number; seq: number | undefined }[] = [];
+  for (;;) {
+    const isLast = ended();
+    const page = await store.events(key, { after: seen.at(-1)?.position ?? 0, limit: 5 });
+    seen.push(...page.map(({ position, seq }) => ({ position, seq })));
+    if (isLast && page.length === 0) return seen;
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { range, swapOf, unitOf } from '../conformance/scene.js';
+import { type Outcome, type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
+import { type Fate, first } from './proxy.testing.js';
+import { describeOn, setUp } from './setup.testing.js';
+
+const setup = await setUp();
+const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+const claim = (key: ProjectKey, subject: string, request = subject) =>
+  unitOf(key, {
+    swaps: [swapOf(key, subject, 0)],
+    requests: [{ key: request, digest: 'd', keep: true }],
+    slots: [{ scope: 'claims', member: subject, until_ms: Number.POSITIVE_INFINITY }],
+    rooms: [{ scope: 'claims', max: 100 }],
+  });
+
+const FATES: [string, Fate][] = [
+  ['is throttled', { error: 'ProvisionedThroughputExceededException' }],
+  [
+    'is in the way of another',
+    { error: 'TransactionCanceledException', reasons: ['None', 'TransactionConflict'] },
+  ],
+  ['is throttled inside', { error: 'TransactionCanceledException', reasons: ['ThrottlingError', 'None'] }],
+  ['is under way already', { error: 'TransactionInProgressException' }],
+  ['meets an error of the engine', { error: 'InternalServerError' }],
+  ['loses its reply', 'lose_reply'],
+];
+
+describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: openProxy }) => {
+  it.each(FATES)('commits once where a transaction %s', async (_, fate) => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit([claim(key, '~first')]);
+    proxy.fate = first(3, 'TransactWriteItems', fate);
+    const outcomes = await store.commit([claim(key, '~a'), claim(key, '~b')]);
+    expect(outcomes).toMatchObject([
+      { kind: 'committed', positions: [2] },
+      { kind: 'committed', positions: [3] },
+    ]);
+    await expectSound(store, key, 3);
+  });
+
+  it.each(FATES)('reads where reading %s', async (_, fate) => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit([claim(key, '~a')]);
+    for (const operation of ['Query', 'BatchGetItem', 'GetItem']) {
+      if (typeof fate === 'object' && 'reasons' in fate) continue;
+      proxy.fate = first(2, operation, fate);
+      expect(await store.events(key, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
+      expect(await store.heads(key, ['~a'])).toMatchObject([{ seq: 1 }]);
+    }
+  });
+
+  it('knows its own transaction also when the client token is long forgotten', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    let sent = 0;
+    proxy.fate = ({ operation, body }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      delete body.ClientRequestToken;
+      sent += 1;
+      return sent === 1 ? 'lose_reply' : 'pass';
+    };
+    const [outcome] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
+    expect(sent).toBe(2);
+    await expectSound(store, key, 1);
+  });
+
+  it('does not act after its time: what hangs past not_after is void, and told late', async () => {
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, reply_ms: 500 });
+    const key = project();
+    await store.commit([claim(key, '~first')]);
+    proxy.fate = first(1, 'TransactWriteItems', 'hold');
+    const not_after_ms = (await store.now()) + 300;
+    const outcomes = await store.commit([
+      unitOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms }),
+      unitOf(key, { swaps: [swapOf(key, '~b', 0)] }),
+    ]);
+    expect(outcomes).toMatchObject([{ kind: 'late' }, { kind: 'committed', positions: [2] }]);
+    await expectSound(store, key, 2);
+  });
+
+  it('does not call void what had happened before its time was over', async () => {
+    let at_ms = Date.now();
+    const clock = { wallMs: () => at_ms, monotonicMs: () => at_ms };
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const key = project();
+    const not_after_ms = at_ms + 1000;
+    const lose = first(1, 'TransactWriteItems', 'lose_reply');
+    proxy.fate = (call) => {
+      if (call.operation === 'TransactWriteItems') at_ms += 5000;
+      return lose(call);
+    };
+    const [outcome] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms })]);
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
+    await expectSound(store, key, 1);
+  });
+
+  it('stops reading at an event that does not show yet, and finds it when it does', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit(range(1, 5).map((n) => claim(key, `~${n}`)));
+    const read = async () =>
+      (await store.events(key, { after: 0, limit: 9 })).map(({ position }) => position);
+    proxy.fate = first(1, 'Query', {
+      edit: ({ Items = [] }) => ({ Items: Items.filter(({ position }) => position?.N !== '3') }),
+    });
+    expect(await read()).toEqual([1, 2]);
+    expect(await read()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('is uncertain when it cannot learn what became of a transaction, unavailable when it never got there', async () => {
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, patience_ms: 500 });
+    const key = project();
+    await store.commit([claim(key, '~a')]);
+    proxy.fate = ({ operation }) => (operation === 'TransactWriteItems' ? 'lose_reply' : 'pass');
+    await expect(store.commit([claim(key, '~b')])).rejects.toBeInstanceOf(StoreUncertain);
+    await proxy.close();
+    await expect(store.commit([claim(key, '~c')])).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.heads(key, ['~a'])).rejects.toBeInstanceOf(StoreUnavailable);
+    await expectSound(await open(), key, 2);
+  });
+
+  it('keeps what it acknowledged when the engine is killed under load, and nothing twice', async () => {
+    const key = project();
+    const stores = await Promise.all([open(), open()]);
+    const told = new Map<string, number>();
+    let stopped = false;
+    const worker = async (store: Store, name: number) => {
+      for (let n = 0; !stopped; n += 1) {
+        const subject = `~${name}-${n}`;
+        const [outcome] = await again(() => store.commit([claim(key, subject)]));
+        expect(['committed', 'replay']).toContain(outcome?.kind);
+        told.set(subject, positionOf(outcome as Outcome));
+      }
+    };
+    const workers = stores.flatMap((store, name) => [worker(store, name * 2), worker(store, name * 2 + 1)]);
+    await until(() => told.size > 10);
+    await engine.restart?.();
+    const before = told.size;
+    await until(() => told.size > before + 10);
+    stopped = true;
+    await Promise.all(workers);
+    const store = stores[0] as Store;
+    const events = await store.events(key, { after: 0, limit: 10_000 });
+    for (const [subject, position] of told) expect(events[position - 1]?.subject).toBe(subject);
+    await expectSound(store, key, told.size);
+  });
+});
+
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable || error instanceof StoreUncertain)) throw error;
+    }
+  }
+}
+
+function positionOf(outcome: Outcome): number {
+  if (outcome.kind === 'replay') return outcome.request.positions[0] as number;
+  return (outcome as Extract<Outcome, { kind: 'committed' }>).positions[0] as number;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Positions without a gap, no event twice, as many events as there are heads. */
+async function expectSound(store: Store, key: ProjectKey, count: number): Promise<void> {
+  const events = await store.events(key, { after: 0, limit: 10_000 });
+  expect(events.map(({ position }) => position)).toEqual(range(1, count));
+  expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(count);
+  const heads = await store.scanHeads(key, { after: null, limit: 10_000 });
+  expect(heads.map(({ subject }) => subject)).toEqual(events.map(({ subject }) => subject).sort());
+  expect(await store.project(key)).toMatchObject({ position: count });
+}

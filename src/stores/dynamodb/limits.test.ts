@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { isoTime } from '../../core/events/envelope.js';
+import { eventOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
+import { type EventQuery, type ProjectKey, StoreRefused } from '../store.js';
+import { describeOn, setUp } from './setup.testing.js';
+
+const setup = await setUp();
+const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+const HOUR_MS = 3_600_000;
+
+describeOn(setup, 'the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
+  it('do not show: a head and an event of a megabyte come back as they went in', async () => {
+    const store = await open();
+    const key = keyOf();
+    const record = { text: 'ü'.repeat(600_000) };
+    const swap = swapWith('~a', 0, [eventOf(key, { subject: '~a', seq: 1, payload: { record } })]);
+    await store.commit([unitOf(key, { swaps: [swap] })]);
+    expect(await store.heads(key, ['~a'])).toEqual([swap.head]);
+    expect((await store.events(key, { after: 0, limit: 1 }))[0]?.payload).toEqual({ record });
+    const [conflict] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    expect(conflict).toMatchObject({ kind: 'conflict', heads: [{ head: swap.head }] });
+  });
+
+  it('do not show: units of more bytes than a transaction go in several', async () => {
+    const store = await open();
+    const key = keyOf();
+    const payload = { record: { text: 'x'.repeat(60_000) } };
+    const units = range(1, 50).map((n) => {
+      const event = eventOf(key, { subject: `~s${n}`, seq: 1, payload });
+      return unitOf(key, { swaps: [swapWith(`~s${n}`, 0, [event])] });
+    });
+    const outcomes = await store.commit(units);
+    expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions[0])).toEqual(
+      range(1, 50),
+    );
+  });
+
+  it('do not show: a unit of ninety swaps of two events each is one, and every filter finds it', async () => {
+    const store = await open();
+    const key = keyOf();
+    await store.commit([unitOf(key, { swaps: [swapOf(key, '~first', 0)] })]);
+    const swaps = range(1, 90).map((n) => swapOf(key, `~s${n}`, 0, 2));
+    const [outcome] = await store.commit([unitOf(key, { swaps })]);
+    expect(outcome).toMatchObject({ kind: 'committed', positions: range(2, 181) });
+    const events = await store.events(key, { after: 0, limit: 1000 });
+    expect(events.map(({ position }) => position)).toEqual(range(1, 181));
+    const found = await store.events(key, { after: 100, limit: 10, subject: '~s70' });
+    expect(found.map(({ position, seq }) => [position, seq])).toEqual([
+      [140, 1],
+      [141, 2],
+    ]);
+    expect(await store.events(key, { after: 50, limit: 1000, agent_id: 'agent-1' })).toHaveLength(131);
+  });
+
+  it('are said where they do: a unit of more heads than a transaction takes is refused whole', async () => {
+    const store = await open();
+    const key = keyOf();
+    const swaps = range(1, 120).map((n) => swapOf(key, `~s${n}`, 0));
+    await expect(store.commit([unitOf(key, { swaps })])).rejects.toBeInstanceOf(StoreRefused);
+    expect(await store.project(key)).toBeNull();
+  });
+
+  it('let time delete nothing but requests', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = keyOf();
+    const requests = [{ key: 'k', digest: 'd', keep: true }];
+    await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
+    const sent = proxy.calls.filter(({ operation }) => operation === 'TransactWriteItems');
+    const puts = sent.flatMap(({ body }) =>
+      (body.TransactItems as { Put?: { TableName: string; Item: object } }[]).flatMap(({ Put }) => Put ?? []),
+    );
+    const expiring = puts.filter(({ Item }) => 'ttl' in Item).map(({ TableName }) => TableName);
+    expect(new Set(expiring)).toEqual(new Set([`${options.namespace}-requests`]));
+    expect(puts.length).toBeGreaterThan(expiring.length);
+  });
+});
+
+const FILTERS: [string, Partial<EventQuery>, number][] = [
+  ['subject', { subject: '~s7' }, 2],
+  ['session', { session_id: 'rare' }, 2],
+  ['task', { task_id: 'T-7' }, 2],
+  ['feature', { feature_id: 'F-7' }, 2],
+  ['edge', { edge: 'rare' }, 2],
+  ['agent', { agent_id: 'rare' }, 2],
+  ['type', { types: ['RARE', 'none'] }, 2],
+  ['time', { since: isoTime(7 * HOUR_MS), until: isoTime(8 * HOUR_MS) }, 2],
+  ['feature over time', { feature_id: 'F-7', since: isoTime(7 * HOUR_MS), until: isoTime(8 * HOUR_MS) }, 2],
+  ['type over time', { types: ['common'], since: isoTime(11 * HOUR_MS), until: isoTime(12 * HOUR_MS) }, 20],
+  [
+    'agent over time',
+    { agent_id: 'agent-1', since: isoTime(11 * HOUR_MS), until: isoTime(12 * HOUR_MS) },
+    20,
+  ],
+];
+
+describeOn(setup, 'the filters of the dynamodb store', ({ store: open, proxy: openProxy }) => {
+  /** An hour for each of 15 commits of 20 events. Two of hour 7 are rare; the others of that commit come an hour late. */
+  async function fill(key: ProjectKey): Promise<void> {
+    const store = await open();
+    for (const hour of range(0, 14)) {
+      const notes = range(1, 20).map((n) => {
+        const rare = hour === 7 && n <= 2;
+        const names = {
+          task_id: 'T-7',
+          feature_id: 'F-7',
+          edge: 'rare',
+          agent_id: 'rare',
+          session_id: 'rare',
+        };
+        return eventOf(key, {
+          timestamp: isoTime((hour === 7 && !rare ? 6 : hour) * HOUR_MS + n),
+          event_type: rare ? 'RARE' : 'common',
+          ...(rare ? { ...names, subject: '~s7' } : {}),
+        });
+      });
+      await store.commit([unitOf(key, { notes })]);
+    }
+  }
+
+  it('read what they find and little more', async () => {
+    const key = keyOf();
+    await fill(key);
+    // By then the indexes have everything, and the table need not be looked through.
+    const later = { wallMs: () => Date.now() + HOUR_MS, monotonicMs: () => performance.now() };
+    const proxy = await openProxy();
+    const store = await open(proxy.options, later);
+    for (const [name, query, count] of FILTERS) {
+      proxy.calls.length = 0;
+      const found = await store.events(key, { after: 0, limit: 100, ...query });
+      expect([name, found.length]).toEqual([name, count]);
+      const buckets = proxy.calls.filter(
+        ({ operation, body }) => operation === 'Query' && body.IndexName === undefined,
+      );
+      expect([name, buckets.length <= 2]).toEqual([name, true]);
+      expect(proxy.calls.length).toBeLessThanOrEqual(12);
+    }
+  });
+
+  it('find what an index does not show yet', async () => {
+    const key = keyOf();
+    await fill(key);
+    const proxy = await openProxy();
+    proxy.fate = ({ operation, body }) =>
+      operation === 'Query' && body.IndexName !== undefined ? { answer: { Items: [], Count: 0 } } : 'pass';
+    const store = await open(proxy.options);
+    for (const [name, query, count] of FILTERS) {
+      const found = await store.events(key, { after: 0, limit: 100, ...query });
+      expect([name, found.length]).toEqual([name, count]);
+    }
+  });
+});
