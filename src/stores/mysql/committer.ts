@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, RowDataPacket } from 'mysql2/promise';
+import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { type Outcome, StoreUncertain, type Unit } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
 import { decodeRun, encodeRuns, type RunRow, runsOf, type ShownRow } from './batch.js';
@@ -73,8 +73,8 @@ export class Committer {
   }
 
   private async call(values: (Buffer | string | number)[]): Promise<RowDataPacket[][]> {
-    const until_ms = performance.now() + ASK_AGAIN_MS;
     const sent = { ever: false };
+    let until_ms = Number.POSITIVE_INFINITY;
     let cut_short = false;
     for (let pause_ms = PAUSE_MS.first; ; pause_ms = Math.min(pause_ms * 2, PAUSE_MS.longest)) {
       try {
@@ -82,7 +82,9 @@ export class Committer {
       } catch (error) {
         cut_short ||= sent.ever && isCutShort(error);
         if (!cut_short && !isWorthAnotherTry(error)) throw translated(error, this.options);
-        if (performance.now() > until_ms) {
+        // From the first failure on: the call itself may have been waited for long enough.
+        until_ms = Math.min(until_ms, performance.now() + ASK_AGAIN_MS);
+        if (performance.now() >= until_ms) {
           throw cut_short
             ? new StoreUncertain('The connection was lost before the outcome was learned.')
             : translated(error, this.options);
@@ -111,7 +113,8 @@ export class Committer {
   private async prune(): Promise<void> {
     const sql = `DELETE FROM batches WHERE now_ms < ${CLOCK_MS} - ${KEEP_MS}
       ORDER BY now_ms LIMIT ${PRUNED_AT_ONCE}`;
-    await this.pool.query(sql).catch(() => {});
+    const prune = () => this.pool.query<ResultSetHeader>(sql).then(([{ affectedRows }]) => affectedRows);
+    while ((await prune().catch(() => 0)) === PRUNED_AT_ONCE);
   }
 }
 

@@ -3,7 +3,7 @@ import { StoreRefused } from '../store.js';
 
 /** A call must be able to carry this much: a unit with a result of the greatest size, its event and its head. */
 const PACKET_BYTES_MIN = 4 * 1024 * 1024;
-/** The oldest that have what we use: JSON_TABLE, window-free aggregates of JSON, and procedures that can nest them. */
+/** The oldest that have JSON_TABLE. */
 const OLDEST = { MySQL: [8, 0], MariaDB: [10, 6] } as const;
 
 export interface Fitness {

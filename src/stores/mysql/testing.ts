@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
 import type { MissingEngine, TestEngine } from '../testing/engine.js';
 
-const START_TRIES_MAX = 400;
+const START_TRIES_MAX = 1200;
 const START_PAUSE_MS = 50;
 
 /** The server of GENESIS_TEST_MYSQL, or a MariaDB of our own on a free port, with nothing in it. */
