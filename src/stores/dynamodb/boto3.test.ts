@@ -7,7 +7,7 @@ import { isProblem } from '../../coordinator/problem.js';
 import type { ClaimResult } from '../../coordinator/wire.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
-import { describeOn, setUp } from './setup.testing.js';
+import { describeOn, setUp } from './testing/setup.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
 const hasBoto3 = spawnSync('python3', ['-c', 'import boto3']).status === 0;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { ProcessClock } from '../clock.js';
 import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import { type ProjectKey, REQUEST_WINDOW_MS, type Slot, type Store } from '../store.js';
-import { describeOn, setUp } from './setup.testing.js';
+import { describeOn, setUp } from './testing/setup.js';
 
 const setup = await setUp();
 const FOREVER = Number.POSITIVE_INFINITY;

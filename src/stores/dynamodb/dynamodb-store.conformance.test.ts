@@ -1,6 +1,6 @@
 import { describeStoreConformance } from '../conformance.js';
 import { openDynamodbStore } from './dynamodb-store.js';
-import { describeOn, setUp } from './setup.testing.js';
+import { describeOn, setUp } from './testing/setup.js';
 
 describeOn(await setUp(), 'on its engine', ({ options }) => {
   describeStoreConformance('dynamodb', {

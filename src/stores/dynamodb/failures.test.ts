@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { range, swapOf, unitOf } from '../conformance/scene.js';
 import { type Outcome, type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
-import { type Fate, first } from './proxy.testing.js';
-import { describeOn, setUp } from './setup.testing.js';
+import { type Fate, first } from './testing/proxy.js';
+import { describeOn, setUp } from './testing/setup.js';
 
 const setup = await setUp();
 const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
 import { type EventQuery, type ProjectKey, StoreRefused } from '../store.js';
-import { describeOn, setUp } from './setup.testing.js';
+import { describeOn, setUp } from './testing/setup.js';
 
 const setup = await setUp();
 const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });

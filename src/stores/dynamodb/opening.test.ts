@@ -5,7 +5,7 @@ import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
 import { Dynamo } from './dynamo.js';
 import { openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
 import { META_KEY, N, S } from './keys.js';
-import { describeOn, setUp } from './setup.testing.js';
+import { describeOn, setUp } from './testing/setup.js';
 
 const setup = await setUp();
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,10 @@ export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'dynamodb-'));
   const port = await freePort();
   let server = await start(folder, port);
-  const endOnExit = () => server.kill('SIGKILL');
+  const endOnExit = () => {
+    server.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
   process.on('exit', endOnExit);
   return {
     url: `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:${port}`,

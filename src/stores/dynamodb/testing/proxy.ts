@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { DynamodbOptions } from './configuration.js';
+import type { DynamodbOptions } from '../configuration.js';
 
 /** What is to become of one call. `lose_reply`: the engine acts, and nobody hears of it. `hold`: it never gets there. */
 export type Fate =

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, it, onTestFinished } from 'vitest';
-import type { ProcessClock } from '../clock.js';
-import type { MissingEngine, TestEngine } from '../testing/engine.js';
-import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
-import { type DynamodbStore, openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
-import { startProxy, type TestProxy } from './proxy.testing.js';
-import { startDynamodb } from './testing.js';
+import type { ProcessClock } from '../../clock.js';
+import type { MissingEngine, TestEngine } from '../../testing/engine.js';
+import { type DynamodbOptions, parseDynamodbUrl } from '../configuration.js';
+import { type DynamodbStore, openDynamodbMigrator, openDynamodbStore } from '../dynamodb-store.js';
+import { startDynamodb } from '../testing.js';
+import { startProxy, type TestProxy } from './proxy.js';
 
 export interface Setup {
   readonly engine: TestEngine;
