@@ -8,6 +8,7 @@ import { runDemoAgent } from '../demo/agent.js';
 import { type DemoServer, end, logFolder, type Running, startDemoServer } from '../demo/fleet.js';
 import type { Guarantee } from '../demo/guarantees.js';
 import { storyLine } from '../demo/narrator.js';
+import { DEMO_PROJECT } from '../demo/plan.js';
 import { type DemoOutcome, runDemo } from '../demo/run-demo.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { lineageText } from '../output/lineage.js';
@@ -45,7 +46,7 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
   let kept = false;
   try {
     server = await startDemoServer(folder);
-    context.print(`The coordinator listens at ${server.url}, its log is in ${logFolder(folder)}`);
+    context.print(opening(server, folder, options.agents));
     const outcome = await runDemo({
       url: server.url,
       folder,
@@ -62,7 +63,7 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
     context.print(ending(context, outcome));
     if (!outcome.guarantees.every(({ holds }) => holds)) context.exit_code = EXIT.refused;
     kept = options.keep === true;
-    if (kept) context.print(whereItIs(server, folder));
+    context.print(kept ? whereItIs(server, folder) : WHAT_NOW);
   } finally {
     unlisten();
     for (const agent of agents) await end(agent);
@@ -70,6 +71,17 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
     if (!kept) await rm(folder, { recursive: true, force: true });
   }
 }
+
+const opening = ({ url }: DemoServer, folder: string, agents: number): string =>
+  [
+    `${agents} agents work through a plan. One will be killed in the middle of its work, one frozen past its lease.`,
+    `The coordinator listens at ${url} (a browser shows it live); its log is in ${logFolder(folder)}`,
+    '',
+  ].join('\n');
+
+const WHAT_NOW = `
+What now? Join an agent of your own (README.md, “Join an agent”), or look around in what this leaves behind:
+run it again with --keep.`;
 
 function ending(context: Context, { guarantees, lineage, log }: DemoOutcome): string {
   const { paint } = context;
@@ -92,7 +104,11 @@ const whereItIs = ({ url, process }: DemoServer, folder: string): string =>
   [
     '',
     `The server goes on at ${url} (stop it with: kill ${process.pid}); its data is in ${folder}`,
-    `Look around: gen --url ${url} --project corner-shop status`,
+    'Look around:',
+    `  ${url}/?project=${DEMO_PROJECT} in a browser`,
+    `  gen --url ${url} --project ${DEMO_PROJECT} status`,
+    `  gen --url ${url} --project ${DEMO_PROJECT} events`,
+    `  gen verify ${logFolder(folder)}`,
   ].join('\n');
 
 async function leave({ process }: DemoServer): Promise<void> {
