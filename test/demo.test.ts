@@ -8,9 +8,9 @@ interface Ended {
   readonly stdout: string;
 }
 
-function demo(main: string): Promise<Ended> {
+function demo(main: string, ...options: string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', 'tsx', main, 'demo'], (error, stdout) =>
+    execFile(process.execPath, ['--import', 'tsx', main, 'demo', ...options], (error, stdout) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout }),
     );
   });

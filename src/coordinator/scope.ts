@@ -21,7 +21,10 @@ export const tenantFault = (tenant_id: string): Problem | null =>
 
 function nameFault(path: string, name: string, schema: typeof tenantIdSchema): Problem | null {
   if (!schema.safeParse(name).success) {
-    return notAName(path, 'expected a letter or digit, then letters, digits and . _ ~ @ + -, at most 128 in all');
+    return notAName(
+      path,
+      'expected a letter or digit, then letters, digits and . _ ~ @ + -, at most 128 in all',
+    );
   }
   if (name.length * HEAVY_WEIGHT <= NAME_WEIGHT_MAX || weightOf(name) <= NAME_WEIGHT_MAX) return null;
   const bound = `at most ${NAME_WEIGHT_MAX}, where each capital and each of ~ @ + counts as ${HEAVY_WEIGHT}`;

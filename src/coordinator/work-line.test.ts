@@ -47,7 +47,9 @@ async function settle(): Promise<void> {
 
 test('one who waits hears at once that its session was closed, and nobody else is woken', async () => {
   const { coordinator, waiting, asked, leave } = await crowd();
-  answered(await coordinator.openSession(P.tenant_id, { project_id: P.project_id, session_id: 'w7', user_id: 'u' }));
+  answered(
+    await coordinator.openSession(P.tenant_id, { project_id: P.project_id, session_id: 'w7', user_id: 'u' }),
+  );
   answered(await coordinator.closeSession(P.tenant_id, 'w7'));
   expect(await waiting[7]).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
   await settle();

@@ -46,7 +46,7 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
   let kept = false;
   try {
     server = await startDemoServer(folder);
-    context.print(opening(server, folder, options.agents));
+    aside(context, opening(server, folder, options.agents));
     const outcome = await runDemo({
       url: server.url,
       folder,
@@ -55,15 +55,16 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
       signal: stopping.signal,
       tell: (event) => {
         const line = storyLine(event, context.paint);
-        if (line !== null) context.print(line);
+        if (context.is_json) context.printJson(event);
+        else if (line !== null) context.print(line);
       },
-      say: (line) => context.print(context.paint.magenta(`              ${line}`)),
+      say: (line) => aside(context, context.paint.magenta(`              ${line}`)),
     });
     if (stopping.signal.aborted) throw new CommandFailure('The demo was stopped.');
-    context.print(ending(context, outcome));
+    context.show(outcome, () => ending(context, outcome));
     if (!outcome.guarantees.every(({ holds }) => holds)) context.exit_code = EXIT.refused;
     kept = options.keep === true;
-    context.print(kept ? whereItIs(server, folder) : WHAT_NOW);
+    aside(context, kept ? whereItIs(server, folder) : WHAT_NOW);
   } finally {
     unlisten();
     for (const agent of agents) await end(agent);
@@ -71,6 +72,10 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
     if (!kept) await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** What surrounds the story; where that is JSON, beside it. */
+const aside = (context: Context, text: string): void =>
+  context.is_json ? context.remark(text) : context.print(text);
 
 const opening = ({ url }: DemoServer, folder: string, agents: number): string =>
   [
