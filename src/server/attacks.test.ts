@@ -1,3 +1,5 @@
+import { rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { P, Served, T } from './testing/served.js';
 
@@ -164,5 +166,35 @@ describe('a hundred at once with one request_id', () => {
     const granted = said.flatMap(({ body }) => body.claim?.task_id ?? []);
     expect(new Set(granted).size).toBe(1);
     expect(granted).toHaveLength(50);
+  });
+});
+
+describe('a link in the folder of the log', () => {
+  const plan = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
+
+  test('that leads nowhere is trouble of its own project, and of no other', async () => {
+    const linked = await Served.forTest();
+    await linked.plan('A-001-x');
+    await symlink('nowhere', join(linked.folder, 'acme', 'dangling'));
+    await linked.restart();
+    expect((await linked.ask('PUT', `${T}/projects/dangling/plan`, plan)).status).toBe(503);
+    expect((await linked.get(`${T}/projects`)).body.projects).toMatchObject([
+      { project_id: 'shop', position: 1 },
+    ]);
+    expect((await linked.claim('A-001-x')).generation).toBe(1);
+  });
+
+  test('that leads round keeps its tenant shut until it is gone, and no other', async () => {
+    const linked = await Served.forTest();
+    await linked.plan('A-001-x');
+    const round = join(linked.folder, 'acme', 'round');
+    await symlink('round', round);
+    await linked.restart();
+    expect((await linked.get(`${P}/status`)).status).toBe(503);
+    expect((await linked.get(`${T}/projects`)).status).toBe(503);
+    expect((await linked.ask('PUT', '/api/tenants/other/projects/shop/plan', plan)).status).toBe(200);
+    await rm(round);
+    expect((await linked.get(`${P}/status`)).status).toBe(200);
+    expect((await linked.claim('A-001-x')).generation).toBe(1);
   });
 });
