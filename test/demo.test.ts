@@ -8,9 +8,9 @@ interface Ended {
   readonly stdout: string;
 }
 
-function demo(main: string): Promise<Ended> {
+function demo(main: string, ...options: string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', 'tsx', main, 'demo'], (error, stdout) =>
+    execFile(process.execPath, ['--import', 'tsx', main, 'demo', ...options], (error, stdout) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout }),
     );
   });
@@ -18,11 +18,14 @@ function demo(main: string): Promise<Ended> {
 
 test('the demo ends well, and shows every guarantee that it tested', { timeout: 120_000 }, async () => {
   const { code, stdout } = await demo('src/cli/main.ts');
+  expect(stdout).toMatch(/^6 agents work through a plan/);
+  expect(stdout).toMatch(/^\S+ {2}the plan is in$/m);
   expect(stdout).toMatch(/dies in the middle of [A-D]-\d{3}-/);
   expect(stdout).toMatch(/is refused and kept aside/);
   expect(stdout).toMatch(/→ STALE_GENERATION \(generation 1, current 2\), kept as res_/);
   expect(stdout).toMatch(/gen verify: sound/);
   expect(stdout.match(/^✓ /gm)).toHaveLength(6);
+  expect(stdout).toMatch(/What now\?/);
   expect(stdout).not.toContain('✗');
   expect(code).toBe(0);
 });

@@ -12,13 +12,16 @@ console.log(
 );
 const rows: (readonly string[])[] = [];
 const faults: string[] = [];
+const remarks: string[] = [];
 for (const part of options.parts) {
   process.stderr.write(`  ${part} …\n`);
   const shown = await PART_ROWS[part](options);
   rows.push(...shown.rows);
+  remarks.push(...(shown.remarks ?? []));
   faults.push(...shown.faults.map((fault) => `${part}: ${fault}`));
 }
 console.log(`\nTaking and completing work, milliseconds from when a request was due\n\n${table(HEAD, rows)}`);
+if (remarks.length > 0) console.log(`\n${remarks.join('\n')}`);
 if (options.parts.some((part) => part === 'paced' || part === 'flat-out' || part === 'batched')) {
   const verdict = faults.length === 0 ? 'they agree' : `${faults.length} faults`;
   console.log(`\nWhat the agents were told against what the log says: ${verdict}.`);

@@ -3,16 +3,20 @@ import { parseArgs } from 'node:util';
 export const PARTS = ['paced', 'flat-out', 'batched', 'bullmq', 'pg-boss', 'graphile-worker'] as const;
 export type Part = (typeof PARTS)[number];
 
+export const BATCH_SIZES = [50, 100, 250, 500] as const;
+
 export interface Options {
   /** How long each part is measured, at most. */
   readonly seconds: number;
   readonly agents: number;
   /** Requests per second of the paced part. */
   readonly rate: number;
+  /** Items a request of the batched part, one run for each. */
+  readonly batch: readonly number[];
   readonly parts: readonly Part[];
 }
 
-const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --only ${PARTS.join(',')}]`;
+const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --batch ${BATCH_SIZES.join(',')}] [-- --only ${PARTS.join(',')}]`;
 
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
@@ -21,6 +25,7 @@ export function readOptions(args: readonly string[]): Options {
       seconds: { type: 'string', default: '10' },
       agents: { type: 'string', default: '1000' },
       rate: { type: 'string', default: '2000' },
+      batch: { type: 'string', default: BATCH_SIZES.join(',') },
       only: { type: 'string', default: PARTS.join(',') },
     },
   });
@@ -31,6 +36,7 @@ export function readOptions(args: readonly string[]): Options {
     seconds: positive(values.seconds),
     agents: positive(values.agents),
     rate: positive(values.rate),
+    batch: values.batch.split(',').map(positive),
     parts: PARTS.filter((part) => asked.includes(part)),
   };
 }

@@ -2,17 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { millis, whole } from '../table.js';
+import { bestOf, type Operation, P99_MS_MAX } from './best.js';
 import { inOwnProcess } from './child.js';
-import { BATCH_ITEMS } from './fleet/batched.js';
+import type { BatchRun } from './fleet/batched.js';
 import { startServer } from './fleet/server.js';
 import type { Told } from './fleet/told.js';
 import { verdict } from './fleet/verdict.js';
 import type { Measured, Timed } from './measured.js';
 import type { Options, Part } from './options.js';
+import { BATCH_JOBS } from './queues/load.js';
 import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
 
 export const HEAD = [
-  ...['who', 'what was done', 'durable', 'jobs/s'],
+  ...['who', 'what was done', 'durable', 'jobs/s', 'requests/s'],
   ...['take p50', 'p99', 'complete p50', 'p99', 'remarks'],
 ];
 type Row = readonly string[];
@@ -20,6 +22,8 @@ type Row = readonly string[];
 /** What a part showed: its lines of the table, and what was wrong with the outcome. */
 export interface Shown {
   readonly rows: readonly Row[];
+  /** What stands below the table. */
+  readonly remarks?: readonly string[];
   readonly faults: readonly string[];
 }
 
@@ -42,10 +46,19 @@ export const PART_ROWS: Readonly<Record<Part, (options: Options) => Promise<Show
       ),
     ]),
   batched: (options) =>
-    onServer<InBatches>('batched', options, ({ claims, submits }) => [
-      ours(`claims, ${BATCH_ITEMS} a request`, claims, cpu(claims, 'claim')),
-      ours(`results, ${BATCH_ITEMS} a request`, submits, cpu(submits, 'result')),
-    ]),
+    onServer<InBatches>(
+      'batched',
+      options,
+      ({ runs }) =>
+        runs.flatMap(({ items, claims, submits }) => [
+          ours(`claims, ${items} a request`, claims, cpu(claims, 'claim')),
+          ours(`results, ${items} a request`, submits, cpu(submits, 'result')),
+        ]),
+      ({ runs }) => [
+        best('claims', 'take', runs, ({ claims }) => claims),
+        best('results', 'complete', runs, ({ submits }) => submits),
+      ],
+    ),
   bullmq: (options) =>
     onQueue('BullMQ', 'bullmq', options, startRedis, 'appendfsync always', {
       agents: `take, complete, ${whole(options.agents)} agents flat out`,
@@ -54,7 +67,7 @@ export const PART_ROWS: Readonly<Record<Part, (options: Options) => Promise<Show
   'pg-boss': (options) =>
     onQueue('pg-boss', 'pg-boss', options, startPostgres, 'fsync on', {
       agents: `take, complete, ${whole(options.agents)} agents flat out`,
-      batches: `take, complete, ${BATCH_ITEMS} a call`,
+      batches: `take, complete, ${BATCH_JOBS} a call`,
     }),
   'graphile-worker': (options) =>
     onQueue('graphile-worker', 'graphile-worker', options, startPostgres, 'fsync on', {
@@ -68,8 +81,7 @@ interface OneByOne {
   readonly told: Told;
 }
 interface InBatches {
-  readonly claims: Measured;
-  readonly submits: Measured;
+  readonly runs: readonly BatchRun[];
   readonly told: Told;
 }
 
@@ -78,13 +90,15 @@ async function onServer<Result extends { readonly told: Told }>(
   part: Part,
   options: Options,
   rowsOf: (result: Result) => readonly Row[],
+  remarksOf: (result: Result) => readonly string[] = () => [],
 ): Promise<Shown> {
   const root = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
   try {
     const server = await startServer(root);
     const given = { ...options, url: server.url, pid: server.pid };
     const result = await inOwnProcess<Result>(part, given).finally(() => server.stop());
-    return { rows: rowsOf(result), faults: await verdict(root, result.told) };
+    const faults = await verdict(root, result.told);
+    return { rows: rowsOf(result), remarks: remarksOf(result), faults };
   } finally {
     await rm(root, { recursive: true, force: true });
   }
@@ -118,7 +132,22 @@ const ours = (did: string, measured: Measured, remarks: string): Row =>
 function row(who: string, did: string, durable: string, measured: Measured, remarks: string): Row {
   const { take, complete } = measured.operations;
   const times = [ms(take, 'p50_ms'), ms(take, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
-  return [who, did, durable, whole(measured.jobs / measured.seconds), ...times, remarks];
+  const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
+  return [who, did, durable, ...rates, ...times, remarks];
+}
+
+function best(
+  what: string,
+  operation: Operation,
+  runs: readonly BatchRun[],
+  measuredOf: (run: BatchRun) => Measured,
+): string {
+  const found = bestOf(runs, operation, measuredOf);
+  if (found === null) return `${what}: nothing was measured`;
+  const { jobs, seconds, operations } = measuredOf(found.run);
+  const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
+  const rate = `${whole(jobs / seconds)} ${what}/s, ${found.run.items} a request`;
+  return `best: ${rate}, p99 ${ms(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
 }
 
 const ms = (times: Timed | undefined, which: 'p50_ms' | 'p99_ms'): string =>

@@ -48,6 +48,14 @@ it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob
   });
 });
 
+it('an empty standard input is no result: the work stays with who holds it', async () => {
+  const { setting } = await planned();
+  await gen(setting, 'next');
+  const empty = await gen(setting, 'task', 'submit', TASK);
+  expect(empty).toMatchObject({ code: 2, err: expect.stringContaining('--file') });
+  expect((await gen(setting, 'task', 'submit', TASK, '--data', '1')).code).toBe(0);
+});
+
 it('a zombie never submits under the handle of its successor, though both sit in one folder', async () => {
   const { setting } = await planned();
   await gen(setting, 'task', 'claim', TASK);

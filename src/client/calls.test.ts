@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Genesis } from './genesis.js';
 import { isProblem } from './replies.js';
 import { granted, openHouse, planOf } from './testing/house.js';
@@ -87,16 +87,74 @@ test.each(['lose_reply', 'lose_request'] as const)(
   },
 );
 
-test('a busy server is asked again, no earlier than it said', async () => {
-  const { genesis, proxy } = await openHouse(planOf({ A: 1 }));
-  const body = JSON.stringify({ code: 'RATE_LIMITED', detail: 'slow down', status: 429 });
-  const head =
-    'HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n';
-  const answer = `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
-  const asked_at: number[] = [];
-  proxy.judge = () => (asked_at.push(performance.now()) === 1 ? { answer } : 'pass');
-  expect(granted(await genesis.task('A-001-part')).phase).toBe('OPEN');
-  expect((asked_at[1] ?? 0) - (asked_at[0] ?? 0)).toBeGreaterThanOrEqual(1000);
+describe('a busy server', () => {
+  const busy = (retry_after: string) => {
+    const body = JSON.stringify({ code: 'RATE_LIMITED', detail: 'slow down', status: 429 });
+    const head = `HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\nretry-after: ${retry_after}\r\n`;
+    return { answer: `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}` };
+  };
+
+  test('is asked again when it said', async () => {
+    const { genesis, proxy } = await openHouse(planOf({ A: 1 }));
+    let asked = 0;
+    proxy.judge = () => (++asked === 1 ? busy('0') : 'pass');
+    expect(granted(await genesis.task('A-001-part')).phase).toBe('OPEN');
+    expect(asked).toBe(2);
+  });
+
+  test('is not asked before, even if that is beyond our patience', async () => {
+    const { client, proxy } = await openHouse(planOf({ A: 1 }));
+    let asked = 0;
+    proxy.judge = () => (++asked === 1 ? busy('60') : 'pass');
+    const impatient = client({ retry: { within_seconds: 20 } });
+    expect(await impatient.task('A-001-part')).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
+    expect(asked).toBe(1);
+  });
+});
+
+test('a claim is suspended while a human decides, reviewed, and resumed', async () => {
+  const { genesis } = await openHouse(planOf({ A: 1 }));
+  const first = granted(await genesis.next(AGENT));
+  if (!first.success) throw new Error(first.reason);
+  const { task_id, generation, id: claim_id, session_id } = first.claim;
+  const handle = { task_id, session_id, claim_id, expected_generation: generation };
+  const candidate_sha256 = 'a'.repeat(64);
+  const suspended = await genesis.suspendClaim({ ...handle, iteration: 1, candidate_sha256 });
+  expect(suspended).toMatchObject({ success: true, reason: 'SUSPENDED', until: expect.any(String) });
+  expect(granted(await genesis.status()).waiting).toMatchObject([{ task_id, readiness: 'suspended' }]);
+  const said = { task_id, generation, iteration: 1, candidate_sha256, decision: 'APPROVED' } as const;
+  expect(await genesis.review(said)).toMatchObject({ success: true });
+  expect(await genesis.resumeClaim(handle)).toMatchObject({ success: true, reason: 'RESUMED' });
+  expect(await genesis.resumeClaim({ ...handle, expected_generation: 7 })).toMatchObject({ success: false });
+});
+
+describe('a reply without end', () => {
+  async function endless(content_type: string) {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': content_type });
+      const block = Buffer.alloc(1024 * 1024, 'x');
+      const pour = () => {
+        while (response.writable && response.write(block));
+      };
+      response.on('drain', pour);
+      pour();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return new Genesis({ url, project: 'shop', timeout_seconds: 300 });
+  }
+
+  test('is not read to the end', async () => {
+    const genesis = await endless('application/json');
+    expect(await genesis.status()).toMatchObject({ code: 'REPLY_TOO_LARGE', status: 200 });
+  });
+
+  test('nor is an event', async () => {
+    const genesis = await endless('text/event-stream');
+    await expect(genesis.follow().next()).rejects.toThrow('REPLY_TOO_LARGE');
+  });
 });
 
 test('where nobody ever answers, the problem says that nothing happened; where somebody may have, that it may', async () => {

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import type { Explanation } from '../coordinator/explain.js';
 import type { OperatorResult } from '../coordinator/operations/operate.js';
 import type { PlanResult } from '../coordinator/operations/plan.js';
@@ -8,7 +7,6 @@ import type * as wire from '../coordinator/wire.js';
 import type { Limits, Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { PlanInput, TaskInput } from '../core/plan/index.js';
-import type { SignedCommand } from '../core/signing.js';
 import type {
   AgentView,
   Lineage,
@@ -18,77 +16,42 @@ import type {
   TaskResult,
   TaskState,
 } from '../core/views/index.js';
+import type {
+  Body,
+  ClaimAsked,
+  KeyAsked,
+  NextAsked,
+  NoteAsked,
+  OperateAsked,
+  ProjectSummary,
+  ReleaseAsked,
+  RenewAsked,
+  Reply,
+  ResumeAsked,
+  ReviewAsked,
+  SubmitAsked,
+  SuspendAsked,
+} from './asked.js';
 import { Batching } from './batching.js';
+import { defined, Endpoint, withAgent, withRequestId, withSession } from './endpoint.js';
 import { type Followed, follow } from './follow.js';
-import { Http, newRequestId, type Request, type RetryOptions } from './http.js';
+import { newRequestId } from './http.js';
 import type { Renewal } from './renewer.js';
 import type {
   ClaimReply,
+  GateReply,
   NoteReply,
   Problem,
   ReleaseReply,
   RenewalReply,
   SubmissionReply,
 } from './replies.js';
-import { publicKeyText, signCommand } from './sign-command.js';
-
-export interface CallsOptions {
-  /** GENESIS_URL, else the local server. */
-  readonly url?: string;
-  /** GENESIS_TOKEN. */
-  readonly token?: string;
-  /** GENESIS_TENANT, else `default`. */
-  readonly tenant?: string;
-  /** GENESIS_PROJECT. */
-  readonly project?: string;
-  /** Ed25519. What a session does is signed with it; the session is opened with `public_key`. */
-  readonly signing_key?: KeyObject;
-  /** For one try of a request. */
-  readonly timeout_seconds?: number;
-  readonly retry?: RetryOptions;
-}
-
-type Reply<T> = Promise<T | Problem>;
-type Body<T> = Omit<T, 'signature'>;
-/** Agent and session may be left to GENESIS_AGENT and GENESIS_SESSION. */
-type Ours<T, Left extends string> = Body<Omit<T, Left>> & { [Name in Left]?: string };
-
-export type ClaimAsked = Ours<wire.ClaimBody, 'agent_id' | 'session_id'>;
-export type NextAsked = Ours<Partial<wire.NextBody>, 'agent_id' | 'session_id'>;
-export type RenewAsked = Ours<wire.RenewBody, 'session_id'>;
-export type ReleaseAsked = Omit<Ours<wire.ReleaseBody, 'session_id'>, 'reason'> & {
-  reason?: 'VOLUNTARY' | 'ERROR';
-};
-export type SubmitAsked = Ours<wire.SubmitBody, 'session_id'>;
-export type NoteAsked = Ours<wire.NoteBody, 'session_id'>;
-export interface OperateAsked {
-  expected_generation: number;
-  reason: string;
-  agent_id?: string;
-  session_id?: string;
-  lease_duration_seconds?: number;
-  result_id?: string;
-  request_id?: string;
-}
-export type KeyAsked = Body<wire.KeyBody>;
-
-export interface ProjectSummary {
-  readonly project_id: string;
-  readonly position: number;
-  readonly last_updated: string | null;
-}
-
-const DEFAULT_URL = 'http://127.0.0.1:4680';
 
 /**
  * One method for every call of the wire contract. A call answers with a value: what was granted, a
  * named refusal, or a Problem. What may have happened is repeated under the same request_id.
  */
-export class Calls {
-  readonly url: string;
-  readonly tenant: string;
-  readonly project: string;
-  private readonly http: Http;
+export class Calls extends Endpoint {
   private readonly claims = this.batching<ClaimReply>('/claims', '/claims/batch', 'claims');
   private readonly renewals = this.batching<RenewalReply>('/claims/renew', '/claims/renew/batch', 'items');
   private readonly releases = this.batching<ReleaseReply>(
@@ -97,23 +60,6 @@ export class Calls {
     'items',
   );
   private readonly submissions = this.batching<SubmissionReply>('/results', '/results/batch', 'items');
-
-  constructor(private readonly options: CallsOptions = {}) {
-    const { env } = process;
-    const project = options.project ?? env.GENESIS_PROJECT;
-    if (project === undefined) throw new TypeError('expected options.project or GENESIS_PROJECT');
-    this.url = options.url ?? env.GENESIS_URL ?? DEFAULT_URL;
-    if (!URL.canParse(this.url)) throw new TypeError(`expected a URL of a server, got ${this.url}`);
-    this.tenant = options.tenant ?? env.GENESIS_TENANT ?? 'default';
-    this.project = project;
-    const { timeout_seconds, retry } = options;
-    this.http = new Http({
-      url: this.url,
-      token: options.token ?? env.GENESIS_TOKEN,
-      timeout_seconds,
-      retry,
-    });
-  }
 
   // Work
 
@@ -161,6 +107,16 @@ export class Calls {
   note(note: NoteAsked): Reply<NoteReply> {
     const path = `/tasks/${encodeURIComponent(note.task_id)}/notes`;
     return this.command(path, this.signed('note', withSession(note)));
+  }
+
+  /** Stops the lease while a human decides on what there is so far; only the holder may. */
+  suspendClaim(asked: SuspendAsked): Reply<GateReply> {
+    return this.command('/claims/suspend', this.signed('suspend_claim', withSession(asked)));
+  }
+
+  /** Goes on with a suspended claim, decided or not. */
+  resumeClaim(asked: ResumeAsked): Reply<GateReply> {
+    return this.command('/claims/resume', this.signed('resume_claim', withSession(asked)));
   }
 
   // What is and was
@@ -220,6 +176,11 @@ export class Calls {
 
   operate(task_id: string, verb: wire.OperatorVerb, asked: OperateAsked): Reply<OperatorResult> {
     return this.command(`/tasks/${encodeURIComponent(task_id)}/${verb}`, asked);
+  }
+
+  /** Decides on the candidate that a suspended claim, or an escalated result, waits with. */
+  review(asked: ReviewAsked): Reply<GateReply> {
+    return this.command('/reviews', asked);
   }
 
   // Sessions
@@ -321,75 +282,10 @@ export class Calls {
     return follow(this.http, request, options.signal ?? new AbortController().signal);
   }
 
-  /** What a session is opened with, so that the server knows its signatures; null where nothing is signed. */
-  get public_key(): string | null {
-    const { signing_key } = this.options;
-    return signing_key === undefined ? null : publicKeyText(signing_key);
-  }
-
-  private signed(command: SignedCommand, asked: object): Record<string, unknown> {
-    const body: Record<string, unknown> = withRequestId(asked);
-    const { signing_key } = this.options;
-    if (signing_key === undefined) return body;
-    const told = { tenant_id: this.tenant, project_id: this.project, command, body };
-    return { ...body, signature: signCommand(told, signing_key) };
-  }
-
-  /** The same client once more, in another thread, whatever its environment. */
-  protected settled(): CallsOptions {
-    const { url, tenant, project } = this;
-    const { token } = this.http.options;
-    return { ...this.options, url, tenant, project, ...(token === undefined ? {} : { token }) };
-  }
-
   private batching<T>(path: string, batch: string, name: 'claims' | 'items'): Batching<object, T> {
     return new Batching<object, T>({
       alone: (body) => this.command(path, body),
       together: (bodies) => this.command(batch, { [name]: bodies }),
     });
   }
-
-  private command<T>(path: string, body: object, options: CallOptions = {}): Reply<T> {
-    return this.http.json({ method: 'POST', path: this.path(path), body: withRequestId(body), ...options });
-  }
-
-  private read<T>(path: string, query: Record<string, string | number | undefined> = {}): Reply<T> {
-    return this.http.json({ method: 'GET', path, query });
-  }
-
-  private tenantPath(rest: string): string {
-    return `/api/tenants/${encodeURIComponent(this.tenant)}${rest}`;
-  }
-
-  private path(rest: string): string {
-    return this.tenantPath(`/projects/${encodeURIComponent(this.project)}${rest}`);
-  }
-
-  private taskPath(task_id: string, rest = ''): string {
-    return this.path(`/tasks/${encodeURIComponent(task_id)}${rest}`);
-  }
-
-  private sessionPath(session_id: string): string {
-    return this.tenantPath(`/sessions/${encodeURIComponent(session_id)}`);
-  }
-}
-
-type CallOptions = Pick<Request, 'wait_seconds' | 'timeout_seconds' | 'tries' | 'signal'>;
-
-/** Made before the first try and kept over all of them: that is what makes a repetition the same request. */
-const withRequestId = <T extends object>(body: T) => ({ request_id: newRequestId(), ...defined(body) });
-
-const withSession = <T extends { session_id?: string }>(body: T) => ({
-  session_id: process.env.GENESIS_SESSION,
-  ...defined(body),
-});
-
-const withAgent = <T extends { agent_id?: string; session_id?: string }>(body: T) => ({
-  agent_id: process.env.GENESIS_AGENT,
-  ...withSession(body),
-});
-
-/** A field given as undefined is a field left out. */
-function defined<T extends object>(body: T): T {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
 }

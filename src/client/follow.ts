@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { type Http, pauseAfter, problemOf, type Request } from './http.js';
 import { GenesisError } from './replies.js';
+import { FRAME_CHARS_MAX, ReplyTooLarge } from './reply-bytes.js';
 
 /** The server says something every 15 seconds: after so long a silence there is nobody there any more. */
 const SILENCE_MS = 45_000;
@@ -70,6 +71,9 @@ class Connection {
       this.heard();
       const blocks = (rest + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
       rest = blocks.pop() ?? '';
+      if (rest.length > FRAME_CHARS_MAX) {
+        throw new GenesisError(new ReplyTooLarge(response.status, FRAME_CHARS_MAX).problem);
+      }
       for (const block of blocks) {
         const frame = frameOf(block);
         if (frame !== null) yield frame;

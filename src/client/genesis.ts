@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { Calls, type CallsOptions } from './calls.js';
+import { Calls } from './calls.js';
+import type { CallsOptions } from './endpoint.js';
 import { defaultOutbox, type Finished, Outbox, outboxFolder, type SubmitOutcome } from './outbox.js';
 import { Renewals } from './renewals.js';
 import { isProblem, type Problem, type SubmissionReply } from './replies.js';
-import { type Handler, Worker, type WorkOptions, type WorkSummary } from './work.js';
+import { Worker } from './work.js';
+import type { Handler, WorkOptions, WorkSummary } from './work-options.js';
 
 export interface GenesisOptions extends CallsOptions {
   /** The folder where finished results wait for their answer; by default in the user's state folder. */

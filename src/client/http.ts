@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from './replies.js';
+import { BLOB_BYTES_MAX, bytesOf, jsonOf, ReplyTooLarge } from './reply-bytes.js';
 
 /** How long and how often a request that may have happened is repeated. */
 export interface RetryOptions {
@@ -55,11 +56,11 @@ export class Http {
   constructor(readonly options: HttpOptions) {}
 
   json<T>(request: Request): Promise<T | Problem> {
-    return this.send(request, async (response) => (await response.json()) as T);
+    return this.send(request, async (response) => (await jsonOf(response)) as T);
   }
 
   bytes(request: Request): Promise<Uint8Array | Problem> {
-    return this.send(request, async (response) => new Uint8Array(await response.arrayBuffer()));
+    return this.send(request, async (response) => new Uint8Array(await bytesOf(response, BLOB_BYTES_MAX)));
   }
 
   /** One try, with its response still open: what a feed reads from. */
@@ -101,6 +102,7 @@ export class Http {
       if (response.ok || isJson(response)) return { reply: await read(response) };
       return await refused(response);
     } catch (error) {
+      if (error instanceof ReplyTooLarge) return { reply: error.problem };
       return noAnswer(this.options.url, error, limit.signal.aborted);
     } finally {
       clearTimeout(timer);
@@ -142,10 +144,11 @@ const isJson = (response: Response): boolean => contentType(response).startsWith
 export async function problemOf(response: Response): Promise<Problem> {
   const { status } = response;
   try {
-    const body = (await response.json()) as Partial<Problem>;
+    const body = (await jsonOf(response)) as Partial<Problem>;
     const code = body.code ?? `HTTP_${status}`;
     return { ...body, code, detail: body.detail ?? response.statusText, status };
-  } catch {
+  } catch (error) {
+    if (error instanceof ReplyTooLarge) return error.problem;
     return { code: `HTTP_${status}`, detail: `The server answered ${status} without a reason.`, status };
   }
 }

@@ -1,4 +1,5 @@
-export type * from './calls.js';
+export type * from './asked.js';
+export type { CallsOptions } from './endpoint.js';
 export type { Followed } from './follow.js';
 export * from './genesis.js';
 export type { RetryOptions } from './http.js';
@@ -6,4 +7,4 @@ export type { SubmitOutcome } from './outbox.js';
 export { ClaimLost } from './renewals.js';
 export * from './replies.js';
 export { publicKeyText, signCommand } from './sign-command.js';
-export type { Handler, Work, WorkContext, WorkOptions, WorkSummary } from './work.js';
+export type { Handler, Work, WorkContext, WorkOptions, WorkSummary } from './work-options.js';

@@ -1,6 +1,6 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Genesis } from './genesis.js';
 import { type Finished, Outbox } from './outbox.js';
 import type { SubmissionReply } from './replies.js';
@@ -102,4 +102,47 @@ test('what was not answered for good stays; what was refused and not kept by the
   expect(outcome).toMatchObject({ accepted: false, reason: 'SESSION_MISMATCH' });
   expect(await readdir(outbox.folder)).toEqual(['outcomes.jsonl', 'r-1.refused']);
   expect(await outbox.pending()).toBe(0);
+});
+
+describe('where the disk does not take it', () => {
+  async function withoutDisk() {
+    const house = await openHouse(planOf({ A: 1 }));
+    const file = join(await tempFolder(), 'full');
+    await writeFile(file, '');
+    const warnings: string[] = [];
+    const heard = (warning: Error) => void warnings.push(warning.message);
+    process.on('warning', heard);
+    onTestFinished(() => void process.off('warning', heard));
+    return { ...house, genesis: house.client({ outbox: file, retry: { tries: 1 } }), warnings };
+  }
+
+  test('a result is submitted all the same, and who runs it hears of it', async () => {
+    const { genesis, direct, warnings } = await withoutDisk();
+    const summary = await genesis.work(AGENT, async () => ({ ok: true }));
+    expect(summary).toMatchObject({ accepted: 1, refused: 0, pending: 0 });
+    expect(granted(await direct.task('A-001-part')).phase).toBe('COMPLETED');
+    expect(warnings.join()).toMatch(/A-001-part cannot be written to .*It is submitted all the same/);
+  });
+
+  test('what the server does not answer either is sent again before the run ends', async () => {
+    const { genesis, direct, proxy } = await withoutDisk();
+    const stopping = new AbortController();
+    let lost = 0;
+    proxy.judge = (request) => {
+      if (!request.endsWith('/results') || lost > 0) return 'pass';
+      lost += 1;
+      stopping.abort();
+      return 'lose_reply';
+    };
+    const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async () => ({ ok: true }));
+    expect(summary).toMatchObject({ accepted: 1, pending: 0 });
+    expect(granted(await direct.events({ type: 'RESULT_SUBMITTED' })).events).toHaveLength(1);
+  });
+});
+
+test('an answer that cannot be noted is an answer all the same', async () => {
+  const outbox = new Outbox(await tempFolder());
+  const path = await outbox.put(FINISHED);
+  await mkdir(join(outbox.folder, 'outcomes.jsonl'));
+  expect(await outbox.send(path, async () => ACCEPTED)).toMatchObject({ accepted: true });
 });

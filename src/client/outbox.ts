@@ -108,10 +108,30 @@ export class Outbox {
     const reply = await submit(finished);
     if (isProblem(reply) && !isFinal(reply)) return reply;
     const outcome = outcomeOf(finished, reply, this.keptPath(finished.request_id));
+    await this.settle(path, outcome).catch((error: unknown) => {
+      // It is answered, whatever becomes of our notes: sent once more, it would have the same answer.
+      const said = `${outcome.task_id} was answered (${outcome.reason})`;
+      process.emitWarning(
+        `${said}, and that cannot be noted in ${this.folder} (${String(error)}).`,
+        'GenesisWarning',
+      );
+    });
+    return outcome;
+  }
+
+  /** For what the disk did not take. Its outcome is remembered where that is possible after all. */
+  async sendUnwritten(finished: Finished, submit: Submit): Promise<SubmitOutcome | Problem> {
+    const reply = await submit(finished);
+    if (isProblem(reply) && !isFinal(reply)) return reply;
+    const outcome = { ...outcomeOf(finished, reply, ''), kept: null };
+    await this.log(outcome).catch(() => {});
+    return outcome;
+  }
+
+  private async settle(path: string, outcome: SubmitOutcome): Promise<void> {
     if (outcome.kept !== null) await rename(path, outcome.kept);
     await this.log(outcome);
     if (outcome.kept === null) await unlink(path);
-    return outcome;
   }
 
   async giveBack(path: string): Promise<void> {

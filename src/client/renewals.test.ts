@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { openHouse, planOf, startChild, tempFolder } from './testing/house.js';
-import type { WorkSummary } from './work.js';
+import type { WorkSummary } from './work-options.js';
 
 const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
 const RENEWER = join(import.meta.dirname, 'renewer.worker.ts');

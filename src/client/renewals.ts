@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { CallsOptions } from './calls.js';
+import type { CallsOptions } from './endpoint.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
 import { type FromRenewer, type Keep, type Renew, Renewer, type ToRenewer } from './renewer.js';
 import type { HeldClaim } from './replies.js';

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Calls, type CallsOptions } from './calls.js';
+import { Calls } from './calls.js';
+import type { CallsOptions } from './endpoint.js';
 import { type FromRenewer, Renewer, type ToRenewer } from './renewer.js';
 
 /** A thread that does nothing but renew, so that whatever keeps the main thread busy costs no claim. */

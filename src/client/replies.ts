@@ -20,6 +20,10 @@ export interface Problem {
 export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'code' in reply && 'detail' in reply && 'status' in reply;
 
+/** No server, a busy one, or one that does not know: all of it may be otherwise in a moment. */
+export const isPassing = ({ status }: Problem): boolean =>
+  status === 0 || status === 408 || status === 429 || status >= 500;
+
 /** Thrown only where no value can be returned: out of a feed, or by a worker that cannot go on. */
 export class GenesisError extends Error {
   constructor(readonly problem: Problem) {
@@ -68,6 +72,11 @@ export type RenewalReply =
   | (HolderRefused & { new_expiry: null });
 export type ReleaseReply = { success: true; reason: 'RELEASED' } | HolderRefused;
 export type NoteReply = { success: true; reason: string } | HolderRefused;
+
+/** `until`: when a suspended claim runs out. */
+export type GateReply =
+  | { success: true; reason: string; generation: number; until: string | null }
+  | (HolderRefused & { generation: number; until: string | null });
 
 export type SubmissionRefusal = Named<
   | 'STALE_GENERATION'

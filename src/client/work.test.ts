@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { SubmitOutcome } from './outbox.js';
 import { ClaimLost } from './renewals.js';
 import { granted, KEY, openHouse, planOf, startChild } from './testing/house.js';
-import type { WorkSummary } from './work.js';
+import type { WorkSummary } from './work-options.js';
 
 const AGENT = { agent_id: 'agent-a' };
 const heard = (signal: AbortSignal) =>

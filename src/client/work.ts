@@ -1,97 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Briefing } from '../coordinator/wire.js';
-import type { Calls, NextAsked } from './calls.js';
+import { Delivery } from './delivery.js';
 import { newRequestId, pauseAfter } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
-import { type Finished, type Outbox, PENDING_MAX, type Submit, type SubmitOutcome } from './outbox.js';
-import type { Hold, Renewals } from './renewals.js';
-import {
-  type ClaimRefused,
-  GenesisError,
-  type HeldClaim,
-  isProblem,
-  type NoteReply,
-  type Problem,
-} from './replies.js';
+import type { Hold } from './renewals.js';
+import { GenesisError, isProblem } from './replies.js';
+import { type Grant, type Taken, Taking } from './taking.js';
+import type { Handler, Tools, Work, WorkContext, WorkOptions, WorkSummary } from './work-options.js';
 
-export interface WorkOptions {
-  /** GENESIS_AGENT. */
-  readonly agent_id?: string;
-  /** GENESIS_SESSION, else one of its own, closed at the end. */
-  readonly session_id?: string;
-  /** Left out: work of any track. */
-  readonly tracks?: readonly string[];
-  readonly agent_role?: string;
-  /** Left out: proposed from what the track's work took before. */
-  readonly lease_duration_seconds?: number;
-  /** Pieces worked on at a time. */
-  readonly concurrency?: number;
-  /** `done` (default): until all work of the tracks is complete. `idle`: until none is ready. `stopped`: until the signal. */
-  readonly until?: 'done' | 'idle' | 'stopped';
-  /** Stops it: handlers are told, what they hold is released, what they finished is submitted. */
-  readonly signal?: AbortSignal;
-}
-
-export interface Work {
-  readonly task_id: string;
-  readonly claim: HeldClaim;
-  readonly briefing: Briefing | null;
-}
-
-export interface WorkContext {
-  /** Aborts the moment the claim is lost or may be (ClaimLost), and when the work is stopped. */
-  readonly signal: AbortSignal;
-  /** Whether the claim is surely ours now: right also within a long turn, where no signal is heard. */
-  readonly held: () => boolean;
-  readonly note: (text: string) => Promise<NoteReply | Problem>;
-  /** Nothing is taken any more: the work ends with what is under way. */
-  readonly stop: () => void;
-}
-
-export type Handler = (work: Work, context: WorkContext) => Promise<unknown>;
-
-export interface WorkSummary {
-  /** Results that the server took, also those that an earlier run had finished. */
-  readonly accepted: number;
-  readonly refused: number;
-  /** Handlers that threw while they held the claim. */
-  readonly failed: number;
-  /** Claims lost before there was a result. */
-  readonly lost: number;
-  /** Given back because the work was stopped. */
-  readonly released: number;
-  /** Finished and not answered yet: in the outbox, for the next start. */
-  readonly pending: number;
-  readonly outcomes: readonly SubmitOutcome[];
-}
-
-export interface Tools {
-  readonly calls: Calls;
-  readonly outbox: Outbox;
-  readonly renewals: Renewals;
-  readonly submit: Submit;
-}
-
-interface WorkRequest {
-  readonly asked: NextAsked;
-  /** When it was made for the first time. */
-  readonly sent_ms: number;
-}
-
-interface Grant {
-  readonly work: Work;
-  readonly track: string | undefined;
-  readonly hold: Hold;
-}
-
-/** How long a poll waits: a stop is heard after at most so long, and no grant is ever left unheard. */
-const WAIT_SECONDS = 5;
-const WAIT_SECONDS_TRACKS = 1;
 const GRACE_MS = 5000;
-/** A grant that took longer to come than this part of its lease is renewed at once, to know its end. */
-const LONG_AGO = 0.1;
 const MESSAGE_CHARS_MAX = 2000;
 
 /** An agent's loop: take work, keep it while it is done, hand in what came of it. */
@@ -102,9 +20,8 @@ export class Worker {
   private readonly proposals: LeaseProposals;
   private readonly stopping = new AbortController();
   private readonly counts = { failed: 0, lost: 0, released: 0 };
-  private readonly outcomes: SubmitOutcome[] = [];
-  private readonly unanswered: WorkRequest[] = [];
-  private turn = 0;
+  private readonly delivery: Delivery;
+  private readonly taking: Taking;
   private takes_more = true;
 
   constructor(
@@ -120,6 +37,9 @@ export class Worker {
     this.own_session = session_id === undefined;
     this.session_id = session_id ?? `sess-${randomUUID()}`;
     this.proposals = new LeaseProposals(tools.calls);
+    const who = { agent_id, session_id: this.session_id };
+    this.taking = new Taking(tools, options, who, this.proposals);
+    this.delivery = new Delivery(tools.outbox, tools.submit, () => this.stopped);
   }
 
   async run(): Promise<WorkSummary> {
@@ -128,12 +48,12 @@ export class Worker {
     signal?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
     try {
-      await this.flush();
+      await this.delivery.flush();
       await this.openSession();
       const slots = Array.from({ length: concurrency }, () => this.slot());
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
-      await this.flush();
-      const pending = await this.tools.outbox.pending();
+      await this.delivery.flush();
+      const pending = await this.delivery.pending();
       if (this.own_session && pending === 0) await this.tools.calls.closeSession(this.session_id);
       if (this.failure !== undefined) throw this.failure;
       return this.summary(pending);
@@ -169,10 +89,9 @@ export class Worker {
   private async slot(): Promise<void> {
     let waits = false;
     for (let idle = 0; this.takes_more && !this.stopped; ) {
-      // What is finished goes before what is new: else this very agent might take over from itself.
-      if (await this.tools.outbox.isBehind()) await this.flush();
-      const has_room = (await this.tools.outbox.pending()) < PENDING_MAX;
-      const grant: Awaited<ReturnType<Worker['take']>> = has_room ? await this.take(waits) : 'later';
+      await this.delivery.catchUp();
+      const has_room = await this.delivery.hasRoom();
+      const grant: Taken = has_room ? await this.taking.take(waits) : 'later';
       // Asked without waiting first: whether all is done is known at once.
       waits = grant === 'nothing';
       if (grant === 'done') return;
@@ -184,75 +103,6 @@ export class Worker {
       idle = 0;
       if (grant !== 'nothing') await this.perform(grant);
     }
-  }
-
-  private async take(waits: boolean): Promise<Grant | 'nothing' | 'later' | 'done'> {
-    const request = this.unanswered.pop() ?? (await this.newRequest(waits));
-    const reply = await this.tools.calls.next(request.asked);
-    if (isProblem(reply)) return this.noWork(reply, request);
-    if (!reply.success) return this.refused(reply);
-    const work = { task_id: reply.claim.task_id, claim: reply.claim, briefing: reply.briefing ?? null };
-    return { work, track: request.asked.track, hold: await this.holdFrom(reply.claim, request.sent_ms) };
-  }
-
-  private async newRequest(waits: boolean): Promise<WorkRequest> {
-    const { tracks = [], agent_role, lease_duration_seconds } = this.options;
-    const track = tracks[this.turn++ % Math.max(tracks.length, 1)];
-    const wait_seconds = tracks.length > 1 ? WAIT_SECONDS_TRACKS : WAIT_SECONDS;
-    const asked = {
-      request_id: newRequestId(),
-      agent_id: this.agent_id,
-      session_id: this.session_id,
-      ...(track === undefined ? {} : { track }),
-      ...(agent_role === undefined ? {} : { agent_role }),
-      lease_duration_seconds: lease_duration_seconds ?? (await this.proposals.proposeFor(track)),
-      wait_seconds: waits ? wait_seconds : 0,
-    };
-    return { asked, sent_ms: monotonicMs() };
-  }
-
-  /** What was not answered may have been granted: the same request is made again until it is. */
-  private noWork(problem: Problem, request: WorkRequest): 'later' {
-    if (!isPassing(problem)) throw new GenesisError(problem);
-    this.unanswered.push(request);
-    return 'later';
-  }
-
-  private async refused({ reason, next }: ClaimRefused): Promise<'nothing' | 'later' | 'done'> {
-    if (reason === 'NOTHING_READY') return (await this.isDone()) ? 'done' : 'nothing';
-    if (reason === 'DENIED_LIMIT') return 'later';
-    throw new GenesisError({
-      code: reason,
-      detail: next ?? 'No work is given to this session.',
-      status: 409,
-    });
-  }
-
-  private async isDone(): Promise<boolean> {
-    if (this.options.until === 'stopped') return false;
-    if (this.options.until === 'idle') return true;
-    const { tracks = [undefined] } = this.options;
-    for (const track of tracks) {
-      const open = await this.tools.calls.tasks({ phase: 'OPEN', limit: 1, ...(track && { track }) });
-      if (isProblem(open) || open.tasks.length > 0) return false;
-    }
-    return true;
-  }
-
-  private async holdFrom(claim: HeldClaim, sent_ms: number): Promise<Hold> {
-    const { renewals, calls } = this.tools;
-    const lease_seconds = claim.lease_duration_seconds;
-    const again_ms = monotonicMs();
-    if (again_ms - sent_ms <= lease_seconds * 1000 * LONG_AGO) return renewals.hold(claim, sent_ms);
-    const { task_id, session_id, generation, id: claim_id } = claim;
-    const renewed = await calls.renewAlone({
-      handle: { task_id, session_id, claim_id, generation },
-      lease_seconds,
-      request_id: newRequestId(),
-      timeout_seconds: lease_seconds / 2,
-    });
-    if (isProblem(renewed) || !renewed.success) return renewals.hold(claim, sent_ms);
-    return renewals.hold({ ...claim, expires_at: renewed.new_expiry }, again_ms);
   }
 
   private async perform({ work, track, hold }: Grant): Promise<void> {
@@ -321,32 +171,13 @@ export class Worker {
     };
   }
 
-  /** Written down first. Then handed in until there is an answer, as long as the claim can be kept meanwhile. */
-  private async deliver({ claim }: Work, hold: Hold, result: unknown): Promise<boolean> {
-    const { outbox, submit } = this.tools;
+  private deliver({ claim }: Work, hold: Hold, result: unknown): Promise<boolean> {
     const { task_id, session_id, generation, id: claim_id } = claim;
-    const finished: Finished = {
-      request_id: newRequestId(),
-      task_id,
-      session_id,
-      claim_id,
-      generation,
-      agent_id: this.agent_id,
-      result_data: result,
-      finished_at: new Date().toISOString(),
-    };
-    const path = await outbox.put(finished);
-    for (let tried = 1; ; tried++) {
-      const outcome = await outbox.send(path, submit);
-      if (!isProblem(outcome)) {
-        this.outcomes.push(outcome);
-        return outcome.accepted;
-      }
-      if (!hold.held() || this.stopped || !isPassing(outcome)) break;
-      await sleep(pauseAfter(tried));
-    }
-    await outbox.giveBack(path);
-    return false;
+    const { agent_id } = this;
+    const finished_at = new Date().toISOString();
+    const handle = { task_id, session_id, claim_id, generation };
+    const finished = { request_id: newRequestId(), ...handle, agent_id, result_data: result, finished_at };
+    return this.delivery.deliver(finished, hold);
   }
 
   private async giveBack({ claim }: Work, hold: Hold, error: unknown): Promise<void> {
@@ -365,17 +196,10 @@ export class Worker {
     );
   }
 
-  private async flush(): Promise<void> {
-    this.outcomes.push(...(await this.tools.outbox.flush(this.tools.submit)));
-  }
-
   private summary(pending: number): WorkSummary {
-    const accepted = this.outcomes.filter((outcome) => outcome.accepted).length;
-    const refused = this.outcomes.length - accepted;
-    return { accepted, refused, ...this.counts, pending, outcomes: this.outcomes };
+    const { outcomes } = this.delivery;
+    const accepted = outcomes.filter((outcome) => outcome.accepted).length;
+    const refused = outcomes.length - accepted;
+    return { accepted, refused, ...this.counts, pending, outcomes };
   }
 }
-
-/** No server, a busy one, or one that does not know: all of it may be otherwise in a moment. */
-const isPassing = ({ status }: Problem): boolean =>
-  status === 0 || status === 408 || status === 429 || status >= 500;

@@ -227,7 +227,8 @@ export class Coordinator {
     const { wait_seconds, ...asked } = read;
     return this.session(scope, { command: 'next', body }, async (project) => {
       const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()));
-      const wait = { seconds: wait_seconds, track: asked.track, gone };
+      const { session_id, track } = asked;
+      const wait = { session_id, seconds: wait_seconds, track, gone };
       const reply = await waitForWork(project, this.environment, wait, ask);
       return isProblem(reply) || !reply.success ? reply : this.briefed(scope, project, reply);
     });

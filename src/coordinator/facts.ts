@@ -20,6 +20,9 @@ export function claimFacts(desk: Desk, subject: string, session: RecordHead | nu
   };
 }
 
+export const isSessionClosed = (desk: Desk, session_id: string): boolean =>
+  desk.session(session_id).record?.value.state === 'closed';
+
 const EDGE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
 
 /** A task is known by the plan; an edge by its name, since features come and go with the methodology. */

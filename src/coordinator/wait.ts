@@ -14,6 +14,7 @@ function lineOf(project: Project, environment: Environment): WorkLine {
 }
 
 export interface Wait {
+  readonly session_id: string;
   readonly seconds: number;
   readonly track: string | undefined;
   readonly gone: AbortSignal | undefined;
@@ -26,7 +27,7 @@ export interface Wait {
 export async function waitForWork(
   project: Project,
   environment: Environment,
-  { seconds, track, gone }: Wait,
+  { session_id, seconds, track, gone }: Wait,
   ask: () => Promise<ClaimResult | Problem>,
 ): Promise<ClaimResult | Problem> {
   const line = lineOf(project, environment);
@@ -40,7 +41,7 @@ export async function waitForWork(
     const left_ms = deadline_ms - environment.clock.monotonicMs();
     if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
     if (left_ms <= 0 || isDone(project.state)) return reply;
-    called = await line.wait(track, seen, left_ms, gone);
+    called = await line.wait({ session_id, track, seen, left_ms, gone });
     if (!gone?.aborted) continue;
     if (called) line.answered();
     return reply;

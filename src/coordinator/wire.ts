@@ -3,6 +3,7 @@ import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
 import { ROLES, type Role } from '../core/roles.js';
+import { isPublicKey } from './public-key.js';
 
 /** The bodies that commands take: strict, bounded, and spelled as the wire contract spells them. */
 
@@ -163,13 +164,16 @@ export const operatorBodies = {
   adopt: z.strictObject({ ...operatorFields, result_id: text(100) }),
 } as const;
 
+const PUBLIC_KEY =
+  'expected an Ed25519 public key: its 32 bytes in base64url, a point of the curve and no weak one';
 export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   user_id: text(200),
   project_id: projectIdSchema,
   public_key: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{43}$/, 'expected an Ed25519 public key: its 32 bytes in base64url')
+    .regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY, abort: true })
+    .refine(isPublicKey, PUBLIC_KEY)
     .optional(),
   ...common,
 });

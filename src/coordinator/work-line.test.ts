@@ -45,6 +45,18 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+test('one who waits hears at once that its session was closed, and nobody else is woken', async () => {
+  const { coordinator, waiting, asked, leave } = await crowd();
+  answered(
+    await coordinator.openSession(P.tenant_id, { project_id: P.project_id, session_id: 'w7', user_id: 'u' }),
+  );
+  answered(await coordinator.closeSession(P.tenant_id, 'w7'));
+  expect(await waiting[7]).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+  await settle();
+  expect(asked()).toBe(WAITING + 1);
+  leave();
+});
+
 test('what makes no work ready wakes nobody, and a piece that is ready wakes one', async () => {
   const { coordinator, waiting, asked, leave } = await crowd();
   for (let turn = 0; turn < 20; turn += 1) answered(await coordinator.renewLease(P, at(HELD)));

@@ -1,5 +1,6 @@
 import { isDone } from '../core/views/index.js';
 import type { Environment } from './environment.js';
+import { isSessionClosed } from './facts.js';
 import type { Project } from './project.js';
 import { nextDeadlineMs, readyByTrack } from './ready.js';
 
@@ -7,10 +8,17 @@ import { nextDeadlineMs, readyByTrack } from './ready.js';
 const REST_PER_LOOK = 4;
 
 interface Waiting {
+  readonly session_id: string;
   readonly track: string | undefined;
   /** The change up to which it knows that there is nothing for it. */
   seen: number;
   readonly call: () => void;
+}
+
+/** Who stands in line, for what, and for how long. */
+export interface Place extends Pick<Waiting, 'session_id' | 'track' | 'seen'> {
+  readonly left_ms: number;
+  readonly gone: AbortSignal | undefined;
 }
 
 /**
@@ -39,7 +47,7 @@ export class WorkLine {
   }
 
   /** Resolves with true when it is called, which it answers for with `answered`; with false when its time is up. */
-  wait(track: string | undefined, seen: number, left_ms: number, gone?: AbortSignal): Promise<boolean> {
+  wait({ session_id, track, seen, left_ms, gone }: Place): Promise<boolean> {
     if (gone?.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
       const leave = (called: boolean): void => {
@@ -50,7 +58,7 @@ export class WorkLine {
         resolve(called);
       };
       const giveUp = (): void => leave(false);
-      const waiting = { track, seen, call: () => leave(true) };
+      const waiting = { session_id, track, seen, call: () => leave(true) };
       const cancel = this.environment.setTimer(left_ms, giveUp);
       gone?.addEventListener('abort', giveUp, { once: true });
       this.waiting.add(waiting);
@@ -107,11 +115,17 @@ export class WorkLine {
     // Whoever waits would wait for a new plan, and can ask again.
     if (isDone(this.project.state)) for (const waiting of unaware.splice(0)) this.call(waiting);
     if (unaware.length === 0) return;
-    const ready = readyByTrack(this.project.desk());
+    const desk = this.project.desk();
+    const ready = readyByTrack(desk);
     let left = -this.asking;
     for (const count of ready.values()) left += count;
     for (const waiting of unaware) {
-      const { track } = waiting;
+      const { track, session_id } = waiting;
+      // It takes no work from anybody, and should hear of it now.
+      if (isSessionClosed(desk, session_id)) {
+        this.call(waiting);
+        continue;
+      }
       const here = track === undefined ? left : Math.min(left, ready.get(track) ?? 0);
       if (here > 0) {
         if (track !== undefined) ready.set(track, here - 1);

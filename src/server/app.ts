@@ -76,7 +76,7 @@ async function answerTo(
     principal = await permitted(gatekeeper, route, incoming.headers, visit);
     if ('body' in principal) return principal;
   }
-  visit.body = read.value;
+  visit.body = route.about === undefined ? read.value : route.about(read.value);
   const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
   const about = {
     params: visit.params,

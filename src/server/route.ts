@@ -59,6 +59,8 @@ export interface Route<Query = Record<string, unknown>> {
   readonly query?: z.ZodType<Query>;
   readonly body?: Body;
   readonly reply: Reply;
+  /** Where the body names what it is about, if not at its top. For the log of accesses. */
+  readonly about?: (body: unknown) => unknown;
   /** It can be refused by the rules: then the reply comes with another status. */
   readonly decides?: true;
   readonly run: (ask: Ask<Query>) => Promise<Answer | typeof STREAMED>;

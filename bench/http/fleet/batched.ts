@@ -1,23 +1,60 @@
 import { type Measured, timed } from '../measured.js';
 import { Connection } from './connection.js';
 import { countCpu } from './cpu.js';
-import type { Pace } from './paced.js';
+import { type Pace, WARM_UP_SECONDS } from './paced.js';
 import { plannedTasks, type Task } from './plan.js';
 import { Told, type Word } from './told.js';
 
-export const BATCH_ITEMS = 500;
-const IN_FLIGHT = 2;
+/** So many items are under way at a time, in as many requests as that takes. */
+const ITEMS_IN_FLIGHT = 1_000;
+const REQUESTS_IN_FLIGHT_MIN = 2;
 const TASKS_PER_SECOND = 6_000;
 
-/** Whole batches of claims, then whole batches of results for them, a few requests at a time. */
-export async function batched({ url, pid, agents, seconds }: Pace) {
-  const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds);
+export interface BatchedPace extends Pace {
+  /** Items a request, one run for each. */
+  readonly batch: readonly number[];
+}
+
+export interface BatchRun {
+  readonly items: number;
+  readonly claims: Measured;
+  readonly submits: Measured;
+}
+
+/** Whole batches of claims, then whole batches of results for them; for each size of a batch on the same warm server. */
+export async function batched({ url, pid, agents, seconds, batch }: BatchedPace) {
+  const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
   const told = new Told();
-  const batches = inBatches(tasks);
-  const connections = Array.from({ length: IN_FLIGHT }, () => new Connection(url));
+  const crew = { url, pid, agents, told };
+  const [first = ITEMS_IN_FLIGHT] = batch;
+  await runOf(crew, warming, first);
+  const runs: BatchRun[] = [];
+  for (const items of batch) {
+    const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
+    runs.push(await runOf(crew, tasks, items));
+  }
+  return { runs, told };
+}
+
+interface Crew {
+  readonly url: string;
+  readonly pid: number;
+  readonly agents: number;
+  readonly told: Told;
+}
+
+async function runOf(
+  { url, pid, agents, told }: Crew,
+  tasks: readonly Task[],
+  items: number,
+): Promise<BatchRun> {
+  const in_flight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / items));
+  const connections = Array.from({ length: in_flight }, () => new Connection(url));
+  const told_before = told.granted.length;
+  const batches = inBatches(tasks, items);
   const claims = await drive('take', batches, { pid, connections }, async (batch, connection, number) => {
     const claims = batch.map(({ task_id }, at) => {
-      const agent = (number * BATCH_ITEMS + at) % agents;
+      const agent = (number * items + at) % agents;
       return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
     });
     const { results } = await ask(connection, `${batch[0]!.path}/claims/batch`, { claims });
@@ -26,9 +63,10 @@ export async function batched({ url, pid, agents, seconds }: Pace) {
       else told.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
     });
   });
+  const held = heldOf(tasks, told.granted.slice(told_before));
   const submits = await drive(
     'complete',
-    inBatches(held(tasks, told)),
+    inBatches(held, items),
     { pid, connections },
     async (batch, connection) => {
       const items = batch.map(({ task_id, session_id, generation }) => ({
@@ -43,12 +81,12 @@ export async function batched({ url, pid, agents, seconds }: Pace) {
     },
   );
   await Promise.all(connections.map((connection) => connection.close()));
-  return { claims, submits, told };
+  return { items, claims, submits };
 }
 
 type Held = Word & Pick<Task, 'path'>;
 
-function held(tasks: readonly Task[], { granted }: Told): Held[] {
+function heldOf(tasks: readonly Task[], granted: readonly Word[]): Held[] {
   const paths = new Map(tasks.map(({ project_id, path }) => [project_id, path]));
   return granted.map(({ project_id, task_id, session_id, generation }) => ({
     ...{ project_id, task_id, session_id, generation },
@@ -57,12 +95,11 @@ function held(tasks: readonly Task[], { granted }: Told): Held[] {
 }
 
 /** A batch is about one project. */
-function inBatches<Item extends { readonly path: string }>(items: readonly Item[]): Item[][] {
+function inBatches<Item extends { readonly path: string }>(items: readonly Item[], size: number): Item[][] {
   const batches: Item[][] = [];
   for (const item of items) {
     const last = batches.at(-1);
-    if (last === undefined || last.length === BATCH_ITEMS || last[0]!.path !== item.path)
-      batches.push([item]);
+    if (last === undefined || last.length === size || last[0]!.path !== item.path) batches.push([item]);
     else last.push(item);
   }
   return batches;

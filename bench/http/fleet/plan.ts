@@ -10,10 +10,10 @@ export interface Task {
 }
 
 /** Puts plans of so many tasks that wait for nothing. */
-export async function plannedTasks(url: string, count: number): Promise<Task[]> {
+export async function plannedTasks(url: string, count: number, name = 'project'): Promise<Task[]> {
   const tasks: Task[] = [];
   for (let project = 0; tasks.length < count; project += 1) {
-    const project_id = `project-${project}`;
+    const project_id = `${name}-${project}`;
     const path = `/api/tenants/bench/projects/${project_id}`;
     const tracks = tracksOf(Math.min(TASKS_PER_PROJECT, count - tasks.length));
     const reply = await fetch(`${url}${path}/plan`, {

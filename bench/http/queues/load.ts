@@ -13,6 +13,9 @@ export const JOBS_PER_INSERT = 2_000;
 /** Connections to PostgreSQL: agents wait their turn, as they would behind any pool. */
 export const POOL_CONNECTIONS = 20;
 
+/** Jobs a call, where a queue takes and completes many at once. */
+export const BATCH_JOBS = 500;
+
 /** What an agent hands in, as small as ours. */
 export const resultOf = (agent: number): object => ({ summary: 'done', by: agent });
 

@@ -1,6 +1,7 @@
 import PgBoss from 'pg-boss';
 import { type Measured, timed } from '../measured.js';
 import {
+  BATCH_JOBS,
   JOBS_PER_INSERT,
   jobsFor,
   POOL_CONNECTIONS,
@@ -10,7 +11,6 @@ import {
 } from './load.js';
 
 const NAME = 'bench';
-const BATCH_JOBS = 500;
 const BATCHES_IN_FLIGHT = 2;
 
 /** Agent by agent, one job at a time; then in batches. */

@@ -8,6 +8,7 @@ import { runDemoAgent } from '../demo/agent.js';
 import { type DemoServer, end, logFolder, type Running, startDemoServer } from '../demo/fleet.js';
 import type { Guarantee } from '../demo/guarantees.js';
 import { storyLine } from '../demo/narrator.js';
+import { DEMO_PROJECT } from '../demo/plan.js';
 import { type DemoOutcome, runDemo } from '../demo/run-demo.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { lineageText } from '../output/lineage.js';
@@ -45,7 +46,7 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
   let kept = false;
   try {
     server = await startDemoServer(folder);
-    context.print(`The coordinator listens at ${server.url}, its log is in ${logFolder(folder)}`);
+    aside(context, opening(server, folder, options.agents));
     const outcome = await runDemo({
       url: server.url,
       folder,
@@ -54,15 +55,16 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
       signal: stopping.signal,
       tell: (event) => {
         const line = storyLine(event, context.paint);
-        if (line !== null) context.print(line);
+        if (context.is_json) context.printJson(event);
+        else if (line !== null) context.print(line);
       },
-      say: (line) => context.print(context.paint.magenta(`              ${line}`)),
+      say: (line) => aside(context, context.paint.magenta(`              ${line}`)),
     });
     if (stopping.signal.aborted) throw new CommandFailure('The demo was stopped.');
-    context.print(ending(context, outcome));
+    context.show(outcome, () => ending(context, outcome));
     if (!outcome.guarantees.every(({ holds }) => holds)) context.exit_code = EXIT.refused;
     kept = options.keep === true;
-    if (kept) context.print(whereItIs(server, folder));
+    aside(context, kept ? whereItIs(server, folder) : WHAT_NOW);
   } finally {
     unlisten();
     for (const agent of agents) await end(agent);
@@ -70,6 +72,21 @@ async function demo(context: Context, options: DemoOptions): Promise<void> {
     if (!kept) await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** What surrounds the story; where that is JSON, beside it. */
+const aside = (context: Context, text: string): void =>
+  context.is_json ? context.remark(text) : context.print(text);
+
+const opening = ({ url }: DemoServer, folder: string, agents: number): string =>
+  [
+    `${agents} agents work through a plan. One will be killed in the middle of its work, one frozen past its lease.`,
+    `The coordinator listens at ${url} (a browser shows it live); its log is in ${logFolder(folder)}`,
+    '',
+  ].join('\n');
+
+const WHAT_NOW = `
+What now? Join an agent of your own (README.md, “Join an agent”), or look around in what this leaves behind:
+run it again with --keep.`;
 
 function ending(context: Context, { guarantees, lineage, log }: DemoOutcome): string {
   const { paint } = context;
@@ -92,7 +109,11 @@ const whereItIs = ({ url, process }: DemoServer, folder: string): string =>
   [
     '',
     `The server goes on at ${url} (stop it with: kill ${process.pid}); its data is in ${folder}`,
-    `Look around: gen --url ${url} --project corner-shop status`,
+    'Look around:',
+    `  ${url}/?project=${DEMO_PROJECT} in a browser`,
+    `  gen --url ${url} --project ${DEMO_PROJECT} status`,
+    `  gen --url ${url} --project ${DEMO_PROJECT} events`,
+    `  gen verify ${logFolder(folder)}`,
   ].join('\n');
 
 async function leave({ process }: DemoServer): Promise<void> {

@@ -112,7 +112,14 @@ async function resultGiven(
   if ('isTTY' in stdin && stdin.isTTY === true) {
     throw wrongUsage('What is the result? Give --file PATH or --data JSON, or pipe it in.');
   }
-  return resultBody(genesis, await buffer(stdin));
+  const piped = await buffer(stdin);
+  // A program that failed, or no pipe at all, looks like this: no work is done by it.
+  if (piped.byteLength === 0) {
+    throw wrongUsage(
+      'Standard input is empty. Give the result with --file PATH or --data JSON, or pipe it in.',
+    );
+  }
+  return resultBody(genesis, piped);
 }
 
 async function fileBytes({ io }: Context, file: string): Promise<Uint8Array> {

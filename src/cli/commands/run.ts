@@ -67,6 +67,7 @@ async function runCommand(context: Context, command: string[], options: RunOptio
     asked = signal;
     stopping.abort();
   });
+  if (options.loop === true) context.remark(`Takes work of ${place.project} until all of it is done.`);
   try {
     const session = context.named_session;
     const summary = await genesis.work(

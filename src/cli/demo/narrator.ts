@@ -30,6 +30,6 @@ export function storyLine(event: EventEnvelope, paint: Paint): string | null {
   const words = wordsFor(event, paint);
   if (words === null) return null;
   const time = event.timestamp.slice(11, 23);
-  const task = (event.task_id ?? '').padEnd(22);
-  return `${paint.dim(time)}  ${task}  ${event.agent_id.padEnd(5)} ${words}`;
+  if (event.task_id === undefined) return `${paint.dim(time)}  ${words}`;
+  return `${paint.dim(time)}  ${event.task_id.padEnd(22)}  ${event.agent_id.padEnd(5)} ${words}`;
 }

@@ -42,6 +42,7 @@ export async function runDemo(stage: DemoStage): Promise<DemoOutcome> {
   for (let number = 0; number < stage.agents_count; number += 1) {
     stage.agents.push(await startDemoAgent(agentName(number), stage.url, stage.folder));
   }
+  stage.say(`${stage.agents.map(({ name }) => name).join(', ')} start, each a process of its own`);
   const director = new Director(stage.agents, stage.say);
   const { events, plan } = await watch(stage, genesis, director);
   const { cast } = director;

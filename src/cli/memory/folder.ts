@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Io } from '../io.js';
@@ -8,6 +9,8 @@ export const homeFolder = (io: Io): string => resolve(io.cwd, io.env.GENESIS_HOM
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
+/** A link is not ours: it may lead anywhere. */
+const NO_LINK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 const RECORD = /^([^.].*)\.json$/;
 
 /**
@@ -19,10 +22,10 @@ export class Drawer<T> {
 
   async get(name: string): Promise<T | null> {
     try {
-      return JSON.parse(await readFile(this.pathOf(name), 'utf8')) as T;
+      return JSON.parse(await readFile(this.pathOf(name), { encoding: 'utf8', flag: NO_LINK })) as T;
     } catch (error) {
       // What cannot be read is as good as forgotten; it is written anew when there is something to remember.
-      if (error instanceof SyntaxError || isCode(error, 'ENOENT')) return null;
+      if (error instanceof SyntaxError || isCode(error, 'ENOENT', 'ELOOP')) return null;
       throw error;
     }
   }
@@ -46,7 +49,9 @@ export class Drawer<T> {
       return record;
     } catch (error) {
       if (!isCode(error, 'EEXIST')) throw error;
-      return (await this.get(name)) ?? record;
+      const known = await this.get(name);
+      if (known === null) await this.put(name, record);
+      return known ?? record;
     } finally {
       await rm(temporary, { force: true });
     }
@@ -68,5 +73,5 @@ export class Drawer<T> {
   }
 }
 
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && (error as NodeJS.ErrnoException).code === code;
+const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && codes.includes((error as NodeJS.ErrnoException).code ?? '');

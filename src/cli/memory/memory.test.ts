@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../testing/house.js';
 import { Memory } from './memory.js';
 
@@ -25,4 +27,49 @@ it('handles kept at the same time are all kept', async () => {
   const kept = await Promise.all(handles.map(({ task_id }) => memory.handle(PLACE, 'sess-a', task_id)));
   expect(kept).toEqual(handles);
   expect(await memory.handle({ ...PLACE, project: 'other' }, 'sess-a', 'A-00-x')).toBeNull();
+});
+
+describe('a link in the folder', () => {
+  const handle = {
+    task_id: 'A-001-x',
+    generation: 1,
+    session_id: 's',
+    agent_id: 'a',
+    lease_duration_seconds: 30,
+  };
+
+  async function linked(target: (home: string) => string) {
+    const home = await temporaryFolder();
+    const memory = new Memory(home);
+    await memory.keepHandle(PLACE, handle);
+    const folder = join(home, 'handles');
+    const [name = ''] = await readdir(folder);
+    await rm(join(folder, name));
+    await symlink(target(home), join(folder, name));
+    return { home, memory, path: join(folder, name) };
+  }
+
+  it('is never written through', async () => {
+    const { home, memory, path } = await linked((folder) => join(folder, 'precious'));
+    await writeFile(join(home, 'precious'), 'not ours');
+    expect(await memory.handle(PLACE, 's', 'A-001-x')).toBeNull();
+    await memory.keepHandle(PLACE, handle);
+    expect(await readFile(join(home, 'precious'), 'utf8')).toBe('not ours');
+    expect((await lstat(path)).isSymbolicLink()).toBe(false);
+    expect(await memory.handle(PLACE, 's', 'A-001-x')).toEqual(handle);
+  });
+
+  it.each([
+    ['to itself', (home: string) => join(home, 'handles', 'round')],
+    ['to a folder', (home: string) => home],
+    ['to nothing', (home: string) => join(home, 'gone')],
+    ['to another kind of record', (home: string) => join(home, 'other')],
+  ])('%s is as good as forgotten', async (_, target) => {
+    const { home, memory } = await linked(target);
+    await symlink('round', join(home, 'handles', 'round'));
+    await writeFile(join(home, 'other'), '{"session_id":7}');
+    expect(await memory.handle(PLACE, 's', 'A-001-x')).toBeNull();
+    await memory.keepHandle(PLACE, handle);
+    expect(await memory.handle(PLACE, 's', 'A-001-x')).toEqual(handle);
+  });
 });

@@ -40,13 +40,16 @@ async function setup(context: Context, client: ClientName, { scope, undo }: Setu
   const known = [...(await receipts.ours()), ...(await receipts.all())];
   const planned = await Promise.all(parts.map((part) => planPart(part, known)));
   const written: Written[] = [];
+  const changes: Told[] = [];
   for (const plan of planned) {
     const [change, now] = await writePlanned(plan);
     written.push(now);
-    context.print(`${SAYS[change]} ${shown(io, plan.path)}: ${plan.about}`);
+    changes.push({ change, path: shown(io, plan.path), about: `: ${plan.about}` });
   }
   await receipts.keep({ client, written });
-  context.print(
+  tell(
+    context,
+    changes,
     `${NAMES[client]} finds the work of ${project} when it is started next. Take back: gen setup ${client} --undo`,
   );
 }
@@ -60,13 +63,28 @@ async function takeBack(
   const ours = await receipts.ours();
   await receipts.forget();
   const others = await receipts.all();
+  const changes: Told[] = [];
   for (const part of PARTS[client](around)) {
     const isShared = others.some(({ path }) => path === part.path);
     const change = isShared ? 'left' : await takePart(part, ours);
-    const why = isShared ? ', which another client uses' : '';
-    context.print(`${SAYS[change]} ${shown(context.io, part.path)}${why}`);
+    const about = isShared ? ', which another client uses' : '';
+    changes.push({ change, path: shown(context.io, part.path), about });
   }
   await removeFolders(ours);
+  tell(context, changes);
+}
+
+interface Told {
+  readonly change: Change;
+  readonly path: string;
+  /** As it goes on after the path. */
+  readonly about: string;
+}
+
+function tell(context: Context, changes: readonly Told[], ...more: readonly string[]): void {
+  const lines = changes.map(({ change, path, about }) => `${SAYS[change]} ${path}${about}`);
+  const reply = { changes: changes.map(({ change, path }) => ({ change, path })) };
+  context.show(reply, () => [...lines, ...more].join('\n'));
 }
 
 const SAYS: Readonly<Record<Change, string>> = {

@@ -2,7 +2,7 @@ import { live, takeable } from '../../core/claims/lease.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
-import { openDependencies } from '../facts.js';
+import { isSessionClosed, openDependencies } from '../facts.js';
 import type { Attempt, Needs, Operation } from '../operation.js';
 import type { Problem } from '../problem.js';
 import { readyWork } from '../ready.js';
@@ -51,7 +51,9 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     }
     // The view may be behind what others have finished: look once before saying that there is nothing.
     if (!this.followed) return { needs: () => this.lookAgain() };
-    const reply = { ...refusedClaim('NOTHING_READY'), waiting_for: everythingWaitsFor(desk, track) };
+    const reply = isSessionClosed(desk, this.body.session_id)
+      ? refusedClaim('SESSION_CLOSED')
+      : { ...refusedClaim('NOTHING_READY'), waiting_for: everythingWaitsFor(desk, track) };
     return { unit: new UnitBuilder(desk).build(this.request), reply };
   }
 

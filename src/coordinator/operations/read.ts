@@ -29,7 +29,7 @@ export function subjectOf(body: {
 }): string | Problem {
   const { task_id, feature_id, edge } = body;
   if (task_id === undefined) {
-    if (feature_id !== undefined && edge !== undefined) return edgeSubject(feature_id, edge);
+    if (feature_id !== undefined && edge !== undefined) return readEdge(feature_id, edge);
     return invalidSubject('task_id', 'expected task_id, or feature_id and edge');
   }
   if (feature_id !== undefined || edge !== undefined) {
@@ -42,11 +42,20 @@ export function readSubject(task_id: unknown): string | Problem {
   if (typeof task_id !== 'string') return invalidSubject('task_id', 'expected the id of a task or an edge');
   if (kindOf(task_id) === 'edge') {
     const cut = task_id.indexOf('#');
-    return edgeSubject(task_id.slice(0, cut), task_id.slice(cut + 1));
+    return readEdge(task_id.slice(0, cut), task_id.slice(cut + 1));
   }
   if (isTaskId(task_id)) return task_id;
   const task = parseTaskId(task_id);
   return task.ok ? task_id : invalidSubject('task_id', task.message);
+}
+
+const CONTROL = /\p{Cc}/u;
+
+/** Spaces and case mean the same edge; a line break is none of them, and would break the text that is signed. */
+function readEdge(feature_id: string, edge: string): string | Problem {
+  if (CONTROL.test(feature_id)) return invalidSubject('feature_id', 'expected no control characters');
+  if (CONTROL.test(edge)) return invalidSubject('edge', 'expected no control characters');
+  return edgeSubject(feature_id, edge);
 }
 
 const invalidSubject = (path: string, message: string): Problem =>

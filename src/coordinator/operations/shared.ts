@@ -3,6 +3,7 @@ import type { Head } from '../../core/claims/head.js';
 import { occupiedUntilMs } from '../../core/claims/lease.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
+import { isSessionClosed } from '../facts.js';
 import { textDigest } from '../identity.js';
 import { SESSIONS_SCOPE, trackScope } from '../rooms.js';
 import type { UnitBuilder } from '../unit-builder.js';
@@ -34,7 +35,7 @@ export function countSession(unit: UnitBuilder, desk: Desk, decision: Decision):
   const { claim } = decision.next;
   if (claim === null || decision.events.length === 0) return;
   // What a closed session still held is released after it: that makes it no more active.
-  if (desk.session(claim.session_id).record?.value.state === 'closed') return;
+  if (isSessionClosed(desk, claim.session_id)) return;
   const lease_ms = occupiedUntilMs(decision.next, desk.rulesOf(decision.next.subject));
   unit.slot(SESSIONS_SCOPE, claim.session_id, desk.sessionUntilMs(claim.session_id, lease_ms));
 }

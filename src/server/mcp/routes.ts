@@ -16,11 +16,21 @@ const handler = createMcpHandler(({ authInfo }) => mcpServer(authInfo?.extra?.vi
   maxSubscriptions: 0,
 });
 
+/** The task that a tool is called with, by its id or by the handle. */
+function taskOf(body: unknown): unknown {
+  const given = inside(inside(body, 'params'), 'arguments');
+  return { task_id: inside(inside(given, 'handle'), 'task_id') ?? inside(given, 'task_id') };
+}
+
+const inside = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
 const common = {
   method: 'POST',
   action: 'read',
   body: { kind: 'json', schema: z.unknown() },
   reply: { content_type: 'application/json' },
+  about: taskOf,
   run: (ask: Ask) => whileAsked(ask, (gone) => spoken(ask, gone)),
 } as const;
 
@@ -34,8 +44,23 @@ export const mcpRoutes: readonly Route[] = [
   }),
 ];
 
+/** The protocol has none since 2025-06-18: one would be thousands of calls for the price of one request. */
+const NO_BATCHES: Answer = {
+  ...text(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: -32600, message: 'A batch is not taken: send one message.' },
+    }),
+    'application/json',
+  ),
+  status: 400,
+  code: 'INVALID_REQUEST',
+};
+
 async function spoken(ask: Ask, gone: AbortSignal): Promise<Answer> {
   const { principal, tenant_id, incoming, body } = ask;
+  if (Array.isArray(body)) return NO_BATCHES;
   const visit: Visit = {
     fleet: await fleetFor(ask, gone),
     identity: { agent_id: headerOf(ask, 'x-genesis-agent'), session_id: headerOf(ask, 'x-genesis-session') },

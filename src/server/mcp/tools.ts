@@ -42,6 +42,11 @@ const handle = z
   .strictObject({ task_id: z.string(), generation: z.number(), claim_id: z.string(), session_id: z.string() })
   .describe('As the grant gave it');
 const seconds = z.number().optional();
+/** A schema that names no type makes some clients doubt it: so all of them are named. */
+const anyJson = z.unknown().meta({
+  description: 'Any JSON',
+  type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
+});
 const taker = {
   agent_id: z.string().optional(),
   session_id: z.string().optional().describe('Of your last reply'),
@@ -85,7 +90,7 @@ export const TOOLS: readonly Tool[] = [
     'submit',
     'Hand in the result of work you hold. A refused result is kept where its reply says parked.',
     'work',
-    z.strictObject({ handle, result_data: z.unknown().describe('Any JSON') }),
+    z.strictObject({ handle, result_data: anyJson }),
     async (fleet, { handle, result_data }) =>
       answer(await fleet.submit(handle, result_data), (result) => toldSubmission(result, handle)),
   ),

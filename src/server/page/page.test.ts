@@ -1,5 +1,6 @@
 import { Script } from 'node:vm';
 import { expect, test } from 'vitest';
+import { positionOf } from '../../coordinator/cursor.js';
 import { PAGE_HTML } from './html.js';
 import { PAGE_SCRIPT } from './script.js';
 
@@ -13,4 +14,10 @@ test('the script is one, and every place it fills is on the page', () => {
 test('nothing on the page comes from elsewhere, and no text becomes markup', () => {
   expect(PAGE_HTML).not.toMatch(/https?:|\son\w+=|<script>|style=/);
   expect(PAGE_SCRIPT).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|eval|https?:/);
+});
+
+test('the page makes cursors as the coordinator does', () => {
+  const [line = ''] = /const cursorAt = .*/.exec(PAGE_SCRIPT) ?? [];
+  const made = new Script(`${line}; [0, 7, 12, 123456789012345].map(cursorAt)`).runInNewContext({ btoa });
+  expect(made.map(positionOf)).toEqual([0, 7, 12, 123456789012345]);
 });

@@ -1,24 +1,32 @@
 /** Plain JavaScript, as the browser gets it: no build, nothing from elsewhere. What it shows is only ever text. */
 export const PAGE_SCRIPT = `const EVENTS_SHOWN = 100;
-const PAST_SHOWN = 500;
+const ROWS_SHOWN = 50;
+const CLAIMS_SHOWN = 3;
 const asked = new URLSearchParams(location.search);
 const tenant = '/api/tenants/' + encodeURIComponent(asked.get('tenant') || 'default');
 let project = asked.get('project');
 let token = sessionStorage.getItem('token');
 const at = (id) => document.getElementById(id);
+/** As the server makes its own. */
+const cursorAt = (position) => btoa('p:' + position);
 
 function row(cells, tag = 'td') {
   const tr = document.createElement('tr');
   for (const cell of cells) {
     const box = document.createElement(tag);
-    box.append(cell instanceof Node ? cell : String(cell ?? ''));
+    const { text, look, full } = cell !== null && typeof cell === 'object' && !(cell instanceof Node) ? cell : { text: cell };
+    box.append(text instanceof Node ? text : String(text ?? ''));
+    box.className = [look, typeof text === 'number' ? 'number' : ''].filter(Boolean).join(' ');
+    box.title = full ?? (text instanceof Node ? '' : String(text ?? ''));
     tr.append(box);
   }
   return tr;
 }
 
 function table(id, heads, rows, none) {
-  const shown = rows.length > 0 ? [row(heads, 'th'), ...rows.map((cells) => row(cells))] : [row([none])];
+  const more = rows.length - ROWS_SHOWN;
+  const shown = rows.length > 0 ? [row(heads, 'th'), ...rows.slice(0, ROWS_SHOWN).map((cells) => row(cells))] : [row([none])];
+  if (more > 0) shown.push(row(['and ' + more + ' more']));
   at(id).className = rows.length > 0 ? '' : 'quiet';
   at(id).replaceChildren(...shown);
 }
@@ -31,42 +39,63 @@ function bar(done, all) {
   return progress;
 }
 
+/** Of today the time, of other days the day too; the whole moment when pointed at. */
+function moment(iso) {
+  const then = new Date(iso);
+  const time = then.toLocaleTimeString('en-GB');
+  const isToday = then.toDateString() === new Date().toDateString();
+  return { text: isToday ? time : then.toLocaleDateString('en-CA') + ' ' + time, full: iso };
+}
+
 async function ask(path, headers = {}) {
   const reply = await fetch(tenant + path, {
     headers: token ? { ...headers, authorization: 'Bearer ' + token } : headers,
   });
-  if (reply.status === 401) at('door').hidden = false;
-  if (!reply.ok) throw new Error((await reply.json()).detail);
+  at('door').hidden = reply.status !== 401;
+  if (!reply.ok) throw Object.assign(new Error((await reply.json()).detail), { status: reply.status });
   return reply;
 }
 const read = async (path) => (await ask(path)).json();
 const within = (path) => '/projects/' + encodeURIComponent(project) + path;
+const number = (text) => ({ text, look: 'number' });
+const spare = (cell) => ({ ...(typeof cell === 'object' ? cell : { text: cell }), look: 'spare' });
 
 async function show() {
   const [status, { agents }] = await Promise.all([read(within('/status')), read(within('/agents'))]);
   const sum = ({ completed, in_progress, pending }) => completed + in_progress + pending;
-  const tracks = [...Object.entries(status.tracks), ['all', status.total]];
+  const all = sum(status.total);
+  at('nothing').textContent = project + ' has no plan yet';
+  at('empty').hidden = status.position > 0;
+  at('shown').hidden = status.position === 0;
+  at('total').textContent = all === 0
+    ? 'The plan has no tasks yet'
+    : [[status.total.completed, ' of ' + all + ' done'], [status.total.in_progress, ' at work'], [status.counts.ready, ' ready']]
+      .filter(([count], index) => index === 0 || count > 0)
+      .map((part) => part.join(''))
+      .join(' · ');
+  const tracks = Object.entries(status.tracks);
   table(
     'tracks',
-    ['Track', 'Done', 'At work', 'Open', ''],
-    sum(status.total) === 0
-      ? []
-      : tracks.map(([name, t]) => [name, t.completed, t.in_progress, t.pending, bar(t.completed, sum(t))]),
-    'The plan has no tasks yet.',
+    ['Track', number('Done'), number('At work'), number('Open'), ''],
+    tracks.map(([name, t]) => [name, t.completed, t.in_progress, t.pending, bar(t.completed, sum(t))]),
+    '',
   );
-  table(
-    'waiting',
-    ['Task', 'Waits for', 'Why'],
-    status.waiting.map((one) => [one.task_id, one.waits_for, one.reason]),
-    'Nothing does.',
-  );
+  at('needed').hidden = status.waiting.length === 0;
+  table('waiting', ['Task', 'Waits for', 'Why'], status.waiting.map((one) => [one.task_id, one.waits_for, one.reason]), '');
   table(
     'agents',
-    ['Agent', 'Holds', 'Done', 'Refused', 'Last seen'],
-    agents.map((one) => [one.agent_id, one.claims.join(', '), one.completed, one.rejected, one.last_activity]),
-    'No agent has come yet.',
+    ['Agent', 'Holds', number('Done'), number('Refused'), spare('Last seen')],
+    agents
+      .sort((a, b) => (a.last_activity < b.last_activity ? 1 : -1))
+      .map((one) => [one.agent_id, held(one.claims), one.completed, one.rejected, spare(moment(one.last_activity))]),
+    'No agent has come yet: gen next, or gen run -- ./agent.sh',
   );
   return status.position;
+}
+
+function held(claims) {
+  const more = claims.length - CLAIMS_SHOWN;
+  return claims.slice(0, CLAIMS_SHOWN).join(', ') + (more > 0 ? ' and ' + more + ' more' : '');
 }
 
 let due = false;
@@ -79,24 +108,39 @@ function showSoon() {
   }, 500);
 }
 
+const LOOKS = { RESULT_SUBMITTED: 'good', RESULT_ADOPTED: 'good', RESULT_REJECTED: 'bad', CLAIM_REJECTED: 'odd', CLAIM_LOST: 'odd', TASK_HELD: 'odd' };
+
+const EVENT_HEADS = ['Time', 'What', 'Task', 'Agent', { ...number('Generation'), look: 'number spare' }];
+
 function tell(event) {
   const about = event.task_id ?? (event.feature_id ? event.feature_id + ' ' + event.edge : '');
-  at('events').prepend(row([event.timestamp, event.event_type, about, event.agent_id, event.generation]));
-  while (at('events').rows.length > EVENTS_SHOWN) at('events').lastChild.remove();
+  const why = event.payload.rejection_reason ? ' (' + event.payload.rejection_reason + ')' : '';
+  const what = { text: event.event_type.toLowerCase().replaceAll('_', ' ') + why, look: LOOKS[event.event_type] };
+  const line = row([moment(event.timestamp), what, about, event.agent_id, { text: event.generation, look: 'spare' }]);
+  const events = at('events');
+  if (events.rows.length === 0) events.append(row(EVENT_HEADS, 'th'));
+  events.rows[0].after(line);
+  while (events.rows.length > EVENTS_SHOWN + 1) events.rows[EVENTS_SHOWN + 1].remove();
   showSoon();
 }
 
-function link(said, isLost) {
+function link(said, look) {
+  if (at('link').textContent === said) return;
   at('link').textContent = said;
-  at('link').className = isLost ? 'lost' : 'quiet';
+  at('link').className = look;
 }
+const lost = () => {
+  if (at('link').className !== 'lost') link('connection lost at ' + new Date().toLocaleTimeString('en-GB') + ', trying again', 'lost');
+};
+const soon = () => new Promise((resolve) => setTimeout(resolve, 1000));
 
 /** Not EventSource: that cannot say who asks. */
 async function follow(cursor) {
   for (;;) {
     try {
       const reply = await ask(within('/events/stream?after=' + cursor));
-      link('live', false);
+      link('live', 'live');
+      showSoon();
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
       for (let text = ''; ; ) {
         const { done, value } = await reader.read();
@@ -113,8 +157,8 @@ async function follow(cursor) {
     } catch {
       // Whatever broke it, the next try goes on from the cursor.
     }
-    link('lost, trying again', true);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    lost();
+    await soon();
   }
 }
 
@@ -122,19 +166,32 @@ async function begin() {
   const { projects } = await read('/projects');
   const ids = projects.map((one) => one.project_id);
   if (project && !ids.includes(project)) ids.push(project);
-  project ??= ids[0];
-  at('empty').hidden = project !== undefined;
+  project ??= ids[0] ?? null;
+  at('which').hidden = ids.length === 0;
   at('project').replaceChildren(...ids.map((id) => new Option(id, id, false, id === project)));
-  if (project === undefined) {
-    link('live', false);
-    setTimeout(() => begin().catch(failed), 2000);
-    return;
+  if (project === null) {
+    at('empty').hidden = false;
+    link('live', 'live');
+    return false;
   }
+  document.title = project + ' · Genesis Fleet';
   const position = await show();
-  at('shown').hidden = false;
-  follow(position <= PAST_SHOWN ? '' : 'now');
+  follow(cursorAt(Math.max(0, position - EVENTS_SHOWN)));
+  return true;
 }
-const failed = (error) => link(error.message, true);
+
+async function start() {
+  for (;;) {
+    try {
+      if (await begin()) return;
+    } catch (error) {
+      if (error.status === 401) return link(token ? error.message : 'a key is needed', 'lost');
+      if (error.status < 500) return link(error.message, 'lost');
+      lost();
+    }
+    await soon();
+  }
+}
 
 at('project').addEventListener('change', () => {
   asked.set('project', at('project').value);
@@ -145,5 +202,5 @@ at('door').addEventListener('submit', (event) => {
   sessionStorage.setItem('token', at('token').value);
   location.reload();
 });
-begin().catch(failed);
+start();
 `;

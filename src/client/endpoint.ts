@@ -1,0 +1,116 @@
+import type { KeyObject } from 'node:crypto';
+import type { SignedCommand } from '../core/signing.js';
+import type { Reply } from './asked.js';
+import { Http, newRequestId, type Request, type RetryOptions } from './http.js';
+import { publicKeyText, signCommand } from './sign-command.js';
+
+export interface CallsOptions {
+  /** GENESIS_URL, else the local server. */
+  readonly url?: string;
+  /** GENESIS_TOKEN. */
+  readonly token?: string;
+  /** GENESIS_TENANT, else `default`. */
+  readonly tenant?: string;
+  /** GENESIS_PROJECT. */
+  readonly project?: string;
+  /** Ed25519. What a session does is signed with it; the session is opened with `public_key`. */
+  readonly signing_key?: KeyObject;
+  /** For one try of a request. */
+  readonly timeout_seconds?: number;
+  readonly retry?: RetryOptions;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:4680';
+
+/** A project at a server: its paths, and how its commands are signed and sent. */
+export class Endpoint {
+  readonly url: string;
+  readonly tenant: string;
+  readonly project: string;
+  protected readonly http: Http;
+
+  constructor(private readonly options: CallsOptions = {}) {
+    const { env } = process;
+    const project = options.project ?? env.GENESIS_PROJECT;
+    if (project === undefined) throw new TypeError('expected options.project or GENESIS_PROJECT');
+    this.url = options.url ?? env.GENESIS_URL ?? DEFAULT_URL;
+    if (!URL.canParse(this.url)) throw new TypeError(`expected a URL of a server, got ${this.url}`);
+    this.tenant = options.tenant ?? env.GENESIS_TENANT ?? 'default';
+    this.project = project;
+    const { timeout_seconds, retry } = options;
+    this.http = new Http({
+      url: this.url,
+      token: options.token ?? env.GENESIS_TOKEN,
+      timeout_seconds,
+      retry,
+    });
+  }
+
+  /** What a session is opened with, so that the server knows its signatures; null where nothing is signed. */
+  get public_key(): string | null {
+    const { signing_key } = this.options;
+    return signing_key === undefined ? null : publicKeyText(signing_key);
+  }
+
+  protected signed(command: SignedCommand, asked: object): Record<string, unknown> {
+    const body: Record<string, unknown> = withRequestId(asked);
+    const { signing_key } = this.options;
+    if (signing_key === undefined) return body;
+    const told = { tenant_id: this.tenant, project_id: this.project, command, body };
+    return { ...body, signature: signCommand(told, signing_key) };
+  }
+
+  /** The same client once more, in another thread, whatever its environment. */
+  protected settled(): CallsOptions {
+    const { url, tenant, project } = this;
+    const { token } = this.http.options;
+    return { ...this.options, url, tenant, project, ...(token === undefined ? {} : { token }) };
+  }
+
+  protected command<T>(path: string, body: object, options: CallOptions = {}): Reply<T> {
+    return this.http.json({ method: 'POST', path: this.path(path), body: withRequestId(body), ...options });
+  }
+
+  protected read<T>(path: string, query: Record<string, string | number | undefined> = {}): Reply<T> {
+    return this.http.json({ method: 'GET', path, query });
+  }
+
+  protected tenantPath(rest: string): string {
+    return `/api/tenants/${encodeURIComponent(this.tenant)}${rest}`;
+  }
+
+  protected path(rest: string): string {
+    return this.tenantPath(`/projects/${encodeURIComponent(this.project)}${rest}`);
+  }
+
+  protected taskPath(task_id: string, rest = ''): string {
+    return this.path(`/tasks/${encodeURIComponent(task_id)}${rest}`);
+  }
+
+  protected sessionPath(session_id: string): string {
+    return this.tenantPath(`/sessions/${encodeURIComponent(session_id)}`);
+  }
+}
+
+type CallOptions = Pick<Request, 'wait_seconds' | 'timeout_seconds' | 'tries' | 'signal'>;
+
+/** Made before the first try and kept over all of them: that is what makes a repetition the same request. */
+export const withRequestId = <T extends object>(body: T) => ({
+  request_id: newRequestId(),
+  ...defined(body),
+});
+
+export const withSession = <T extends { session_id?: string }>(body: T) => ({
+  session_id: process.env.GENESIS_SESSION,
+  ...defined(body),
+});
+
+export const withAgent = <T extends { agent_id?: string; session_id?: string }>(body: T) => ({
+  agent_id: process.env.GENESIS_AGENT,
+  ...withSession(body),
+});
+
+/** A field given as undefined is a field left out. */
+export function defined<T extends object>(body: T): T {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
+}

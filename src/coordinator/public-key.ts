@@ -1,0 +1,44 @@
+/** The field of Ed25519, and the curve over it: -x² + y² = 1 + d·x²·y². */
+const FIELD = 2n ** 255n - 19n;
+const D = mod(-121665n * power(121666n, FIELD - 2n));
+/** What the points of order 1, 2, 4 and 8 have for y. Under such a key anything can be signed, by anybody. */
+const WEAK = new Set([
+  0n,
+  1n,
+  FIELD - 1n,
+  littleEndian(Buffer.from('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', 'hex')),
+  littleEndian(Buffer.from('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', 'hex')),
+]);
+
+/** Whether these are the 32 bytes of an Ed25519 public key, spelled in the one way there is, that binds who signs. */
+export function isPublicKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length !== 32 || bytes.toString('base64url') !== text) return false;
+  bytes[31] = (bytes[31] as number) & 0x7f;
+  const y = littleEndian(bytes);
+  return y < FIELD && !WEAK.has(y) && isOnCurve(y);
+}
+
+/** There is an x where (y² - 1) / (d·y² + 1) is a square, and so is the product of the two. */
+function isOnCurve(y: bigint): boolean {
+  const square = mod(y * y);
+  return power(mod((square - 1n) * (D * square + 1n)), (FIELD - 1n) / 2n) === 1n;
+}
+
+function mod(value: bigint): bigint {
+  const rest = value % FIELD;
+  return rest < 0n ? rest + FIELD : rest;
+}
+
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  for (let factor = base, left = exponent; left > 0n; left >>= 1n) {
+    if ((left & 1n) === 1n) result = mod(result * factor);
+    factor = mod(factor * factor);
+  }
+  return result;
+}
+
+function littleEndian(bytes: Buffer): bigint {
+  return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
+}

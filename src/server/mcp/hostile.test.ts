@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { P, Served } from '../testing/served.js';
+
+let served: Served;
+const logged: Record<string, unknown>[] = [];
+beforeAll(async () => {
+  served = await Served.start({ log: (line) => logged.push(line) });
+  await served.plan('A-001-x', 'A-002-x');
+});
+afterAll(async () => {
+  expect((await served.get(`${P}/tasks/A-001-x`)).status).toBe(200);
+  expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
+  await served.remove();
+});
+
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2025-11-25',
+};
+
+async function post(body: string): Promise<{ status: number; text: string }> {
+  const reply = await fetch(`${served.url}/mcp/acme/shop`, { method: 'POST', headers: HEADERS, body });
+  return { status: reply.status, text: await reply.text() };
+}
+
+const calling = (name: string, args: string): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${args}}}`;
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+const HANDLE = '{"task_id":"A-001-x","generation":1,"claim_id":"c","session_id":"s"}';
+
+describe('over MCP', () => {
+  test.each([
+    ['a result', calling('submit', `{"handle":${HANDLE},"result_data":${nested(100_000)}}`)],
+    ['a handle', calling('renew', `{"handle":${nested(100_000)}}`)],
+    ['a name that nobody asked for', calling('status', `{"x":${nested(100_000)}}`)],
+    ['parameters', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${nested(100_000)}}`],
+    ['a whole message', nested(100_000)],
+  ])('%s nested without measure is refused', async (_, body) => {
+    const { status, text } = await post(body);
+    expect(status).toBeLessThan(500);
+    expect(text).toMatch(/"isError":true|"error":/);
+  });
+
+  test('a batch is refused, and nothing in it happens', async () => {
+    const claim = calling('claim', '{"task_id":"A-002-x","session_id":"s"}');
+    for (const body of [`[${claim}]`, `[${Array(5000).fill(claim).join()}]`, '[]']) {
+      const { status, text } = await post(body);
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(status).toBeLessThan(500);
+      expect(JSON.parse(text)).toHaveProperty('error');
+    }
+    expect((await served.get(`${P}/tasks/A-002-x`)).body.generation).toBe(0);
+  });
+
+  test.each([
+    ['prototypes', calling('submit', `{"handle":${HANDLE},"result_data":{"__proto__":{"a":1}}}`)],
+    ['a constructor', calling('submit', `{"handle":${HANDLE},"result_data":{"constructor":1}}`)],
+    ['a tool by the name of a method', calling('constructor', '{}')],
+    ['__proto__ for a tool', calling('__proto__', '{}')],
+  ])('%s are no way in', async (_, body) => {
+    const { status, text } = await post(body);
+    expect(status).toBeLessThan(500);
+    expect(text).toMatch(/"isError":true|"error":/);
+  });
+
+  test('the log of accesses tells which task a call was about, and no more of it', async () => {
+    logged.length = 0;
+    await post(calling('explain', '{"task_id":"A-001-x"}'));
+    await post(calling('renew', `{"handle":${HANDLE}}`));
+    await post(calling('status', '{}'));
+    await post(calling('explain', JSON.stringify({ task_id: 'x'.repeat(100_000) })));
+    const subjects = logged.map(({ subject }) => subject);
+    expect(subjects).toEqual(['A-001-x', 'A-001-x', null, 'x'.repeat(200)]);
+    expect(JSON.stringify(logged)).not.toContain('claim_id');
+  });
+});

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { P, Served, T } from '../testing/served.js';
+
+const BROWSER = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+
+/** What the page has become after three seconds of the browser's own time. */
+async function seen(url: string): Promise<string> {
+  const profile = await mkdtemp(join(tmpdir(), 'browser-'));
+  onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+  const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
+  const args = [...flags, '--virtual-time-budget=3000', '--dump-dom', url];
+  return (await promisify(execFile)(BROWSER ?? '', args)).stdout;
+}
+
+/** The text of a part of the page; null: it is hidden. */
+function part(page: string, id: string): string | null {
+  const [, tag, attributes = '', rest = ''] =
+    new RegExp(`<(\\w+)([^>]*\\bid="${id}"[^>]*)>([\\s\\S]*)`).exec(page) ?? [];
+  if (/\bhidden\b/.test(attributes)) return null;
+  return rest
+    .slice(0, rest.indexOf(`</${tag}>`))
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+describe.skipIf(BROWSER === undefined)('in a browser the page', { timeout: 60_000 }, () => {
+  test('says what to do where there is nothing, and of which project', async () => {
+    const served = await Served.forTest();
+    const page = await seen(served.url);
+    expect(part(page, 'link')).toBe('live');
+    expect(part(page, 'empty')).toContain('gen plan import');
+    expect(part(page, 'which')).toBeNull();
+    expect(part(await seen(`${served.url}/?project=shop`), 'nothing')).toBe('shop has no plan yet');
+  });
+
+  test('shows how the work stands, who is at it, and the last events of a long log', async () => {
+    const served = await Served.forTest();
+    const tasks = Array.from({ length: 60 }, (_, at) => ({
+      id: `A-${String(at + 1).padStart(3, '0')}-x`,
+      description: 'x',
+      depends_on: [],
+    }));
+    await served.ask('PUT', `${P}/plan`, { tracks: { A: tasks } });
+    const who = { agent_id: 'ada', session_id: 's' };
+    for (const { id: task_id } of tasks.slice(0, 55)) {
+      const { body } = await served.ask('POST', `${P}/claims`, { task_id, ...who });
+      const result = { task_id, session_id: 's', generation: 1, claim_id: body.claim.id, result_data: 1 };
+      await served.ask('POST', `${P}/results`, result);
+    }
+    await served.ask('POST', `${P}/claims`, { task_id: 'A-060-x', ...who });
+    const page = await seen(`${served.url}/?tenant=acme&project=shop`);
+    expect(part(page, 'link')).toBe('live');
+    expect(part(page, 'total')).toBe('55 of 60 done · 1 at work · 4 ready');
+    expect(part(page, 'agents')).toMatch(/ada A-060-x 55 0/);
+    expect(part(page, 'events')).toMatch(/^Time What Task Agent Generation \S+ claim acquired A-060-x ada 1/);
+    expect(part(page, 'events')?.match(/result submitted/g)?.length).toBeGreaterThan(40);
+    expect(part(page, 'needed')).toBeNull();
+  });
+
+  test('asks for a key where one is needed', async () => {
+    const served = await Served.forTest();
+    await served.ask('POST', `${T}/keys`, { role: 'admin' });
+    const page = await seen(`${served.url}/?tenant=acme&project=shop`);
+    expect(part(page, 'link')).toBe('a key is needed');
+    expect(part(page, 'door')).toContain('This server asks who you are');
+  });
+
+  test('says since when it hears nothing, and goes on trying', async () => {
+    const served = await Served.forTest();
+    await served.ask('PUT', `${P}/plan`, { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } });
+    let streams = 0;
+    const between = createServer((asked, answered) => {
+      if (asked.url?.includes('/events/stream')) {
+        streams += 1;
+        answered.destroy();
+        return;
+      }
+      request(served.url + asked.url, { headers: asked.headers }, (reply) => {
+        answered.writeHead(reply.statusCode ?? 500, reply.headers);
+        reply.pipe(answered);
+      }).end();
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void between.close());
+    await new Promise((listening) => between.once('listening', listening));
+    const { port } = between.address() as AddressInfo;
+    const page = await seen(`http://127.0.0.1:${port}/?tenant=acme&project=shop`);
+    expect(part(page, 'link')).toMatch(/^connection lost at \d\d:\d\d:\d\d, trying again$/);
+    expect(streams).toBeGreaterThan(1);
+    expect(part(page, 'total')).toBe('0 of 1 done · 1 ready');
+  });
+});

@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { findLogs } from '../src/cli/verify/find-logs.js';
+import { verifyLog } from '../src/cli/verify/verify-log.js';
+import { Genesis, isProblem } from '../src/client/index.js';
+import { granted, startChild } from '../src/client/testing/house.js';
+
+const ROUNDS = 3;
+const ANSWERED_PER_ROUND = 25;
+const WRITERS = 8;
+
+/** What was answered before the server died, and what was only asked. */
+class Settings {
+  readonly tokens: string[] = [];
+  limit_known = 0;
+  limit_asked = 1000;
+}
+
+/** Makes keys and changes limits until so many are answered; the rest is under way when it returns. */
+async function writeUntil(answered: number, genesis: Genesis, settings: Settings): Promise<void> {
+  let left = answered;
+  let over = false;
+  await new Promise<void>((enough) => {
+    const write = async (writer: number): Promise<void> => {
+      while (!over) {
+        const done = writer === 0 ? await changeLimit(genesis, settings) : await makeKey(genesis, settings);
+        if (done && --left === 0) enough();
+      }
+    };
+    for (let writer = 0; writer < WRITERS; writer += 1) void write(writer);
+  });
+  over = true;
+}
+
+async function makeKey(genesis: Genesis, { tokens }: Settings): Promise<boolean> {
+  const key = await genesis.createKey({ role: 'agent' });
+  if (isProblem(key)) return false;
+  tokens.push(key.token ?? '');
+  return true;
+}
+
+async function changeLimit(genesis: Genesis, settings: Settings): Promise<boolean> {
+  const max_concurrent_claims = ++settings.limit_asked;
+  const limits = await genesis.putLimits({ max_concurrent_claims });
+  if (isProblem(limits)) return false;
+  settings.limit_known = max_concurrent_claims;
+  return true;
+}
+
+test('killed while keys and limits are written: what was answered is there, and nothing is broken', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'settings-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const settings = new Settings();
+  let token: string | null = null;
+  const start = async () => {
+    const server = startChild('server.child.ts', [root]);
+    const url = `http://127.0.0.1:${await server.line()}`;
+    const client = (given: string | null) =>
+      new Genesis({ url, project: 'shop', retry: { tries: 1 }, ...(given === null ? {} : { token: given }) });
+    return { server, client };
+  };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { server, client } = await start();
+    token ??= granted(await client(null).createKey({ role: 'admin' })).token;
+    await writeUntil(ANSWERED_PER_ROUND, client(token), settings);
+    await server.kill();
+  }
+  const { client } = await start();
+  for (const known of settings.tokens) granted(await client(known).projects());
+  expect(granted(await client(token).keys()).keys.length).toBeGreaterThan(settings.tokens.length);
+  const { max_concurrent_claims } = granted(await client(token).limits());
+  expect(max_concurrent_claims).toBeGreaterThanOrEqual(settings.limit_known);
+  expect(max_concurrent_claims).toBeLessThanOrEqual(settings.limit_asked);
+  const logs = (await findLogs(root)) ?? [];
+  expect(logs.length).toBeGreaterThan(0);
+  for (const log of logs) expect((await verifyLog(log, () => {})).breaks).toEqual([]);
+}, 60_000);
