@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { planned, temporaryFolder } from '../src/cli/testing/house.js';
 import { gen } from '../src/cli/testing/terminal.js';
 
@@ -15,7 +15,7 @@ async function installed(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', 
   const cwd = await temporaryFolder();
   const bin = join(cwd, 'bin');
   await mkdir(bin);
-  const line = `exec '${process.execPath}' --import tsx '${resolve('src/cli/main.ts')}' "$@"`;
+  const line = `exec '${process.execPath}' '${join(inject('built'), 'dist/cli/main.js')}' "$@"`;
   await writeFile(join(bin, 'gen'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   return { cwd, env: { PATH: `${bin}:${process.env.PATH}`, HOME: cwd } };
 }

@@ -1,23 +1,24 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { buildProgram, newFolder } from './support/built.js';
 
 interface Ended {
   readonly code: number;
   readonly stdout: string;
 }
 
-function demo(main: string, ...options: string[]): Promise<Ended> {
+function demo(folder: string, ...options: string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', 'tsx', main, 'demo', ...options], (error, stdout) =>
+    execFile(process.execPath, [join(folder, 'dist/cli/main.js'), 'demo', ...options], (error, stdout) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout }),
     );
   });
 }
 
 test('the demo ends well, and shows every guarantee that it tested', { timeout: 120_000 }, async () => {
-  const { code, stdout } = await demo('src/cli/main.ts');
+  const { code, stdout } = await demo(inject('built'));
   expect(stdout).toMatch(/^6 agents work through a plan/);
   expect(stdout).toMatch(/^\S+ {2}the plan is in$/m);
   expect(stdout).toMatch(/dies in the middle of [A-D]-\d{3}-/);
@@ -33,11 +34,9 @@ test('the demo ends well, and shows every guarantee that it tested', { timeout: 
 test('with the fence broken the demo ends badly, and says which guarantee did not hold', {
   timeout: 180_000,
 }, async () => {
-  await mkdir('.mutants', { recursive: true });
-  const folder = await mkdtemp(join('.mutants', 'fence-'));
+  const folder = await newFolder('fence-');
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await cp('src', join(folder, 'src'), { recursive: true });
-  await cp('package.json', join(folder, 'package.json'));
   const file = join(folder, 'src/core/claims/decide/submit.ts');
   const rules = await readFile(file, 'utf8');
   const unfenced = rules.replace(
@@ -46,7 +45,8 @@ test('with the fence broken the demo ends badly, and says which guarantee did no
   );
   expect(unfenced).not.toBe(rules);
   await writeFile(file, unfenced);
-  const { code, stdout } = await demo(join(folder, 'src/cli/main.ts'));
+  await buildProgram(join(folder, 'src'), folder);
+  const { code, stdout } = await demo(folder);
   expect(stdout).toMatch(/^✗ A zombie’s late result is refused/m);
   expect(code).toBe(1);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { EventQueue } from './queue.js';
 import { Rng } from './rng.js';
-import { nextTurn } from './traps.js';
+import { inOwnTurn, settle } from './traps.js';
 
 /** Something that must never be. The run stops at the first. */
 export class ViolationError extends Error {
@@ -72,7 +72,19 @@ export class World {
   }
 
   /** Runs events until `done`, until time is up, or until nothing is left to happen. */
-  async run(until_ms: number, done: () => boolean): Promise<void> {
+  run(until_ms: number, done: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      inOwnTurn(() => {
+        try {
+          resolve(this.runNow(until_ms, done));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  private runNow(until_ms: number, done: () => boolean): void {
     while (!done()) {
       if (this.failure !== null) throw this.failure;
       const event = this.queue.pop();
@@ -86,7 +98,7 @@ export class World {
       this.steps += 1;
       this.tell(event.label);
       event.task();
-      await nextTurn();
+      settle();
     }
     if (this.failure !== null) throw this.failure;
   }

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { answered } from '../../test/support/house.js';
 import { call, forgetfulAgent, mcpClient, REVISIONS, type Revision } from '../../test/support/mcp-client.js';
 import type { RunningServer } from '../server/server.js';
@@ -10,14 +11,13 @@ import { house } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 
 /** To negotiate the newer one, the client starts the server twice. */
 const OLDER = REVISIONS[1];
 /** Processes start slowly on a machine that is busy. */
 vi.setConfig({ testTimeout: 90_000 });
 
-const ARGS = ['--import', 'tsx', MAIN, 'mcp'];
+const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 
 /** A real server with a plan, and how `gen mcp` is started for it. */
 async function fleet(env: Record<string, string> = {}) {

@@ -1,20 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { pathToFileURL } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { PLAN, temporaryFolder } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
-const MAIN = resolve('src/cli/main.ts');
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+const MAIN = join(inject('built'), 'dist/cli/main.js');
 
 function spawned(cwd: string, env: Record<string, string>, ...argv: string[]): ChildProcess {
-  const child = spawn(process.execPath, ['--import', TSX, MAIN, ...argv], {
+  const child = spawn(process.execPath, [MAIN, ...argv], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

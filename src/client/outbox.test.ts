@@ -1,10 +1,13 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Genesis } from './genesis.js';
 import { type Finished, Outbox } from './outbox.js';
 import type { SubmissionReply } from './replies.js';
 import { granted, openHouse, planOf, startChild, tempFolder } from './testing/house.js';
+
+/** A child is started anew again and again: built, it comes up at once. */
+const childOf = (name: string): string => join(inject('built'), 'dist/client/testing', `${name}.child.js`);
 
 const AGENT = { agent_id: 'agent-a' };
 const FINISHED: Finished = {
@@ -32,7 +35,7 @@ test.each(['lose_request', 'lose_reply'] as const)(
   async (loss) => {
     const { genesis, direct, proxy, outbox } = await openHouse(planOf({ A: 1 }));
     proxy.judge = (request) => (request.endsWith('/results') ? loss : 'pass');
-    const child = startChild('agent.child.ts', [proxy.url, outbox]);
+    const child = startChild(childOf('agent'), [proxy.url, outbox]);
     expect(await child.line()).toBe('working A-001-part');
     await proxy.seen('/results');
     await child.kill();
@@ -54,7 +57,7 @@ test.each(['lose_request', 'lose_reply'] as const)(
 
 test('a server killed and started again loses nothing, and nothing counts twice', async () => {
   const root = join(await tempFolder(), 'store');
-  const first = startChild('server.child.ts', [root]);
+  const first = startChild(childOf('server'), [root]);
   const port = (await first.line()) ?? '';
   const url = `http://127.0.0.1:${port}`;
   const genesis = new Genesis({ url, project: 'shop', outbox: await tempFolder() });
@@ -62,7 +65,7 @@ test('a server killed and started again loses nothing, and nothing counts twice'
   let done = 0;
   let revived: Promise<unknown> = Promise.resolve();
   const summary = await genesis.work({ ...AGENT, concurrency: 2 }, async ({ task_id }) => {
-    if (++done === 3) revived = first.kill().then(() => startChild('server.child.ts', [root, port]).line());
+    if (++done === 3) revived = first.kill().then(() => startChild(childOf('server'), [root, port]).line());
     return task_id;
   });
   expect(await revived).toBe(port);

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { ENGINES, type EngineName, engine } from '../support/engines.js';
 import { answered, planOf } from '../support/house.js';
-import { Fleet, LEASE_SECONDS } from './fleet.js';
+import { Fleet } from './fleet.js';
 
 const TASK = 'A-101-build-login';
-const lease_duration_seconds = LEASE_SECONDS;
 const alice = { agent_id: 'Agent-A', session_id: 'Session-1' };
 const bob = { agent_id: 'Agent-B', session_id: 'Session-2' };
 
@@ -47,14 +46,14 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
 
         test('4.2: the lease of a cut-off agent runs out, and its late result is refused and kept', async () => {
           const { fleet, project, one, other } = await begin();
-          answered(await one.claimTask(project, { task_id: TASK, ...alice }));
+          const first = answered(
+            await one.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds: 3 }),
+          );
           expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
             reason: 'DENIED_ACTIVE_CLAIM',
             current_holder: 'Agent-A',
           });
-          const session_id = alice.session_id;
-          const last = { task_id: TASK, session_id, expected_generation: 1, lease_duration_seconds };
-          await fleet.past(answered(await one.renewLease(project, last)).new_expiry);
+          await fleet.past(first.claim?.expires_at);
           expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
             reason: 'GRANTED',
             claim: { generation: 2 },

@@ -9,13 +9,10 @@ import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.
 export const ENGINES = {
   postgres: startPostgres,
   mysql: startMysql,
-  redis: () => startRedis(),
+  redis: startRedis,
   dynamodb: startDynamodb,
 } as const;
 export type EngineName = keyof typeof ENGINES;
-
-// The engines end with the process that started them; a worker of the test runner is ended by this signal.
-process.once('SIGTERM', () => process.exit());
 
 const started = new Map<EngineName, Promise<TestEngine | MissingEngine>>();
 

@@ -1,8 +1,9 @@
 import { createClient } from 'redis';
 import { afterAll, describe, it, onTestFinished } from 'vitest';
+import type { TestEngine } from '../testing/engine.js';
 import { parseRedisUrl, type RedisOptions } from './configuration.js';
 import { openRedisMigrator, openRedisStore, type RedisStore } from './redis-store.js';
-import { type RedisProcess, startOwnRedis } from './testing.js';
+import { startOwnRedis } from './testing.js';
 
 /** A group of tests on a Redis of their own; where there is none to be had, one that says so. */
 export async function describeOnRedis(
@@ -23,7 +24,7 @@ export async function describeOnRedis(
 
 export class OwnRedis {
   constructor(
-    readonly engine: RedisProcess,
+    readonly engine: Required<TestEngine>,
     readonly options = parseRedisUrl(engine.url),
   ) {}
 

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const START_TRIES_MAX = 1200;
+const START_PAUSE_MS = 50;
+
+export interface ServerPlan {
+  readonly name: string;
+  command(place: ServerPlace): { readonly program: string; readonly args: readonly string[] };
+  /** Whether it is up. */
+  answers(port: number): Promise<boolean>;
+}
+
+export interface ServerPlace {
+  readonly port: number;
+  /** Of its own, and removed with it. */
+  readonly folder: string;
+}
+
+export const newPlace = async (name: string): Promise<ServerPlace> => ({
+  port: await freePort(),
+  folder: await mkdtemp(join(tmpdir(), `genesis-${name}-`)),
+});
+
+/** A server that a test started. It ends with the process that started it, however that ends. */
+export class ServerProcess {
+  private child: ChildProcess | null = null;
+  private watch: ChildProcess | null = null;
+
+  private constructor(
+    private readonly plan: ServerPlan,
+    readonly place: ServerPlace,
+  ) {}
+
+  static async start(plan: ServerPlan, place: ServerPlace): Promise<ServerProcess> {
+    const server = new ServerProcess(plan, place);
+    await server.boot();
+    return server;
+  }
+
+  /** As after a power cut. */
+  readonly restart = async (): Promise<void> => {
+    await this.end();
+    await this.boot();
+  };
+
+  readonly freeze = (): void => void this.child?.kill('SIGSTOP');
+  readonly thaw = (): void => void this.child?.kill('SIGCONT');
+
+  readonly stop = async (): Promise<void> => {
+    await this.end();
+    rmSync(this.place.folder, { recursive: true, force: true });
+  };
+
+  private async boot(): Promise<void> {
+    const { program, args } = this.plan.command(this.place);
+    const child = spawn(program, args, { stdio: 'ignore' });
+    this.child = child;
+    this.watch = endWithUs(child.pid as number, this.place.folder);
+    for (let tries = 0; !(await this.plan.answers(this.place.port)); tries += 1) {
+      if (tries === START_TRIES_MAX || child.exitCode !== null) {
+        await this.stop();
+        throw new Error(`${this.plan.name} does not start.`);
+      }
+      await pause(START_PAUSE_MS);
+    }
+  }
+
+  private async end(): Promise<void> {
+    const { child } = this;
+    this.watch?.kill('SIGKILL');
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+/** A shell that waits for our side of its pipe to close, which even a SIGKILL of ours brings about. */
+function endWithUs(pid: number, folder: string): ChildProcess {
+  const script = 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"';
+  const watch = spawn('sh', ['-c', script, String(pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watch.unref();
+  (watch.stdin as unknown as { unref(): void }).unref();
+  return watch;
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
