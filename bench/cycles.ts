@@ -33,7 +33,7 @@ export async function cycles(quick: boolean): Promise<void> {
   console.log(table(['operation', 'store', 'projects', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
 }
 
-const cells = (measured: Measured): string[] => [
+export const cells = (measured: Measured): string[] => [
   whole(measured.per_second),
   millis(measured.p50_ms),
   millis(measured.p99_ms),
@@ -57,7 +57,7 @@ async function oneSetting({ store, projects, in_flight, tasks }: Setting): Promi
   }
 }
 
-async function claim({ coordinator, tasks }: House, index: number): Promise<void> {
+export async function claim({ coordinator, tasks }: House, index: number): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const reply = await coordinator.claimTask(project, {
     task_id,
@@ -74,7 +74,7 @@ async function renew({ coordinator, tasks }: House, index: number): Promise<void
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-async function submit({ coordinator, tasks }: House, index: number): Promise<void> {
+export async function submit({ coordinator, tasks }: House, index: number): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(index);
   const result_data = { summary: 'done', index };

@@ -26,10 +26,21 @@ export const newRoot = (): Promise<string> => mkdtemp(join(tmpdir(), 'genesis-be
 export async function openHouse(name: StoreName, projects: number, tasks_each: number): Promise<House> {
   const root = await newRoot();
   const store = name === 'file' ? await openFileStore({ root }) : openMemoryStore();
+  return houseOn(store, root, projects, tasks_each);
+}
+
+/** The same on any store. `root` is removed with the house. */
+export async function houseOn(
+  store: Store,
+  root: string,
+  projects: number,
+  tasks_each: number,
+  tenant_id = TENANT,
+): Promise<House> {
   const coordinator = await Coordinator.open({ store, limits: WIDE });
   const tasks: { project: ProjectKey; task_id: string }[] = [];
   for (let number = 0; number < projects; number += 1) {
-    const project = { tenant_id: TENANT, project_id: `project-${number}` };
+    const project = { tenant_id, project_id: `project-${number}` };
     const tracks = tracksOf(tasks_each);
     const planned = await coordinator.putPlan(project, { tracks });
     if (isProblem(planned)) throw new Error(planned.detail);

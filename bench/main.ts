@@ -2,10 +2,14 @@ import { cpus } from 'node:os';
 import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
+import { engines } from './engines.js';
 import { million } from './million.js';
 import { stages } from './stages.js';
 
-/** `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million] [-- --tasks N]`. Prints; asserts nothing about time. */
+/**
+ * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million] [-- --tasks N]`, or the engines alone:
+ * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`. Prints; asserts nothing about time.
+ */
 const quick = process.argv.includes('--quick');
 const at = process.argv.indexOf('--tasks');
 const tasks = at > 0 ? Number(process.argv[at + 1]) : quick ? 50_000 : 1_000_000;
@@ -19,7 +23,9 @@ const parts: Record<string, () => Promise<void>> = {
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
-for (const [name, run] of Object.entries(parts)) {
+const stores = process.argv.includes('--stores') ? process.argv[process.argv.indexOf('--stores') + 1] : null;
+if (stores != null) await engines(stores, quick);
+for (const [name, run] of stores == null ? Object.entries(parts) : []) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();
 }

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { skewMarginMs } from '../../src/coordinator/store-time.js';
 import { ENTERPRISE_LIMITS, type Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
@@ -71,7 +72,12 @@ export async function runHistory(options: RunOptions): Promise<RunResult> {
   const { calls } = run.recorder;
   const { events, heads } = await reading(options.store, (store) => readAll(store, key));
   const { durable } = capabilities;
-  const terms = { limits, durable, skew_margin_ms: 0, tolerance_ms: TOLERANCE_MS };
+  const terms = {
+    limits,
+    durable,
+    skew_margin_ms: skewMarginMs({ capabilities }),
+    tolerance_ms: TOLERANCE_MS,
+  };
   const violations = checkHistory({ calls, events, heads }, terms);
   return { capabilities, calls, events, violations, ...run.summary() };
 }

@@ -23,7 +23,6 @@ import type { Witness } from './witness.js';
 
 /** Small enough that the next batch is decided while this one is at the disk; a store writes them together anyway. */
 const BATCH_MAX = 256;
-const BATCHES_MAX = 4;
 const QUEUE_MAX = 100_000;
 /** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
 const TRIES_MAX = 100;
@@ -65,6 +64,8 @@ export class Project implements DeskSource {
   private queue: Job[] = [];
   private busy = false;
   private readonly trial = new Trial();
+  /** For each batch under way, the subjects that its commands would change. */
+  private readonly changing = new Set<Set<string>>();
   /** Batches at the store, the first sent first. They end in that order. */
   private readonly under_way: Promise<void>[] = [];
   private following: Promise<void> | null = null;
@@ -135,17 +136,14 @@ export class Project implements DeskSource {
   private async work(): Promise<void> {
     this.busy = true;
     await this.environment.breathe();
+    const { commits_at_once } = this.services.store.capabilities;
     while (this.queue.length > 0) {
-      if (this.under_way.length < this.batches_max) this.send(this.queue.splice(0, BATCH_MAX));
+      if (this.under_way.length < commits_at_once) this.send(this.queue.splice(0, BATCH_MAX));
       else await this.under_way[0];
       // Whoever has been answered asks again, and that should share the next batch.
       await this.environment.breathe();
     }
     this.busy = false;
-  }
-
-  private get batches_max(): number {
-    return this.services.store.capabilities.single_writer ? BATCHES_MAX : 1;
   }
 
   private send(batch: Job[]): void {
@@ -158,10 +156,13 @@ export class Project implements DeskSource {
 
   private async flush(batch: Job[], before: Promise<void>): Promise<void> {
     const desk = new Desk(this, this.now(), this.trial);
-    const { jobs, attempts } = this.decideAll(desk, batch);
+    const changing = new Set<string>();
+    this.changing.add(changing);
+    const { jobs, attempts } = this.decideAll(desk, batch, changing);
     const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
     await before;
     desk.clear();
+    this.changing.delete(changing);
     if (isProblem(outcomes)) for (const job of jobs) this.answer(job, outcomes);
     else await this.settleAll(jobs, attempts, outcomes);
   }
@@ -183,10 +184,13 @@ export class Project implements DeskSource {
     }
   }
 
-  private decideAll(desk: Desk, batch: Job[]): { jobs: Job[]; attempts: Attempt<unknown>[] } {
+  private decideAll(
+    desk: Desk,
+    batch: Job[],
+    changing: Set<string>,
+  ): { jobs: Job[]; attempts: Attempt<unknown>[] } {
     const jobs: Job[] = [];
     const attempts: Attempt<unknown>[] = [];
-    const changing = new Set<string>();
     for (const job of batch) {
       // Said of one attempt only: whoever is decided again asks the store again.
       desk.begin(job.full);
@@ -208,13 +212,18 @@ export class Project implements DeskSource {
   }
 
   /**
-   * Where others write too, a unit must not stand on a head that an earlier unit of the batch is about to make: if
-   * that one is refused, another's head may have the same seq, and the store could not tell them apart.
+   * Where others write too, a unit must not stand on a head that an earlier one is about to make: if that one is
+   * refused, another's head may have the same seq, and the store could not tell them apart.
    */
-  private standsOnTrial(unit: Unit, changing: Set<string>): boolean {
+  private standsOnTrial({ swaps, checks }: Unit, changing: Set<string>): boolean {
     if (this.services.store.capabilities.single_writer) return false;
-    const stands = [...unit.swaps, ...unit.checks].some(({ subject }) => changing.has(subject));
-    for (const { subject } of unit.swaps) changing.add(subject);
+    const isChanging = ({ subject }: { subject: string }) => {
+      for (const subjects of this.changing) if (subjects.has(subject)) return true;
+      return false;
+    };
+    const stands = swaps.some(isChanging) || checks.some(isChanging);
+    // Also of a unit that has to wait: what it tried stays on trial until its batch has ended.
+    for (const { subject } of swaps) changing.add(subject);
     return stands;
   }
 

@@ -1,4 +1,5 @@
 import type { ProcessClock } from '../stores/clock.js';
+import type { Store } from '../stores/store.js';
 
 /**
  * The store's time as the coordinator knows it: the last it was told, plus what has passed since on its own
@@ -19,3 +20,9 @@ export class StoreTime {
     return Math.floor(this.told_ms + (this.clock.monotonicMs() - this.heard_ms));
   }
 }
+
+const CLOCKS_APART_MS = 1000;
+
+/** Coordinators that bring their own clocks must not lose claims to each other for being a little apart. */
+export const skewMarginMs = ({ capabilities }: Pick<Store, 'capabilities'>): number =>
+  capabilities.clock === 'coordinator' ? CLOCKS_APART_MS : 0;

@@ -56,6 +56,8 @@ export interface StoreCapabilities {
   /** At most one coordinator at a time: its view is never behind. */
   readonly single_writer: boolean;
   readonly durable: boolean;
+  /** How many commits of one project may usefully be under way at once: more would only wait for each other. */
+  readonly commits_at_once: number;
   readonly note?: string;
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { Coordinator, type Environment, systemEnvironment } from '../../src/coordinator/index.js';
+import { skewMarginMs } from '../../src/coordinator/store-time.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { EngineStore } from '../../src/stores/engines.js';
@@ -56,9 +57,9 @@ export class Fleet {
     return this.store.events(this.project, { after: 0, limit: 10_000 });
   }
 
-  /** Returns when the engine's own clock is past a time. */
+  /** Returns when a lease that ends then is over for everybody, by the clock that counts. */
   async past(iso: string | null | undefined): Promise<void> {
-    const at_ms = Date.parse(iso ?? '');
+    const at_ms = Date.parse(iso ?? '') + skewMarginMs(this.store);
     for (;;) {
       const left_ms = at_ms - (await this.store.now());
       if (left_ms < 0) return;

@@ -91,6 +91,7 @@ export class DynamodbStore implements Store {
     name: 'dynamodb',
     clock: 'coordinator',
     single_writer: false,
+    commits_at_once: 1,
     durable: true,
     note:
       'One transaction at a time per project, of about twenty commands: the rate scales by projects. Time is the ' +

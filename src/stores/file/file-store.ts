@@ -84,6 +84,7 @@ export class FileStore implements Store {
     name: 'file',
     clock: 'process',
     single_writer: true,
+    commits_at_once: 4,
     durable: true,
   };
   private readonly opening = new Map<string, Promise<Tenant>>();

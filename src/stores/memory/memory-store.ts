@@ -40,6 +40,7 @@ export class MemoryStore implements Store {
     name: 'memory',
     clock: 'process',
     single_writer: false,
+    commits_at_once: 2,
     durable: false,
     note: 'Everything is gone when the process ends.',
   };

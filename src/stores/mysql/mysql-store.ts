@@ -45,6 +45,7 @@ export class MysqlStore implements Store {
     name: 'mysql',
     clock: 'store',
     single_writer: false,
+    commits_at_once: 2,
     durable: true,
     note: 'A reader may see a commit moments before it is durable, unless the server keeps a binary log.',
   };

@@ -85,6 +85,7 @@ export class PostgresStore implements Store {
     name: 'postgres',
     clock: 'store',
     single_writer: false,
+    commits_at_once: 2,
     durable: true,
   };
   /** Beside the heads and events, for whoever keeps blobs nowhere else. */

@@ -258,7 +258,7 @@ function filtersOf(query: EventQuery): string[][] {
 }
 
 function capabilitiesOf({ profile }: RedisOptions): StoreCapabilities {
-  const common = { name: 'redis', clock: 'store', single_writer: false } as const;
+  const common = { name: 'redis', clock: 'store', single_writer: false, commits_at_once: 2 } as const;
   if (profile === 'durable') return { ...common, durable: true };
   return {
     ...common,
