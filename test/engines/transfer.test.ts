@@ -9,7 +9,8 @@ import { exportProject } from '../../src/coordinator/transfer/export-project.js'
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
 import type { ProjectKey, Store } from '../../src/stores/store.js';
-import { isWanted, onEngine } from '../../src/stores/testing/on-engine.js';
+import { isWanted } from '../../src/stores/testing/engine.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { ENGINES, type EngineName, engine } from '../support/engines.js';
 import { answered, planOf } from '../support/house.js';
 

@@ -5,7 +5,7 @@ export interface QueueLoad {
   readonly seconds: number;
 }
 
-/** Enqueued before the clock starts: more than any of them finishes in a second. */
+/** Enqueued before the clock starts: more than those on PostgreSQL finish in a second. */
 const JOBS_PER_SECOND = 5_000;
 export const jobsFor = ({ seconds }: QueueLoad): number => JOBS_PER_SECOND * seconds;
 export const JOBS_PER_INSERT = 2_000;

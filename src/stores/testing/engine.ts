@@ -13,3 +13,11 @@ export interface TestEngine {
 export interface MissingEngine {
   readonly missing: string;
 }
+
+/** `STORES=file,postgres` narrows what is tested. */
+export function isWanted(name: string): boolean {
+  const stores = process.env.STORES;
+  return stores === undefined || stores === '' || stores.split(',').includes(name);
+}
+
+export const NOT_WANTED: MissingEngine = { missing: 'not asked for' };

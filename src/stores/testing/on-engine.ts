@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import type { MissingEngine, TestEngine } from './engine.js';
+import { isWanted, type MissingEngine, type TestEngine } from './engine.js';
 import { NOT_RUN } from './not-run.js';
 
 /**
@@ -20,9 +20,4 @@ export async function onEngine(
   const sentence = `${engine.missing}. Run: npm run engines:install`;
   if (process.env.ENGINES === 'all') throw new Error(`${name} is demanded, and not here: ${sentence}`);
   describe.skip(`${NOT_RUN}${name}`, () => it(sentence, () => {}));
-}
-
-export function isWanted(name: string): boolean {
-  const stores = process.env.STORES;
-  return stores === undefined || stores === '' || stores.split(',').includes(name);
 }
