@@ -9,7 +9,7 @@ import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { RoutedBlobs } from '../stores/routed-blobs.js';
 import { RoutedStore } from '../stores/routed-store.js';
 import { type Routes, readRoutes } from '../stores/routes.js';
-import { type Store, StoreRefused } from '../stores/store.js';
+import { type Store, StoreRefused, StoreUnavailable } from '../stores/store.js';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -45,12 +45,22 @@ export const isRoutes = (url: string): boolean => url.startsWith(ROUTES);
 async function openRouted(routes: Routes, warn: Warn): Promise<OpenedStore> {
   const blobs = new Map<Store, Blobs>();
   const store = await RoutedStore.open(routes.main_url, routes.urlOf, async (url) => {
-    const opened = await openOne(url, warn);
+    const opened = url === routes.main_url ? await openOne(url, warn) : await openOfTenant(url, warn);
     blobs.set(opened.store, opened.blobs);
     return opened.store;
   });
   const blobsOf = async (tenant_id: string) => blobs.get(await store.storeOf(tenant_id)) as Blobs;
   return { store, blobs: new RoutedBlobs(blobsOf) };
+}
+
+/** What is wrong with it is for the operator; the tenant hears that it has to wait, and the others hear nothing. */
+async function openOfTenant(url: string, warn: Warn): Promise<OpenedStore> {
+  try {
+    return await openOne(url, warn);
+  } catch (error) {
+    warn(`${withoutPassword(url)}: ${(error as Error).message}`);
+    throw new StoreUnavailable('The store of this tenant cannot be used now. Its operator knows why.');
+  }
 }
 
 async function openOne(url: string, warn: Warn): Promise<OpenedStore> {

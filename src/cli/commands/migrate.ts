@@ -11,7 +11,6 @@ interface MigrateOptions {
   readonly store?: string;
   readonly status?: true;
   readonly dryRun?: true;
-  readonly tenant?: string;
 }
 
 /** How one store stands, or what was done to it. */
@@ -31,7 +30,7 @@ export const addMigrate: AddCommands = (program, act) => {
     .option('--dry-run', 'only show the statements that would run')
     .addHelpText(
       'after',
-      '\nMany may run it at once: the steps are taken once. With routes:./tenants.yml every store that the file names is\nmigrated, and with --tenant the one of that tenant too.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
+      '\nMany may run it at once: the steps are taken once. With routes:./tenants.yml every store that the file names is\nmigrated, and that of the tenant: --tenant ID, or several with commas between them.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
     )
     .action(act(migrate));
 };
@@ -40,7 +39,7 @@ async function migrate(context: Context, options: MigrateOptions): Promise<void>
   const url = options.store ?? defaultStore(context.io);
   const { withoutPassword } = await import('../../server/store-url.js');
   const standings: Standing[] = [];
-  for (const each of await urlsOf(context, url, options.tenant)) {
+  for (const each of await urlsOf(context, url)) {
     const migrator = await migratorOf(each);
     if (migrator === null) {
       context.remark(`${withoutPassword(each)} has no schema: there is nothing to migrate.`);
@@ -61,11 +60,11 @@ async function migrate(context: Context, options: MigrateOptions): Promise<void>
   }
 }
 
-async function urlsOf({ io }: Context, url: string, tenant: string | undefined): Promise<string[]> {
+async function urlsOf({ tenant }: Context, url: string): Promise<string[]> {
   const { isRoutes, routesOf } = await import('../../server/store-url.js');
   if (!isRoutes(url)) return [url];
   const { main_url, named, urlOf } = await routesOf(url).catch(refuse);
-  const tenants = [...named, ...(tenant ?? io.env.GENESIS_TENANT ?? '').split(',').filter(Boolean)];
+  const tenants = [...named, ...tenant.split(',')];
   return [...new Set([main_url, ...tenants.map(urlOf)])];
 }
 

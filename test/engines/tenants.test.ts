@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen } from '../../src/cli/testing/terminal.js';
+import { Coordinator } from '../../src/coordinator/index.js';
+import { openStoreUrl } from '../../src/server/store-url.js';
+import { placeName } from '../../src/stores/routes.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { ENGINES, type EngineName, engine, openEngine } from '../support/engines.js';
+import { answered, planOf } from '../support/house.js';
+
+const TASK = 'A-001-core';
+const TENANTS = ['acme', 'Globex.Corp'] as const;
+const quiet = () => {};
+
+/** The URL of an engine with `{tenant}` where its places have their names. */
+function pattern(url: string, name: EngineName, prefix: string): string {
+  const place = `${prefix}_{tenant}`;
+  if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${place}`);
+  if (name === 'dynamodb') return url.replace('/genesis_fleet?', `/${place}?`);
+  return `${url}${url.includes('?') ? '&' : '?'}namespace=${place}`;
+}
+
+for (const name of Object.keys(ENGINES) as EngineName[]) {
+  await onEngine(
+    name,
+    () => engine(name),
+    ({ url }) => {
+      describe(`tenants in places of their own on ${name}`, () => {
+        test('work side by side, and nothing of one is where the other is', async () => {
+          const cwd = await temporaryFolder();
+          const prefix = `n${randomUUID().slice(0, 6)}`;
+          const routes = join(cwd, 'tenants.yml');
+          const places = pattern(url, name, prefix);
+          await writeFile(routes, `default: ${JSON.stringify(places)}\n`);
+          const store_url = `routes:${routes}`;
+          const migrated = await gen({ cwd }, 'migrate', '--store', store_url, '--tenant', TENANTS.join(','));
+          expect(migrated).toMatchObject({ code: 0 });
+          const { store, blobs } = await openStoreUrl(store_url, quiet);
+          const coordinator = await Coordinator.open({ store, blobs });
+          onTestFinished(async () => {
+            coordinator.close();
+            await store.close();
+          });
+          for (const tenant_id of TENANTS) {
+            const project = { tenant_id, project_id: 'shop' };
+            answered(await coordinator.putPlan(project, planOf(TASK)));
+            const claim = { task_id: TASK, agent_id: 'a', session_id: 's-a' };
+            expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
+          }
+          for (const tenant_id of TENANTS) {
+            const own = await openEngine(places.replace('{tenant}', placeName(tenant_id)));
+            const held = await Promise.all(TENANTS.map((tenant) => own.projects(tenant)));
+            await own.close();
+            expect(held.map((projects) => projects.length > 0)).toEqual(
+              TENANTS.map((each) => each === tenant_id),
+            );
+          }
+          const secrets = await Promise.all(
+            TENANTS.map(async (each) => (await (await store.storeOf?.(each))?.meta())?.secret),
+          );
+          expect(new Set(secrets).size).toBe(TENANTS.length);
+        });
+      });
+    },
+  );
+}
+
+test('a tenant has an engine of its own by its line in the file, and one that is down takes no other with it', async () => {
+  const cwd = await temporaryFolder();
+  const routes = join(cwd, 'tenants.yml');
+  await writeFile(
+    routes,
+    `default: file:${cwd}/main\ntenants:\n  acme: file:${cwd}/acme\n  down: redis://127.0.0.1:9\n`,
+  );
+  const { store } = await openStoreUrl(`routes:${routes}`, quiet);
+  const coordinator = await Coordinator.open({ store });
+  onTestFinished(async () => {
+    coordinator.close();
+    await store.close();
+  });
+  const plan = planOf(TASK);
+  for (const tenant_id of ['acme', 'globex']) {
+    answered(await coordinator.putPlan({ tenant_id, project_id: 'shop' }, plan));
+  }
+  await expect(coordinator.putPlan({ tenant_id: 'down', project_id: 'shop' }, plan)).resolves.toMatchObject({
+    problem: 'UNAVAILABLE',
+  });
+  expect(
+    await coordinator.claimTask(
+      { tenant_id: 'acme', project_id: 'shop' },
+      { task_id: TASK, agent_id: 'a', session_id: 's' },
+    ),
+  ).toMatchObject({ success: true });
+  const acme = await openStoreUrl(`file:${cwd}/acme`, quiet).catch((error: Error) => error.message);
+  expect(acme).toMatch(/one writer/);
+});
+
+test('a file of routes that is none is a sentence with its name', async () => {
+  const cwd = await temporaryFolder();
+  const routes = join(cwd, 'tenants.yml');
+  for (const text of ['', 'tenants: {}', 'default: 5', 'default: [', 'default: x\nother: y']) {
+    await writeFile(routes, text);
+    await expect(openStoreUrl(`routes:${routes}`, quiet)).rejects.toThrow(/tenants\.yml: /);
+  }
+  await expect(openStoreUrl(`routes:${cwd}/none.yml`, quiet)).rejects.toThrow(/There is no file/);
+});
