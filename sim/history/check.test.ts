@@ -57,6 +57,14 @@ const GOOD: Record<string, (story: Story) => void> = {
     story.answered(UNKNOWN);
     expect(story.release(held, { at: 400, request_id: 'x' }).answer).toMatchObject({ kind: 'ok' });
   },
+  'a renewal repeated by a clock that is behind, and that tells the same end': (story) => {
+    const held = story.claim('ada', S, { at: 0 });
+    const other = story.claim('ben', 'A-002-two', { at: 20 });
+    story.renew(held, { at: 100, request_id: 'r' });
+    story.answered(UNKNOWN);
+    story.renew(other, { at: 120 });
+    story.renew(held, { at: 200, decided: 110, request_id: 'r' });
+  },
   'a refusal by somebody who was answered later than the loser': (story) => {
     story.claim('ada', S, { at: 0, decided: 10, returned: 900 });
     story.claim('ben', S, { at: 5, decided: 20 });

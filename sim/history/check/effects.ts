@@ -111,7 +111,6 @@ class Match implements Effects {
     if (wrong !== null) this.say('TOLD_WRONG', `${wrong}, says ${nameOf(witness)}`, [call], [witness]);
     const first = this.toldTo.get(witness);
     if (first === undefined || call.returned_ms < first.returned_ms) this.toldTo.set(witness, call);
-    if (call.asked.operation === 'renew') this.askedBy.set(witness, call);
   }
 
   private say(rule: Violation['rule'], says: string, calls: readonly Call[], events?: EventEnvelope[]): void {
@@ -119,7 +118,10 @@ class Match implements Effects {
   }
 }
 
-/** Each renewal that was told has an event of its own, with the end of the lease that was told. */
+/**
+ * Each renewal that was told has an event of its own, with the end of the lease that was told. Two of one request may tell
+ * the same end, since none shortens a lease: which of them was this call's, nobody can say.
+ */
 function renewalTold(left: Set<EventEnvelope>, { answer }: Call): EventEnvelope | undefined {
   const told = answer.kind === 'ok' ? answer.told.expires_at : null;
   const [any] = left;
