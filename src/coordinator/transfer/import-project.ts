@@ -6,7 +6,8 @@ import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
-import type { ProjectKey, Slot, Store, Unit } from '../../stores/store.js';
+import type { ProjectKey, Store, Unit } from '../../stores/store.js';
+import { unitOf } from '../../stores/unit.js';
 import { scopeFault } from '../scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
 import { placesOf } from './places.js';
@@ -117,22 +118,21 @@ class Move {
     }
     if (this.found > position) return this.occupied();
     // Other rules than before: whatever another coordinator decided on the way here is decided anew.
-    if (position > 0) this.units.push(this.emptyUnit({ slots: placesOf(this.state), changes_rules: true }));
+    if (position > 0)
+      this.units.push(unitOf(this.header, { slots: placesOf(this.state), changes_rules: true }));
     const refusal = await this.flush();
     return refusal ?? { tenant_id, project_id, events: position, found: this.found };
   }
 
   private unitOf({ position: _, ...event }: EventEnvelope): Unit {
-    if (event.seq === undefined || event.subject === undefined) return this.emptyUnit({ notes: [event] });
+    if (event.seq === undefined || event.subject === undefined)
+      return unitOf(this.header, { notes: [event] });
     const { subject, seq } = event;
     const head = fold(this.heads.get(subject) ?? null, event);
     this.heads.set(subject, head);
-    return this.emptyUnit({ swaps: [{ subject, expected_seq: seq - 1, head, events: [event as NewEvent] }] });
-  }
-
-  private emptyUnit(parts: Partial<Unit> & { slots?: readonly Slot[] }): Unit {
-    const { tenant_id, project_id } = this.header;
-    return { ...NOTHING, tenant_id, project_id, ...parts };
+    return unitOf(this.header, {
+      swaps: [{ subject, expected_seq: seq - 1, head, events: [event as NewEvent] }],
+    });
   }
 
   private async compare(event: EventEnvelope): Promise<ImportRefusal | null> {
@@ -157,19 +157,6 @@ class Move {
     return { refused: 'PROJECT_EXISTS', detail };
   }
 }
-
-const NOTHING: Omit<Unit, 'tenant_id' | 'project_id'> = {
-  swaps: [],
-  checks: [],
-  rules_seq: null,
-  changes_rules: false,
-  requests: [],
-  notes: [],
-  slots: [],
-  rooms: [],
-  not_before_ms: null,
-  not_after_ms: null,
-};
 
 function headerIn(line: ArchiveLine): ArchiveHeader | null {
   return 'archive' in line && line.archive === ARCHIVE_FORMAT ? line : null;

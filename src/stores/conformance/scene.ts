@@ -3,6 +3,9 @@ import { expect } from 'vitest';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { Outcome, ProjectKey, Store, StoredHead, Swap, Unit } from '../store.js';
+import { unitOf } from '../unit.js';
+
+export { unitOf } from '../unit.js';
 
 export interface StoreUnderTest {
   readonly store: Store;
@@ -72,24 +75,6 @@ export class Scene {
       if (round === WAIT_ROUNDS_MAX) throw new Error('The clock of the store stands still.');
     }
   }
-}
-
-export function unitOf(project: ProjectKey, parts: Partial<Unit>): Unit {
-  return {
-    tenant_id: project.tenant_id,
-    project_id: project.project_id,
-    swaps: [],
-    checks: [],
-    rules_seq: null,
-    changes_rules: false,
-    requests: [],
-    notes: [],
-    slots: [],
-    rooms: [],
-    not_before_ms: null,
-    not_after_ms: null,
-    ...parts,
-  };
 }
 
 export function eventOf(project: ProjectKey, fields: Partial<NewEvent>): NewEvent {
