@@ -34,7 +34,6 @@ import { gateResult, releaseResult, renewalResult } from './render.js';
 import { resultFrom } from './results.js';
 import { scopeFault, tenantFault } from './scope.js';
 import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
-import { skewMarginMs } from './store-time.js';
 import { Sweeper } from './sweeper.js';
 import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
@@ -81,7 +80,7 @@ export class Coordinator {
       store: options.store,
       environment: options.environment ?? systemEnvironment,
       default_limits: { ...DEFAULT_LIMITS, ...options.limits },
-      skew_margin_ms: options.skew_margin_ms ?? skewMarginMs(options.store),
+      skew_margin_ms: options.skew_margin_ms,
       witness: options.witness ?? NOBODY,
     });
     return new Coordinator(projects, options);

@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { Clockwork } from '../../test/support/clockwork.js';
 import { answered, House, P, planOf } from '../../test/support/house.js';
+import { openMemoryStore } from '../stores/memory/memory-store.js';
+import { RoutedStore } from '../stores/routed-store.js';
+import { Coordinator } from './coordinator.js';
 
 const NAMED = 'nothing-here';
 const names = (house: House) => [...house.coordinator.queries.standings()].map(({ key }) => key.project_id);
@@ -29,4 +33,28 @@ test('whoever listens to it hears of the first that happens, and from then on it
   listening.abort();
   await feed.return(undefined);
   expect(names(house)).toEqual([P.project_id]);
+});
+
+test('a tenant in a store without a clock gets the margin of that store, whatever store the others are in', async () => {
+  const world = new Clockwork('2026-01-04T06:00:00.000Z');
+  const main = openMemoryStore({ clock: world.clock });
+  const own = openMemoryStore({ clock: world.clock });
+  Object.defineProperty(own, 'capabilities', { value: { ...own.capabilities, clock: 'coordinator' } });
+  const routeOf = (tenant_id: string) => (tenant_id === P.tenant_id ? 'own' : 'main');
+  const store = await RoutedStore.open('main', routeOf, async (url) => (url === 'own' ? own : main));
+  const coordinator = await Coordinator.open({ store, environment: world });
+  onTestFinished(() => coordinator.close());
+  const reasonsAfterTheLease = async (tenant_id: string) => {
+    const project = { ...P, tenant_id };
+    const claim = (name: string) =>
+      coordinator.claimTask(project, { task_id: 'A-001-x', agent_id: name, session_id: `s-${name}` });
+    answered(await coordinator.putPlan(project, planOf('A-001-x')));
+    const { claim: held } = answered(await claim('alpha'));
+    world.advance(held?.lease_duration_seconds ?? 0);
+    const first = answered(await claim('beta')).reason;
+    world.advance(1);
+    return [first, answered(await claim('beta')).reason];
+  };
+  expect(await reasonsAfterTheLease(P.tenant_id)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED']);
+  expect(await reasonsAfterTheLease('globex')).toEqual(['GRANTED', 'DENIED_ACTIVE_CLAIM']);
 });

@@ -6,14 +6,15 @@ import type { Environment } from './environment.js';
 import { type Problem, problem } from './problem.js';
 import { Project } from './project.js';
 import { scopeFault } from './scope.js';
-import { StoreTime } from './store-time.js';
+import { StoreTime, skewMarginMs } from './store-time.js';
 import type { Witness } from './witness.js';
 
 interface Setup {
   readonly store: Store;
   readonly environment: Environment;
   readonly default_limits: Limits;
-  readonly skew_margin_ms: number;
+  /** Undefined: what each store asks for. */
+  readonly skew_margin_ms: number | undefined;
   readonly witness: Witness;
 }
 
@@ -132,9 +133,10 @@ export class Projects {
   }
 
   private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
-    const { environment, skew_margin_ms, witness } = this.setup;
+    const { environment, witness } = this.setup;
     const store = (await this.setup.store.storeOf?.(tenant_id)) ?? this.setup.store;
     const { meta, time } = await this.house(store);
+    const skew_margin_ms = this.setup.skew_margin_ms ?? skewMarginMs(store);
     return Project.load(
       { tenant_id, project_id },
       { store, meta, environment, time, limits, skew_margin_ms, witness },

@@ -37,7 +37,7 @@ export class RoutedStore implements Store {
     return new RoutedStore(routeOf, open, await open(main_url), main_url);
   }
 
-  /** What holds for the weakest of them: a tenant's own store may do better, and its projects know. */
+  /** Of the main store, but for what must hold for all of them. Projects go by those of the store that keeps them. */
   get capabilities(): StoreCapabilities {
     return { ...this.main.capabilities, single_writer: false };
   }

@@ -1,16 +1,12 @@
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import type { Blobs } from '../blobs.js';
 import type { MysqlOptions } from './configuration.js';
-import { openPool, withConnection } from './connections.js';
+import { withConnection } from './connections.js';
 import { translated } from './errors.js';
 import { nameBytes } from './names.js';
 
 const PART_BYTES = 1024 * 1024;
 const SHA256 = /^[0-9a-f]{64}$/;
-
-export async function openMysqlBlobs(options: MysqlOptions): Promise<MysqlBlobs> {
-  return new MysqlBlobs(await openPool(options), options);
-}
 
 /** Blobs in a table, in parts that any server takes. All parts of a blob appear together. */
 export class MysqlBlobs implements Blobs {
@@ -52,10 +48,6 @@ export class MysqlBlobs implements Blobs {
       keyOf(tenant_id, sha256),
     );
     return row?.size == null ? null : Number(row.size);
-  }
-
-  close(): Promise<void> {
-    return this.pool.end();
   }
 
   private rows(sql: string, values: Buffer[]): Promise<RowDataPacket[]> {

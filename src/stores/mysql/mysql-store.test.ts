@@ -10,10 +10,9 @@ import {
   StoreRefused,
   StoreUnavailable,
 } from '../store.js';
-import { openMysqlBlobs } from './blobs.js';
 import { type MysqlOptions, parseMysqlUrl } from './configuration.js';
 import { selectEvents } from './event-query.js';
-import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
+import { type MysqlStore, openMysqlMigrator, openMysqlStore } from './mysql-store.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { startMysql } from './testing.js';
 
@@ -29,7 +28,7 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
   const isShared = engine.restart === undefined;
   const newNamespace = (): string => `m_${randomUUID().replaceAll('-', '_')}`;
 
-  async function open(with_options: MysqlOptions = options): Promise<Store> {
+  async function open(with_options: MysqlOptions = options): Promise<MysqlStore> {
     const store = await openMysqlStore(with_options);
     onTestFinished(() => store.close());
     return store;
@@ -259,8 +258,7 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
   });
 
   it('keeps blobs of several parts, each tenant its own', async () => {
-    const blobs = await openMysqlBlobs(options);
-    onTestFinished(() => blobs.close());
+    const { blobs } = await open();
     const bytes = new Uint8Array(2_500_000).map((_, at) => at % 251);
     for (const content of [bytes, new Uint8Array(0)]) {
       const sha256 = createHash('sha256').update(content).digest('hex');
