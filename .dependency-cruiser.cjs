@@ -12,8 +12,9 @@ module.exports = {
     only('core', []),
     only('stores', ['core']),
     only('coordinator', ['stores', 'core']),
-    only('server', ['coordinator', 'stores', 'core']),
-    only('cli', ['server', 'client', 'coordinator', 'stores', 'core']),
+    only('workspace', ['coordinator', 'stores', 'core']),
+    only('server', ['workspace', 'coordinator', 'stores', 'core']),
+    only('cli', ['server', 'client', 'workspace', 'coordinator', 'stores', 'core']),
     {
       name: 'client-imports-wire-types-only',
       comment:
