@@ -63,6 +63,7 @@ export function overheard(store: Store, hear: CommitHearing): Store {
     heads: (project, subjects) => store.heads(project, subjects),
     scanHeads: (project, page) => store.scanHeads(project, page),
     events: (project, query) => store.events(project, query),
+    forget: (project, events) => store.forget(project, events),
     project: (project) => store.project(project),
     projects: (tenant_id) => store.projects(tenant_id),
     occupancy: (tenant_id, scope) => store.occupancy(tenant_id, scope),

@@ -35,6 +35,7 @@ export class StoreLink {
       heads: (project, subjects) => this.read((store) => store.heads(project, subjects)),
       scanHeads: (project, page) => this.read((store) => store.scanHeads(project, page)),
       events: (project, query) => this.read((store) => store.events(project, query)),
+      forget: (project, events) => this.read((store) => store.forget(project, events)),
       project: (project) => this.read((store) => store.project(project)),
       projects: (tenant_id) => this.read((store) => store.projects(tenant_id)),
       occupancy: (tenant_id, scope) => this.read((store) => store.occupancy(tenant_id, scope)),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeDurability } from './conformance/durability.js';
 import { describeEvents } from './conformance/events.js';
+import { describeForgetting } from './conformance/forgetting.js';
 import { describeHeads } from './conformance/heads.js';
 import { describeIsolation } from './conformance/isolation.js';
 import { describeNotes } from './conformance/notes.js';
@@ -34,6 +35,7 @@ const GROUPS = [
   describeRules,
   describeRequests,
   describeNotes,
+  describeForgetting,
   describeSlots,
   describeTime,
   describeOrder,

@@ -74,6 +74,10 @@ export class RoutedStore implements Store {
     return (await this.storeOf(project.tenant_id)).events(project, query);
   }
 
+  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return (await this.storeOf(project.tenant_id)).forget(project, events);
+  }
+
   async project(project: ProjectKey): Promise<ProjectRow | null> {
     return (await this.storeOf(project.tenant_id)).project(project);
   }

@@ -27,6 +27,13 @@ export interface Store {
   /** Events in the order of their positions. `after` 0 starts at the beginning. */
   events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
 
+  /**
+   * Retention: from now on these events, all of them written long ago, say less. Only payloads differ from what is
+   * there, each by fields that are gone; places, envelopes and heads stay what they were. Durable when it resolves, and
+   * may be done again. Where it was cut short, some of them say less and the others do not.
+   */
+  forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
+
   /** Where the project stands; null when nothing was ever written to it. */
   project(project: ProjectKey): Promise<ProjectRow | null>;
 

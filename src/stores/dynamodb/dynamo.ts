@@ -145,6 +145,11 @@ export class Dynamo {
     }
   }
 
+  async delete(table: string, key: Key): Promise<void> {
+    const input = { TableName: table, Key: key };
+    await this.retried(() => this.client.send(new this.driver.DeleteItemCommand(input)));
+  }
+
   /** Whether the item was put: it is not where there is one already. */
   async putNew(table: string, item: Item): Promise<boolean> {
     const input = { TableName: table, Item: item, ConditionExpression: 'attribute_not_exists(pk)' };

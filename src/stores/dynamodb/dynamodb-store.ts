@@ -21,6 +21,7 @@ import type { DynamodbOptions } from './configuration.js';
 import { Dynamo } from './dynamo.js';
 import { opening } from './errors.js';
 import { Feed } from './feed.js';
+import { Forgetting } from './forgetting.js';
 import { headOf } from './items.js';
 import {
   headKey,
@@ -145,6 +146,10 @@ export class DynamodbStore implements Store {
 
   events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     return this.feed(project).events(query, this.clock.now());
+  }
+
+  forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return new Forgetting(this.dynamo, this.blobs, project).forget(events);
   }
 
   async project(project: ProjectKey): Promise<ProjectRow | null> {

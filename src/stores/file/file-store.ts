@@ -159,6 +159,10 @@ export class FileStore implements Store {
     return this.guarded(async () => (await this.logOf(key))?.events(query) ?? []);
   }
 
+  forget(key: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return this.guarded(async () => (await this.logOf(key))?.forget(events));
+  }
+
   project(key: ProjectKey): Promise<ProjectRow | null> {
     return this.guarded(async () => (await this.logOf(key))?.row() ?? null);
   }

@@ -9,7 +9,7 @@ import type { Slot } from '../store.js';
  *   {"hash":"…","event_id":…, … ,"log":{"prev":"…","unit":"1/2","payload_sha256":"…", …},"payload":{…}}
  *
  * `hash` covers everything between itself and the payload, and so the hash of the line before and the digest of
- * the payload: the chain holds even where a payload is dropped one day. The payload comes last and is cut out at the
+ * the payload: the chain holds even where retention has blanked part of a payload. The payload comes last and is cut at the
  * first `,"payload":`. That text cannot come earlier: the envelope's values are strings and numbers, quotes within
  * strings are escaped, and whatever a caller may have nested (a request's reply) is kept as a string.
  *
@@ -80,6 +80,8 @@ export interface DecodedLine {
   readonly hash: string;
   /** Null on the line of a unit without events. */
   readonly event: EventEnvelope | null;
+  /** Retention has taken something out of its payload, so its digest says nothing of what is left. */
+  readonly forgotten: boolean;
   readonly log: LineLog;
 }
 
@@ -93,15 +95,31 @@ export function decodeLine(bytes: Buffer): DecodedLine | string {
   if (digestOf(bytes.subarray(CHAIN_START, cut)) !== own) return 'its hash does not match its text';
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
   const { log, ...event } = JSON.parse(`{${bytes.toString('utf8', CHAIN_START, cut)}}`) as ParsedLine;
-  if (log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
-  if (event.event_id === undefined) return { hash: own, event: null, log };
-  event.payload = JSON.parse(payload.toString('utf8')) as EventEnvelope['payload'];
-  return { hash: own, event, log };
+  const forgotten = payload[payload.length - 1] === SPACE;
+  if (!forgotten && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
+  if (event.event_id === undefined) return { hash: own, event: null, forgotten, log };
+  const said = payloadOf(payload, forgotten);
+  if (said === null) return 'what is left of its payload is not JSON';
+  event.payload = said;
+  return { hash: own, event, forgotten, log };
+}
+
+/** Nothing vouches for what is left after forgetting: it is read with care. Null: it cannot be. */
+function payloadOf(bytes: Buffer, forgotten: boolean): EventEnvelope['payload'] | null {
+  const text = bytes.toString('utf8');
+  if (!forgotten) return JSON.parse(text);
+  try {
+    const said: unknown = JSON.parse(text);
+    return typeof said === 'object' ? (said as EventEnvelope['payload'] | null) : null;
+  } catch {
+    return null;
+  }
 }
 
 type ParsedLine = EventEnvelope & { log: LineLog };
 
 const CLOSING_BRACE = 0x7d;
+const SPACE = 0x20;
 
 const startsAsLine = (bytes: Buffer): boolean =>
   bytes.length > CHAIN_START &&

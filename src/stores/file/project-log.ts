@@ -10,6 +10,7 @@ import {
 } from '../store.js';
 import { Batch, type EncodedBatch, encodeBatch } from './batch.js';
 import { isErrorCode, writeFully } from './disk.js';
+import { forgetIn } from './forgetting.js';
 import { readEvents } from './log-reader.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { messageOf } from './strict-disk.js';
@@ -24,6 +25,12 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
   readonly onBroken: (error: StoreBroken) => void;
 }
 
+interface Chore {
+  readonly work: () => Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Beyond this many units the disk does not keep up, and callers are asked to come again. */
 const UNITS_WAITING_MAX = 100_000;
 
@@ -33,6 +40,9 @@ export class ProjectLog {
   private waiting = new Batch();
   private flushing: Batch | null = null;
   private running: Promise<void> = Promise.resolve();
+  private busy = false;
+  /** What must not meet a batch on its way to the disk. */
+  private chores: Chore[] = [];
   private failure: StoreBroken | StoreUnavailable | null = null;
   private readonly upkeep: Upkeep;
 
@@ -71,7 +81,7 @@ export class ProjectLog {
     if (record !== null) {
       this.waiting.units.push({ events, first_position, record });
       this.waiting.at_ms = now_ms;
-      if (this.waiting.units.length === 1 && this.flushing === null) this.start();
+      if (!this.busy) this.start();
     }
     return outcome;
   }
@@ -106,6 +116,17 @@ export class ProjectLog {
     return readEvents(this.log.files, this.log.state, query, this.durable_position);
   }
 
+  /** What happened to be in the active file is sealed first: a file that grows cannot be replaced. */
+  async forget(events: readonly EventEnvelope[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.betweenBatches(async () => {
+      const { files, state } = this.log;
+      const is_active = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
+      if (is_active) await files.seal(state.index.position + 1);
+      await forgetIn(this.options.disk, files, state, events);
+    });
+  }
+
   /** Nothing may be taken any more once this is called. */
   async close(): Promise<void> {
     await this.running;
@@ -113,29 +134,48 @@ export class ProjectLog {
     await this.log.files.close();
   }
 
+  private betweenBatches(work: () => Promise<void>): Promise<void> {
+    this.assertUsable();
+    return new Promise((resolve, reject) => {
+      this.chores.push({ work, resolve, reject });
+      if (!this.busy) this.start();
+    });
+  }
+
+  private async doChores(): Promise<void> {
+    for (const { work, resolve, reject } of this.chores.splice(0)) await work().then(resolve, reject);
+  }
+
   private assertUsable(): void {
     if (this.failure !== null) throw this.failure;
   }
 
   private start(): void {
+    this.busy = true;
     // Whoever commits in the same turn of the event loop comes along.
     this.running = Promise.resolve().then(() => this.flushAll());
   }
 
   private async flushAll(): Promise<void> {
-    while (this.waiting.units.length > 0) {
-      const batch = this.waiting;
-      this.flushing = batch;
-      this.waiting = new Batch();
-      try {
-        await this.flush(batch);
-        batch.resolve();
-        await this.upkeep.afterFlush(this.log);
-      } catch (error) {
-        await this.fail(batch, error);
-      }
-      this.flushing = null;
+    while (this.waiting.units.length > 0 || this.chores.length > 0) {
+      if (this.waiting.units.length > 0) await this.flushWaiting();
+      if (this.chores.length > 0) await this.doChores();
     }
+    this.busy = false;
+  }
+
+  private async flushWaiting(): Promise<void> {
+    const batch = this.waiting;
+    this.flushing = batch;
+    this.waiting = new Batch();
+    try {
+      await this.flush(batch);
+      batch.resolve();
+      await this.upkeep.afterFlush(this.log);
+    } catch (error) {
+      await this.fail(batch, error);
+    }
+    this.flushing = null;
   }
 
   private async flush(batch: Batch): Promise<void> {

@@ -37,4 +37,8 @@ export class MemoryProject {
     }
     return found;
   }
+
+  forget(events: readonly EventEnvelope[]): void {
+    for (const event of events) this.log[event.position - 1] = event;
+  }
 }

@@ -71,6 +71,10 @@ export class MemoryStore implements Store {
     return this.find(project)?.events(query) ?? [];
   }
 
+  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    this.find(project)?.forget(events);
+  }
+
   async project(project: ProjectKey): Promise<ProjectRow | null> {
     const ledger = this.find(project)?.ledger;
     return ledger === undefined ? null : { position: ledger.position, rules_seq: ledger.rules_seq };

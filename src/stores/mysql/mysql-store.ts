@@ -101,6 +101,16 @@ export class MysqlStore implements Store {
     return rows.map(({ position, event }) => JSON.parse(`{"position":${position},${event.slice(1)}`));
   }
 
+  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    for (const { position, ...event } of events) {
+      await this.rows('UPDATE events SET event = ? WHERE tenant_id = ? AND project_id = ? AND position = ?', [
+        JSON.stringify(event),
+        ...keyOf(project),
+        position,
+      ]);
+    }
+  }
+
   async project(project: ProjectKey): Promise<ProjectRow | null> {
     const [row] = await this.rows(
       'SELECT position, rules_seq FROM projects WHERE tenant_id = ? AND project_id = ? AND is_written',

@@ -347,7 +347,7 @@ function timeOf(timestamp: string): number | string {
 }
 
 /** What the columns tell is not told again; `eventOf` puts it back. */
-function withoutColumns(event: NewEvent): Partial<NewEvent> {
+export function withoutColumns(event: NewEvent): Partial<NewEvent> {
   const {
     tenant_id,
     project_id,

@@ -11,7 +11,7 @@ import {
   StoreRefused,
   type Unit,
 } from '../store.js';
-import { Batch } from './batch.js';
+import { Batch, withoutColumns } from './batch.js';
 import { PostgresBlobs } from './blobs.js';
 import type { PostgresOptions } from './configuration.js';
 import { Connections, type Statement } from './connections.js';
@@ -142,6 +142,15 @@ WHERE tenant_id = $1 AND project_id = $2 AND subject > $3 ORDER BY subject LIMIT
     const statement = eventStatement(this.namespace, project, query);
     const rows = await this.askAs<EventRow>(project.tenant_id, statement);
     return rows.map((row) => eventOf(project, row));
+  }
+
+  async forget({ tenant_id, project_id }: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    const positions = events.map(({ position }) => position);
+    const bodies = events.map(({ position: _, ...event }) => JSON.stringify(withoutColumns(event)));
+    await this.connections.ask({
+      text: `SELECT ${this.namespace}.forget_said($1, $2, $3::bigint[], $4::text[])`,
+      values: [tenant_id, project_id, positions, bodies],
+    });
   }
 
   async project({ tenant_id, project_id }: ProjectKey): Promise<ProjectRow | null> {

@@ -2,9 +2,9 @@ import type { MigrationStep } from '../migrator.js';
 import { commitFunction, decideFunction, forgetFunction } from './commit-function.js';
 
 /** The version this program speaks. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
-/** May call the commit, and nothing else that changes anything. */
+/** May call the commit and the forgetting of retention, and nothing else that changes anything. */
 export const writeRole = (namespace: string): string => `${namespace}_write`;
 /** Owns nothing, and sees the rows of the tenant its transaction names. */
 export const readRole = (namespace: string): string => `${namespace}_read`;
@@ -198,6 +198,25 @@ export const versionTable = (namespace: string): string =>
 
 const statementsOf = (text: string): string[] => text.split(/;\n+/).map((statement) => statement.trim());
 
+/** Retention: bodies of events that are there already say less from now on. */
+const forgetSaidFunction = `
+CREATE FUNCTION forget_said(tenant text, project text, positions bigint[], bodies text[])
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+  -- What lets the owner past row-level security, which is forced on it too.
+  PERFORM set_config('genesis.commit', 'on', true);
+  UPDATE event e SET body = said.body
+  FROM unnest(positions, bodies) AS said (position, body)
+  WHERE e.tenant_id = tenant AND e.project_id = project AND e.position = said.position;
+END $$`;
+
+const grantForgetting = (namespace: string): string => `DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = '${writeRole(namespace)}') THEN
+    GRANT EXECUTE ON FUNCTION forget_said TO ${writeRole(namespace)};
+  END IF;
+END $$`;
+
 export function migrationSteps(namespace: string): readonly MigrationStep[] {
   return [
     {
@@ -216,6 +235,17 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
         ...policies(),
         makeRoles(namespace),
         grants(namespace),
+      ],
+    },
+    {
+      version: 2,
+      name: 'forgetting what was said, for retention',
+      statements: [
+        `SET LOCAL search_path = ${namespace}, pg_temp`,
+        forgetSaidFunction,
+        `ALTER FUNCTION forget_said SET search_path = ${namespace}, pg_temp`,
+        'REVOKE ALL ON FUNCTION forget_said FROM PUBLIC',
+        grantForgetting(namespace),
       ],
     },
   ];

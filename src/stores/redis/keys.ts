@@ -58,4 +58,9 @@ export class Keys {
   heads(project: ProjectKey): string {
     return `${this.project(project)}:heads`;
   }
+
+  /** Hash: position to event. */
+  events(project: ProjectKey): string {
+    return `${this.project(project)}:events`;
+  }
 }

@@ -142,6 +142,12 @@ export class RedisStore implements Store {
     return found;
   }
 
+  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    if (events.length === 0) return;
+    const texts = events.flatMap(({ position, ...event }) => [String(position), JSON.stringify(event)]);
+    await this.link.send(['HSET', this.keys.events(project), ...texts]);
+  }
+
   async project(project: ProjectKey): Promise<ProjectRow | null> {
     const row = await this.link.send(['HMGET', this.keys.project(project), 'position', 'rules_seq']);
     const [position, rules_seq] = row as (string | null)[];

@@ -1,0 +1,48 @@
+import type { EventEnvelope } from '../events/envelope.js';
+import { type Fact, factOf } from './facts.js';
+import type { Head } from './head.js';
+import type { Limits, Policy } from './policy.js';
+
+/** What the law asks to be kept, whatever a tenant would rather have. */
+const COMPLIANCE_DAYS = { hipaa: 6 * 365 + 2, soc2: 365, pci: 365 } as const;
+
+/** How long what was said in a project is kept. */
+export function retentionDays(policy: Policy, limits: Limits): number {
+  const { compliance_profile } = policy;
+  const asked = compliance_profile === null ? 0 : COMPLIANCE_DAYS[compliance_profile];
+  return Math.max(limits.claim_history_retention_days, asked);
+}
+
+/**
+ * Which fields of an event are what somebody said, as against what happened. What happened, to whom, when and under
+ * which generation is kept for ever: heads can always be folded from it, and every invariant checked.
+ */
+const CONTENT: Partial<Record<Fact, readonly string[]>> = {
+  granted: ['metadata'],
+  released: ['message'],
+  reviewed: ['comment', 'feedback'],
+  accepted: ['result_data'],
+  adopted: ['result_data'],
+  escalated: ['result_data'],
+  result_denied: ['result_data'],
+  noted: ['text'],
+};
+const CONTENT_TOLD = ['source_findings', 'process_gaps'];
+
+/** The event without what was said in it; null where there is nothing to forget, or it is not past. */
+export function forgotten(event: EventEnvelope, head: Head | null): EventEnvelope | null {
+  const fact = factOf(event.event_type);
+  const content = fact === undefined ? CONTENT_TOLD : (CONTENT[fact] ?? []);
+  const said = content.filter((field) => event.payload[field] !== undefined);
+  if (said.length === 0 || isPresent(event, fact, head)) return null;
+  const kept = Object.entries(event.payload).filter(([field]) => !said.includes(field));
+  return { ...event, payload: Object.fromEntries(kept) };
+}
+
+/** The head still says it, or it is the result that counts: however old, that is no history. */
+function isPresent(event: EventEnvelope, fact: Fact | undefined, head: Head | null): boolean {
+  if (head === null || fact === undefined) return false;
+  if (event.payload.result_id !== undefined && event.payload.result_id === head.result?.result_id)
+    return true;
+  return event.seq !== undefined && event.generation === head.generation;
+}

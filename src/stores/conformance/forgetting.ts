@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { eventOf, range, type Scene } from './scene.js';
+
+const LARGE = 'x'.repeat(150_000);
+
+export function describeForgetting(scene: () => Scene): void {
+  const all = () => scene().store.events(scene().project, { after: 0, limit: 1000 });
+  const saying = (position: number, payload: Record<string, unknown>) =>
+    eventOf(scene().project, { event_id: `e${position}`, session_id: `s${position % 2}`, payload });
+
+  /** Six events in two commits; the second and the fifth said more than they need. */
+  async function fill(): Promise<void> {
+    const said = { kept: 'ä', said: LARGE, also: 1 };
+    await scene().committed({ notes: [saying(1, { n: 1 }), saying(2, said), saying(3, { n: 3 })] });
+    await scene().committed({ notes: [saying(4, { n: 4 }), saying(5, { said: 'x' }), saying(6, { n: 6 })] });
+  }
+
+  async function forget(): Promise<void> {
+    const { store, project } = scene();
+    const [, second, , , fifth] = await all();
+    if (second === undefined || fifth === undefined) throw new Error('the events are not there');
+    await store.forget(project, [
+      { ...second, payload: { kept: 'ä', also: 1 } },
+      { ...fifth, payload: {} },
+    ]);
+  }
+
+  describe('what is forgotten', () => {
+    it('is gone from its payload, and everything else stays', async () => {
+      await fill();
+      const before = await all();
+      await forget();
+      const after = await all();
+      expect(after[1]?.payload).toEqual({ kept: 'ä', also: 1 });
+      expect(after[4]?.payload).toEqual({});
+      const envelopes = (events: typeof after) => events.map(({ payload: _, ...envelope }) => envelope);
+      expect(envelopes(after)).toEqual(envelopes(before));
+      expect(after.map(({ payload }) => payload).filter((_, at) => at !== 1 && at !== 4)).toEqual(
+        before.map(({ payload }) => payload).filter((_, at) => at !== 1 && at !== 4),
+      );
+      const ofSession = await scene().store.events(scene().project, { after: 0, limit: 9, session_id: 's1' });
+      expect(ofSession.map(({ position }) => position)).toEqual([1, 3, 5]);
+    });
+
+    it('stays so, may be forgotten again, and the log goes on', async () => {
+      await fill();
+      await forget();
+      const once = await all();
+      await scene().reopen();
+      await forget();
+      expect(await all()).toEqual(once);
+      expect((await scene().committed({ notes: [saying(7, { n: 7 })] })).positions).toEqual([7]);
+      await scene().reopen();
+      expect((await all()).slice(0, 6)).toEqual(once);
+    });
+
+    it('while others commit disturbs nobody', async () => {
+      await fill();
+      const commits = range(7, 40).map((position) => scene().committed({ notes: [saying(position, {})] }));
+      await Promise.all([forget(), ...commits]);
+      expect((await all()).map(({ position }) => position)).toEqual(range(1, 40));
+      expect((await all())[1]?.payload).toEqual({ kept: 'ä', also: 1 });
+    });
+
+    it('of no events, or in a project that is not there, is nothing', async () => {
+      await scene().store.forget(scene().project, []);
+      await scene().store.forget(scene().key('nowhere'), []);
+      expect(await scene().store.project(scene().key('nowhere'))).toBeNull();
+    });
+  });
+}
