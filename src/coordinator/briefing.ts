@@ -42,7 +42,7 @@ export function briefingFor(desk: Desk, claim: TaskClaim, events: readonly Event
 
 function notesIn(events: readonly EventEnvelope[]): Briefing['notes'] {
   return events
-    .filter((event) => factOf(event.event_type) === 'noted')
+    .filter((event) => factOf(event.event_type) === 'noted' && event.payload.text !== undefined)
     .map((event) => ({
       at: event.timestamp,
       agent_id: event.agent_id,

@@ -444,6 +444,11 @@ export class Coordinator {
     return this.sweeper.sweep();
   }
 
+  /** Retention in every project at work, now: how many events say less than before. It runs once a day by itself. */
+  forgetHistory(): Promise<number> {
+    return this.sweeper.forgetHistory();
+  }
+
   private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
     const project = this.projects.atWork(scope);
     return project === undefined ? this.projects.with(scope, work) : work(project);

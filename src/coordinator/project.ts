@@ -95,6 +95,10 @@ export class Project implements DeskSource {
     return this.services.skew_margin_ms;
   }
 
+  get store(): Store {
+    return this.services.store;
+  }
+
   /** The store's time, as far as this coordinator knows it. */
   now(): number {
     return this.services.time.now();

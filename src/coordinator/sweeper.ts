@@ -4,6 +4,7 @@ import { HolderOperation } from './operations/holder.js';
 import type { Project } from './project.js';
 import type { Projects } from './projects.js';
 import { repeat } from './repeat.js';
+import { Retention } from './retention.js';
 
 const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
@@ -16,14 +17,25 @@ export class Sweeper {
   readonly stop: () => void;
   private readonly swept_ms = new WeakMap<Project, number>();
 
+  private readonly retention = new Retention();
+
   constructor(
     private readonly projects: Projects,
     environment: Environment,
   ) {
     this.stop = repeat(environment, TICK_MS, () => {
-      const due = [...this.projects.all()].filter((project) => this.isDue(project));
-      return due.map((project) => this.sweepProject(project));
+      const all = [...this.projects.all()];
+      // It may take long, and nobody waits for it. What it could not do is done a day later.
+      for (const project of all)
+        if (this.retention.isDue(project)) this.retention.run(project).catch(() => {});
+      return all.filter((project) => this.isDue(project)).map((project) => this.sweepProject(project));
     });
+  }
+
+  /** How many events say less than before. */
+  async forgetHistory(): Promise<number> {
+    const counts = await Promise.all([...this.projects.all()].map((project) => this.retention.run(project)));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   async sweep(): Promise<number> {

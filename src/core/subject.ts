@@ -12,6 +12,8 @@ export function kindOf(subject: string): SubjectKind {
 export const PLAN_SUBJECT = '~plan';
 export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
+/** Has no head: under it the log tells what retention took out of it. */
+export const HISTORY_SUBJECT = '~history';
 export const sessionSubject = (session_id: string): string => `~session/${session_id}`;
 export const keySubject = (key_id: string): string => `~key/${key_id}`;
 

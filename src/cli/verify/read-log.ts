@@ -14,6 +14,8 @@ export interface PlacedEvent {
   readonly event: EventEnvelope;
   readonly file: string;
   readonly line: number;
+  /** What it said is in part gone, and its digest says nothing of the rest. */
+  readonly forgotten: boolean;
 }
 
 /** Where a log cannot be read on, and why. */
@@ -142,7 +144,7 @@ class LogReader {
   private take(bytes: Buffer, file: string, line: number): string | null {
     const decoded = decodeLine(bytes);
     if (typeof decoded === 'string') return decoded;
-    const { event, hash } = decoded;
+    const { event, forgotten, hash } = decoded;
     // A log names its project in every event; the first one tells which it is.
     const key = this.key ?? event ?? { tenant_id: '', project_id: '' };
     const { part, parts } = placeInUnit(decoded.log.unit);
@@ -151,7 +153,7 @@ class LogReader {
     if (why !== null) return why;
     if (event !== null) {
       this.key = { tenant_id: event.tenant_id, project_id: event.project_id };
-      this.unit.push({ event, file, line });
+      this.unit.push({ event, file, line, forgotten });
     }
     this.hash = hash;
     this.parts = part === parts ? 0 : part;

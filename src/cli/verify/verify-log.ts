@@ -1,5 +1,6 @@
 import { LogJudge } from '../../core/claims/log-judge.js';
 import type { LogPlace } from './find-logs.js';
+import { ForgottenLines } from './forgotten-lines.js';
 import { type PlacedEvent, readLog } from './read-log.js';
 
 export interface Break {
@@ -31,6 +32,7 @@ export async function verifyLog(place: LogPlace, onEvent: (events: number) => vo
   const tally = new Tally(onEvent);
   const read = await readLog(place, (placed) => tally.see(placed));
   const { damage, files, lines, unfinished_bytes } = read;
+  tally.judgeForgotten();
   if (damage !== null) tally.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in place ? place.file : place.folder;
   return { ...tally.scope, path, files, lines, ...tally.counts, unfinished_bytes, breaks: tally.breaks };
@@ -41,6 +43,7 @@ export class Tally {
   readonly breaks: Break[] = [];
   private readonly subjects = new Set<string>();
   readonly judge = new LogJudge();
+  private readonly forgotten = new ForgottenLines();
   private events = 0;
   private last: PlacedEvent | null = null;
 
@@ -60,9 +63,18 @@ export class Tally {
     this.events += 1;
     this.onEvent(this.events);
     this.last = placed;
+    this.forgotten.see(placed);
     if (event.subject !== undefined) this.subjects.add(event.subject);
     for (const { invariant, subject, says } of this.judge.see(event)) {
       this.add({ file, line, rule: invariant, subject, says });
+    }
+  }
+
+  /** Only when all was read: the log says what it forgot after the lines it forgot it in. */
+  judgeForgotten(): void {
+    for (const { file, line } of this.forgotten.unexplained()) {
+      const says = 'its payload was changed, and no event says that retention did it';
+      this.add({ file, line, rule: 'CHAIN', subject: null, says });
     }
   }
 

@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { decodeLine, NO_HASH } from '../../stores/file/line.js';
 import { LineWriter } from '../../stores/file/line-writer.js';
+import { unitOf } from '../../stores/unit.js';
 import { PLAN, temporaryFolder } from '../testing/house.js';
 import { gen } from '../testing/terminal.js';
 
@@ -128,3 +130,25 @@ function chained(events: readonly EventEnvelope[]): string {
   }
   return out.bytes.toString();
 }
+
+it('knows what retention took out of a log from what somebody else did', async () => {
+  const { cwd } = await workedOn();
+  const root = join(cwd, '.genesis', 'log');
+  const store = await openFileStore({ root });
+  const events = await store.events(KEY, { after: 0, limit: 100, types: ['RESULT_SUBMITTED'] });
+  const { position, seq: _, ...event } = events[0] as EventEnvelope;
+  const { result_data: __, ...payload } = event.payload;
+  await store.forget(KEY, [{ ...(events[0] as EventEnvelope), payload }]);
+  await store.close();
+  const unexplained = await gen({ cwd }, 'verify');
+  expect(unexplained.code).toBe(1);
+  expect(unexplained.out).toContain('no event says that retention did it');
+
+  const payload_sha256 = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+  const told = { event_id: randomUUID(), event_type: 'HISTORY_FORGOTTEN', subject: '~history' };
+  const note = { ...event, ...told, payload: { events: [{ position, payload_sha256 }] } };
+  const again = await openFileStore({ root });
+  await again.commit([unitOf(KEY, { notes: [note] })]);
+  await again.close();
+  expect((await gen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
+});

@@ -36,7 +36,10 @@ export function forgotten(event: EventEnvelope, head: Head | null): EventEnvelop
   const said = content.filter((field) => event.payload[field] !== undefined);
   if (said.length === 0 || isPresent(event, fact, head)) return null;
   const kept = Object.entries(event.payload).filter(([field]) => !said.includes(field));
-  return { ...event, payload: Object.fromEntries(kept) };
+  const payload = Object.fromEntries(kept);
+  // Nobody can adopt what is no longer there.
+  if (fact === 'result_denied') payload.parked = false;
+  return { ...event, payload };
 }
 
 /** The head still says it, or it is the result that counts: however old, that is no history. */

@@ -32,6 +32,20 @@ export type KeyRecord = z.infer<typeof keyRecord>;
 const keyChanged = z.strictObject({ by: name, record: keyRecord });
 const sessionChanged = z.strictObject({ by: name.exactOptional(), record: sessionRecord });
 
+/**
+ * Retention took something out of these events. Their digests no longer match what is left of them; these do, so that
+ * nobody can change an old event and call it retention.
+ */
+export const FORGOTTEN_PER_EVENT_MAX = 400;
+const historyForgotten = z.strictObject({
+  before: isoTimestamp,
+  retention_days: count,
+  events: z
+    .array(z.strictObject({ position: count.min(1), payload_sha256: sha256 }))
+    .max(FORGOTTEN_PER_EVENT_MAX),
+});
+export type HistoryForgotten = z.infer<typeof historyForgotten>;
+
 /** What is written about the project's own records; `record` is the record's new value, whole. */
 export const recordEvents = {
   PLAN_CHANGED: z.strictObject({
@@ -43,6 +57,7 @@ export const recordEvents = {
   }),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
+  HISTORY_FORGOTTEN: historyForgotten,
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,
