@@ -211,7 +211,7 @@ export class ProjectLog {
 
   /** What memory took since the last sync is not on the disk: it is forgotten, and the log read anew. */
   private async fail(batch: Batch, error: unknown): Promise<void> {
-    let failure = error instanceof StoreBroken ? error : unavailable(this.options.folder, error);
+    let failure = error instanceof StoreBroken ? error : this.unavailable(error);
     this.failure = failure;
     if (failure instanceof StoreUnavailable) {
       this.options.reloads.count += 1;
@@ -231,6 +231,17 @@ export class ProjectLog {
     waiting.reject(failure);
   }
 
+  /** Callers hear what they can do about it; where the log lies is for the operator alone. */
+  private unavailable(error: unknown): StoreUnavailable {
+    this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
+    const full = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
+    return new StoreUnavailable(
+      full
+        ? 'The disk is full: the log cannot grow. Nothing was written. Free some space and try again.'
+        : 'The log could not be written. Nothing was written. Try again.',
+    );
+  }
+
   private async reload(): Promise<void> {
     const { files } = this.log;
     await files.cutBack();
@@ -238,13 +249,4 @@ export class ProjectLog {
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now() });
     this.durable_position = this.log.state.ledger.position;
   }
-}
-
-function unavailable(folder: string, error: unknown): StoreUnavailable {
-  const full = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
-  return new StoreUnavailable(
-    full
-      ? `The disk is full: ${folder} cannot grow. Nothing was written. Free some space and try again.`
-      : `The log in ${folder} could not be written (${messageOf(error)}). Nothing was written. Try again.`,
-  );
 }
