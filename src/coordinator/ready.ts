@@ -1,21 +1,8 @@
-import { live, occupiedUntilMs } from '../core/claims/lease.js';
-import { agentsInTrack, compareReady, type Plan, type Rank, rankOf, trackRoom } from '../core/plan/index.js';
+import { live, occupiedUntilMs, takeable } from '../core/claims/lease.js';
+import { agentsInTrack, compareReady, type Rank, rankOf, trackRoom } from '../core/plan/index.js';
 import { readinessOf } from '../core/views/index.js';
 import type { Desk } from './desk.js';
 import { openDependencies } from './facts.js';
-
-/** The subjects of a plan in the order in which they should be done, made once per revision of the plan. */
-const orders = new WeakMap<Plan, { revision: number; order: Rank[] }>();
-
-function orderOf(plan: Plan): Rank[] {
-  const known = orders.get(plan);
-  if (known?.revision === plan.revision) return known.order;
-  const order: Rank[] = [];
-  for (const subject of plan.subjects()) order.push(rankOf(plan, subject)!);
-  order.sort(compareReady);
-  orders.set(plan, { revision: plan.revision, order });
-  return order;
-}
 
 /**
  * Work that can be claimed now, best first: the agent's own tracks, then tracks with room, then the rest.
@@ -24,27 +11,64 @@ function orderOf(plan: Plan): Rank[] {
 export function* readyWork(desk: Desk, agent_id: string, track: string | undefined): Generator<string> {
   const rooms = trackRooms(desk, agent_id);
   const own = ownTracks(desk, agent_id);
-  const preference = (rank: Rank): number => {
-    const room = rooms(rank.track);
+  const preference = (name: string): number => {
+    const room = rooms(name);
     if (room === 'full') return 3;
-    if (own.has(rank.track)) return 0;
+    if (own.has(name)) return 0;
     return room === 'free' ? 1 : 2;
   };
+  const candidates = candidatesByTrack(desk, track);
   for (const wanted of [0, 1, 2]) {
-    for (const rank of orderOf(desk.state.plan)) {
-      if (track !== undefined && rank.track !== track) continue;
-      if (preference(rank) === wanted && isReady(desk, rank.id)) yield rank.id;
-    }
+    const tracks = [...candidates].filter(([name]) => preference(name) === wanted);
+    for (const { id } of bestFirst(tracks.map(([, ranks]) => ranks))) if (isReady(desk, id)) yield id;
   }
 }
 
-/** How many pieces of work are ready in each track, whoever may take them. */
-export function readyByTrack(desk: Desk): Map<string, number> {
+/** How many pieces of work are ready in each track, whoever may take them; nobody asks for more than `enough`. */
+export function readyByTrack(desk: Desk, enough: number): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { id, track } of orderOf(desk.state.plan)) {
-    if (isReady(desk, id)) counts.set(track, (counts.get(track) ?? 0) + 1);
+  for (const [track, ranks] of candidatesByTrack(desk, undefined)) {
+    let count = 0;
+    for (const { id } of ranks) {
+      if (count >= enough) break;
+      if (isReady(desk, id)) count += 1;
+    }
+    if (count > 0) counts.set(track, count);
   }
   return counts;
+}
+
+/** What nobody holds, and what was held and may be taken over. */
+function candidatesByTrack(desk: Desk, track: string | undefined): Map<string, readonly Rank[]> {
+  const { state } = desk;
+  const candidates = new Map(state.frontier.ofTracks(state));
+  for (const subject of state.live) {
+    const head = desk.glimpse(subject);
+    if (!takeable(head, desk.now_ms, desk.rulesOf(subject))) continue;
+    const rank = rankOf(state.plan, subject);
+    if (rank === undefined) continue;
+    const ranks = [...(candidates.get(rank.track) ?? []), rank].sort(compareReady);
+    candidates.set(rank.track, ranks);
+  }
+  if (track !== undefined) return new Map([[track, candidates.get(track) ?? []]]);
+  return candidates;
+}
+
+/** Several lists, each best first, as one. */
+function* bestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
+  const open = lists.map((ranks) => ({ ranks, at: 0 }));
+  for (;;) {
+    let best: (typeof open)[number] | null = null;
+    for (const list of open) {
+      const rank = list.ranks[list.at];
+      const ahead = best?.ranks[best.at];
+      if (rank !== undefined && (ahead === undefined || compareReady(rank, ahead) < 0)) best = list;
+    }
+    const found = best?.ranks[best.at];
+    if (best === null || found === undefined) return;
+    best.at += 1;
+    yield found;
+  }
 }
 
 function isReady(desk: Desk, id: string): boolean {

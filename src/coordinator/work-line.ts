@@ -116,7 +116,7 @@ export class WorkLine {
     if (isDone(this.project.state)) for (const waiting of unaware.splice(0)) this.call(waiting);
     if (unaware.length === 0) return;
     const desk = this.project.desk();
-    const ready = readyByTrack(desk);
+    const ready = readyByTrack(desk, unaware.length + this.asking);
     let left = -this.asking;
     for (const count of ready.values()) left += count;
     for (const waiting of unaware) {

@@ -1,4 +1,3 @@
-import { live, takeable } from '../../core/claims/lease.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
@@ -81,16 +80,22 @@ const isFinal = (reply: ClaimResult | Problem): boolean =>
 
 /** The work under way and the held work that the rest of the plan waits for. */
 function everythingWaitsFor(desk: Desk, track: string | undefined): string[] {
+  const { plan, live, frontier } = desk.state;
+  const begins = function* (): Generator<string> {
+    for (const subject of live) if (plan.has(subject)) yield subject;
+    for (const ranks of frontier.ofTracks(desk.state).values()) for (const { id } of ranks) yield id;
+  };
   const named = new Set<string>();
-  for (const task of desk.state.plan.tasks()) {
-    if (named.size >= WAITS_NAMED_MAX) break;
-    if (track !== undefined && task.track !== track) continue;
-    const head = desk.glimpse(task.id);
-    if (head.phase === 'COMPLETED') continue;
-    const rules = desk.rulesOf(task.id);
-    const underWay = live(head, desk.now_ms, rules) && !takeable(head, desk.now_ms, rules);
-    if (underWay || head.hold !== null) named.add(task.id);
-    else for (const id of openDependencies(desk, task.id)) named.add(id);
-  }
-  return [...named].slice(0, WAITS_NAMED_MAX);
+  if (track === undefined) for (const subject of begins()) named.add(subject);
+  else
+    for (const { id } of plan.tasksOf(track)) for (const subject of waitsHere(desk, id)) named.add(subject);
+  return [...named].sort().slice(0, WAITS_NAMED_MAX);
+}
+
+/** What keeps a task from being done: itself, where somebody is at it or it is held; else what it waits for. */
+function waitsHere(desk: Desk, id: string): readonly string[] {
+  const head = desk.glimpse(id);
+  if (head.phase === 'COMPLETED') return [];
+  const waits = openDependencies(desk, id);
+  return waits.length === 0 ? [id] : waits;
 }

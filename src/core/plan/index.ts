@@ -14,7 +14,7 @@ export { inputsOf, type ResultStamp } from './inputs.js';
 export { applyPlanChange, emptyPlan, type Plan, type PlanChange, type PlannedSubject } from './plan.js';
 export { PLAN_TEXT_LENGTH_MAX } from './plan-yaml.js';
 export { type PlanReading, type PlanSource, readPlan } from './read-plan.js';
-export { compareReady, type Rank, rankFor, rankOf, waitingFor } from './readiness.js';
+export { compareReady, type Rank, rankOf, waitingFor } from './readiness.js';
 export { renderPlan, renderPlanYaml } from './render.js';
 export { NOTHING_STARTED, type Standing } from './standing.js';
 export {

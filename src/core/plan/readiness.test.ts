@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agentsInTrack, trackRoom } from './allocation.js';
 import { inputsOf } from './inputs.js';
 import { applyPlanChange } from './plan.js';
-import { compareReady, type Rank, rankFor, rankOf, waitingFor } from './readiness.js';
+import { compareReady, type Rank, rankOf, waitingFor } from './readiness.js';
 import type { TaskInput } from './task.js';
 import { change, planOfTasks } from './testing.js';
 import { WEIGHT_MAX, weightOf } from './weights.js';
@@ -55,16 +55,6 @@ describe('the order of ready work', () => {
       'A-003-parts::2',
       'A-003-parts::9',
       'A-003-parts::10',
-    ]);
-  });
-
-  it("puts an agent's own tracks before everything", () => {
-    expect(sort(ready, rankFor(['B']))).toEqual([
-      'B-002-hub',
-      'B-001-low',
-      'C-001-urgent',
-      'A-001-early',
-      'A-002-late',
     ]);
   });
 

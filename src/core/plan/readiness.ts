@@ -43,10 +43,4 @@ export function compareReady(a: Rank, b: Rank): number {
   );
 }
 
-/** The same order for an agent with tracks of its own: their work comes before that of any other. */
-export function rankFor(tracks: readonly string[]): (a: Rank, b: Rank) => number {
-  const own = new Set(tracks);
-  return (a, b) => Number(own.has(b.track)) - Number(own.has(a.track)) || compareReady(a, b);
-}
-
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

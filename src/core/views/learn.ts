@@ -2,8 +2,8 @@ import type { Head } from '../claims/head.js';
 import type { NewEvent } from '../events/envelope.js';
 import type { RecordHead } from '../record.js';
 import { kindOf, PLAN_SUBJECT } from '../subject.js';
-import { enterTrack, moveClaim } from './claim-index.js';
-import { evolveWork, type WorkState } from './project-state.js';
+import { enterTrack } from './claim-index.js';
+import { evolveWork, setHead, type WorkState } from './project-state.js';
 
 interface StoredHead {
   readonly subject: string;
@@ -33,8 +33,7 @@ export function learnHead(state: WorkState, head: StoredHead): void {
 function learnClaims(state: WorkState, head: Head): void {
   const before = state.heads.get(head.subject) ?? null;
   if (before !== null && before.seq >= head.seq) return;
-  state.heads.set(head.subject, head);
-  moveClaim(state, before, head);
+  setHead(state, before, head);
   const isGrant = head.claim !== null && before?.generation !== head.generation;
   if (isGrant) enterTrack(state, head.claim.agent_id, head.subject);
 }

@@ -7,6 +7,7 @@ import { evolveRecord, type RecordHead } from '../record.js';
 import { kindOf, PLAN_SUBJECT } from '../subject.js';
 import { type AgentTally, tallyAgent } from './agents.js';
 import { type ClaimIndex, emptyClaimIndex, enterTrack, moveClaim } from './claim-index.js';
+import { Frontier } from './frontier.js';
 import { keepParked, type ParkedIds } from './parked.js';
 
 /** The work of a project as its events made it: what decisions rest on. It keeps heads, never the events themselves. */
@@ -18,6 +19,7 @@ export interface WorkState extends ClaimIndex {
   readonly heads: Map<string, Head>;
   readonly records: Map<string, RecordHead>;
   readonly plan: Plan;
+  readonly frontier: Frontier;
 }
 
 /** The work, and what only the events tell: what each agent did, which refused work is kept. */
@@ -32,6 +34,7 @@ export const emptyWork = (): WorkState => ({
   heads: new Map(),
   records: new Map(),
   plan: emptyPlan(),
+  frontier: new Frontier(),
   ...emptyClaimIndex(),
 });
 
@@ -78,8 +81,14 @@ function moveHead(state: WorkState, subject: string, event: EventEnvelope): void
   const before = state.heads.get(subject) ?? null;
   if (isFolded(before, event)) return;
   const after = evolve(before, event);
-  state.heads.set(subject, after);
+  setHead(state, before, after);
+}
+
+/** Everything that follows from heads moves with them. */
+export function setHead(state: WorkState, before: Head | null, after: Head): void {
+  state.heads.set(after.subject, after);
   moveClaim(state, before, after);
+  state.frontier.moved(state, before, after);
 }
 
 /** A head that was learned rather than folded may be ahead of the events that are still to come. */

@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { emptyHead, type Head } from '../claims/head.js';
+import { applyPlanChange, emptyPlan, NOTHING_STARTED, type Plan, readPlan } from '../plan/index.js';
+import { Frontier, type Terrain } from './frontier.js';
+
+/** Two tracks in sequence, one of them with subtasks, and one that waits for both. */
+const PLAN = {
+  tracks: {
+    A: [
+      { id: 'A-001-a', description: 'a' },
+      { id: 'A-002-b', description: 'b', subtasks: 2 },
+      { id: 'A-003-c', description: 'c' },
+    ],
+    B: [
+      { id: 'B-001-a', description: 'a', priority: 9 },
+      { id: 'B-002-b', description: 'b', depends_on: [] },
+      { id: 'B-003-c', description: 'c', depends_on: ['A-003-c', 'B-001-a'] },
+    ],
+  },
+};
+
+function plan(): Plan {
+  const reading = readPlan({ json: PLAN }, emptyPlan(), NOTHING_STARTED);
+  if (!reading.ok) throw new Error(JSON.stringify(reading));
+  return applyPlanChange(emptyPlan(), reading.change);
+}
+
+class Field implements Terrain {
+  readonly plan = plan();
+  readonly heads = new Map<string, Head>();
+  readonly live = new Set<string>();
+  readonly frontier = new Frontier();
+
+  move(subject: string, to: 'held' | 'free' | 'done'): void {
+    const before = this.heads.get(subject) ?? null;
+    const after: Head = {
+      ...(before ?? emptyHead(subject)),
+      seq: (before?.seq ?? 0) + 1,
+      phase: to === 'done' ? 'COMPLETED' : 'OPEN',
+    };
+    this.heads.set(subject, after);
+    if (to === 'held') this.live.add(subject);
+    else this.live.delete(subject);
+    this.frontier.moved(this, before, after);
+  }
+
+  ids(frontier = this.frontier): string[][] {
+    return [...frontier.ofTracks(this)].sort().map(([, ranks]) => ranks.map(({ id }) => id));
+  }
+}
+
+const nonEmpty = (tracks: string[][]) => tracks.filter((ids) => ids.length > 0);
+
+it('begins with what waits for nothing, the best of each track first', () => {
+  expect(nonEmpty(new Field().ids())).toEqual([['A-001-a'], ['B-001-a', 'B-002-b']]);
+});
+
+it('moves on with what is done, subtasks before their merge', () => {
+  const field = new Field();
+  field.ids();
+  field.move('A-001-a', 'done');
+  field.move('B-002-b', 'held');
+  expect(nonEmpty(field.ids())).toEqual([['A-002-b::1', 'A-002-b::2'], ['B-001-a']]);
+  field.move('A-002-b::1', 'done');
+  field.move('A-002-b::2', 'done');
+  expect(nonEmpty(field.ids())).toEqual([['A-002-b'], ['B-001-a']]);
+  field.move('A-001-a', 'free');
+  field.move('B-002-b', 'free');
+  expect(nonEmpty(field.ids())).toEqual([
+    ['A-001-a', 'A-002-b'],
+    ['B-001-a', 'B-002-b'],
+  ]);
+});
+
+it('is the same whether it was kept up or made anew', () => {
+  const subjects = [...plan().subjects()];
+  const step = fc.tuple(fc.constantFrom(...subjects), fc.constantFrom('held', 'free', 'done'));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const field = new Field();
+      field.ids();
+      for (const [subject, to] of steps) {
+        field.move(subject, to as 'held' | 'free' | 'done');
+        expect(nonEmpty(field.ids())).toEqual(nonEmpty(field.ids(new Frontier())));
+      }
+    }),
+  );
+});
