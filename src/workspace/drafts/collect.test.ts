@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:net';
 import { chmod, link, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalJson } from '../../core/canonical-json.js';
@@ -33,7 +33,13 @@ describe('drafts become a manifest', () => {
     expect(manifest).toEqual({
       kind: 'files',
       files: [
-        { path: 'bin/run', sha256: digest('#!/bin/sh\n'), size_bytes: 10, executable: true, base_sha256: null },
+        {
+          path: 'bin/run',
+          sha256: digest('#!/bin/sh\n'),
+          size_bytes: 10,
+          executable: true,
+          base_sha256: null,
+        },
         {
           path: 'docs/übung/日本.md',
           sha256: digest('text'),
@@ -185,7 +191,9 @@ describe('drafts are refused, with a code and the path', () => {
     expect(yard.draftAt('', evil)).toContain('/agents/%2E./drafts/');
     const long = { agent_id: 'a', subject: `${'é'.repeat(100)}#e` };
     expect(await yard.collect(long)).toMatchObject({ refused: 'BAD_NAME' });
-    expect(await yard.collect({ agent_id: 'a', subject: 'A-001-task' })).toMatchObject({ refused: 'BAD_NAME' });
+    expect(await yard.collect({ agent_id: 'a', subject: 'A-001-task' })).toMatchObject({
+      refused: 'BAD_NAME',
+    });
   });
 });
 
@@ -193,7 +201,11 @@ describe('a file swapped while it is read is refused', () => {
   const swaps: [string, string, (at: string, secret: string) => Promise<void>][] = [
     ['looked', 'by a link to another', (at, secret) => rm(at).then(() => symlink(join(secret, 'a.ts'), at))],
     ['looked', 'by another of the same size', (at) => rm(at).then(() => writeFile(at, 'y'))],
-    ['looked', 'by a hard link to another', (at, secret) => rm(at).then(() => link(join(secret, 'a.ts'), at))],
+    [
+      'looked',
+      'by a hard link to another',
+      (at, secret) => rm(at).then(() => link(join(secret, 'a.ts'), at)),
+    ],
     ['looked', 'by nothing', (at) => rm(at)],
     ['looked', 'by a pipe', (at) => rm(at).then(() => void execFileSync('mkfifo', [at]))],
     ['read', 'after the reading', (at) => rm(at).then(() => writeFile(at, 'y'))],

@@ -11,6 +11,7 @@ const NEXT = {
   TOO_MANY: 'Promote the work in parts, or keep generated files out of the drafts.',
   BASE_CHANGED: 'Bring the drafts up to the shared files, begin them again to say so, then submit.',
   DELETION: 'Restore the file in the worktree: removing shared files is left to a person.',
+  NO_WORKTREE: 'Claim the edge again to have a worktree, or set `isolation: drafts` in coordination.yml.',
   BAD_BASE: 'Remove the record of the bases, begin the drafts again, then submit.',
 } as const;
 

@@ -10,8 +10,8 @@ import { collectDrafts } from '../collect.js';
 import { type DraftsOf, placesOf } from '../places.js';
 import { type DraftRefusal, isRefusal } from '../refusal.js';
 import type { Steps } from '../safe-read.js';
+import { KEY } from './place.js';
 
-export const KEY = { tenant_id: 'local', project_id: 'shop' };
 export const EDGE = `REQ-F-PAY-1#${canonicalEdge('code ↔ unit_tests')}`;
 export const ALPHA: DraftsOf = { agent_id: 'alpha', subject: EDGE };
 
