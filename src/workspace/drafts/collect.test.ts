@@ -296,7 +296,7 @@ describe('what the drafts rest on', () => {
     const yard = await Yard.open();
     await yard.draft('a', 'x');
     await yard.collected();
-    await writeFile(`${yard.draftAt()}.base.json`.replace('/.base', '.base'), '{"bases":{"a":7}}');
+    await writeFile(`${yard.draftAt()}.base.json`, '{"bases":{"a":7}}');
     expect(await yard.collect()).toMatchObject({ refused: 'BAD_BASE' });
   });
 

@@ -1,28 +1,36 @@
-import { sha256Hex } from '../../coordinator/identity.js';
-import {
-  clashOf,
-  MANIFEST_FILES_MAX,
-  type Manifest,
-  type ManifestFile,
-  TOTAL_BYTES_MAX,
-} from '../../core/graph/manifest.js';
-import { type Bases, readBases, writeBases } from './base-record.js';
+import type { Manifest } from '../../core/graph/manifest.js';
+import { readBases, writeBases } from './base-record.js';
+import { Collection, nothing } from './collection.js';
 import { HeldFolder } from './held-folder.js';
 import { type DraftsOf, type ProjectPlace, placesOf, type Shelf } from './places.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
-import { type FoundFile, NO_STEPS, readBelow, readSafely, type Steps, walk } from './safe-read.js';
+import { NO_STEPS, type Steps, walk } from './safe-read.js';
+import { collectWorktree, hasWorktree } from './worktree.js';
 
 /**
- * Makes the files of a drafts folder the candidate of an edge. Each is read once; the bytes that are hashed are the bytes
- * that are kept, before anything names them. Nothing shared is touched.
- *
- * The bases it found are written down, so that the same drafts give the same manifest again, also once they are promoted.
+ * Makes what an agent has written the candidate of an edge: the files of its drafts folder, or, where its grant has a
+ * worktree, those changed there. Each is read once; the bytes that are hashed are the bytes that are kept, before
+ * anything names them. Nothing shared is touched.
  */
 export async function collectDrafts(
   place: ProjectPlace,
   shelf: Shelf,
-  of: DraftsOf,
+  of: DraftsOf & { readonly generation?: number | undefined },
   steps: Steps = NO_STEPS,
+): Promise<Manifest | DraftRefusal> {
+  const { generation } = of;
+  if (generation !== undefined && (await hasWorktree(place, { ...of, generation }))) {
+    return collectWorktree(place, shelf, { ...of, generation }, steps);
+  }
+  return collectFolder(place, shelf, of, steps);
+}
+
+/** The bases it found are written down: the same drafts give the same manifest again, also once they are promoted. */
+async function collectFolder(
+  place: ProjectPlace,
+  shelf: Shelf,
+  of: DraftsOf,
+  steps: Steps,
 ): Promise<Manifest | DraftRefusal> {
   const places = placesOf(place, of);
   if (isRefusal(places)) return places;
@@ -41,65 +49,4 @@ export async function collectDrafts(
   }
   const manifest = collection.manifest(path);
   return isRefusal(manifest) ? manifest : ((await writeBases(place, places, bases)) ?? manifest);
-}
-
-const nothing = (path: string): DraftRefusal =>
-  refusal('NO_DRAFTS', path, `There is nothing to promote in ${path}: no file, or none that was changed.`);
-
-/** Gathers files, with what each was begun from. */
-export class Collection {
-  private readonly files: ManifestFile[] = [];
-  private readonly moved: string[] = [];
-  private total_bytes = 0;
-
-  constructor(
-    private readonly place: ProjectPlace,
-    private readonly shelf: Shelf,
-    private readonly bases: Bases,
-    private readonly steps: Steps,
-  ) {}
-
-  async add(found: FoundFile): Promise<DraftRefusal | null> {
-    const { path } = found;
-    const draft = await readSafely(found, { links: 'one', steps: this.steps });
-    if (draft === null) return refusal('SWAPPED', path, `${path} vanished while it was read.`);
-    if (isRefusal(draft)) return draft;
-    const shared = await readBelow(this.place.root, path, { links: 'any' });
-    if (shared !== null && isRefusal(shared)) return shared;
-    const sha256 = sha256Hex(draft.bytes);
-    const shared_sha256 = shared === null ? null : sha256Hex(shared.bytes);
-    const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : shared_sha256);
-    this.bases.set(path, base_sha256);
-    const { executable } = draft;
-    const same_mode = shared === null || shared.executable === executable;
-    if (sha256 === base_sha256 && same_mode) return null;
-    if (shared_sha256 !== base_sha256 && shared_sha256 !== sha256) this.moved.push(path);
-    return this.keep({ path, sha256, size_bytes: draft.bytes.length, executable, base_sha256 }, draft.bytes);
-  }
-
-  manifest(where: string): Manifest | DraftRefusal {
-    const { files, moved, total_bytes } = this;
-    if (moved[0] !== undefined) {
-      const others = moved.length > 10 ? ` and ${moved.length - 10} more` : '';
-      const says = `Changed in the project since the drafts were begun: ${moved.slice(0, 10).join(', ')}${others}.`;
-      return refusal('BASE_CHANGED', moved[0], says);
-    }
-    if (files.length === 0) return nothing(where);
-    const clash = clashOf(files.map((file) => file.path));
-    if (clash !== null) return refusal('BAD_NAME', where, `${clash}.`);
-    return { kind: 'files', files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), total_bytes };
-  }
-
-  private async keep(file: ManifestFile, bytes: Buffer): Promise<DraftRefusal | null> {
-    this.files.push(file);
-    this.total_bytes += file.size_bytes;
-    if (this.files.length > MANIFEST_FILES_MAX) {
-      return refusal('TOO_MANY', file.path, `There are more than ${MANIFEST_FILES_MAX} files in the drafts.`);
-    }
-    if (this.total_bytes > TOTAL_BYTES_MAX) {
-      return refusal('TOO_LARGE', file.path, `The drafts have more than ${TOTAL_BYTES_MAX} bytes.`);
-    }
-    await this.shelf.blobs.put(this.shelf.key.tenant_id, file.sha256, bytes);
-    return null;
-  }
 }

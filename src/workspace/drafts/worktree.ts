@@ -6,8 +6,8 @@ import { sha256Hex } from '../../coordinator/identity.js';
 import { pathFault } from '../../core/graph/asset-path.js';
 import { MANIFEST_FILES_MAX, type Manifest } from '../../core/graph/manifest.js';
 import type { Bases } from './base-record.js';
-import { Collection } from './collect.js';
-import { git, namesOf } from './git.js';
+import { Collection } from './collection.js';
+import { type GitResult, git, namesOf } from './git.js';
 import { HeldFolder } from './held-folder.js';
 import { type DraftPlaces, type DraftsOf, type ProjectPlace, placesOf, type Shelf } from './places.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
@@ -39,50 +39,45 @@ function placeOf(places: DraftPlaces, generation: number) {
 }
 
 /** The folder of the repository itself; null: the project is none, or only part of one. */
-async function gitFolder(place: ProjectPlace): Promise<string | null> {
-  const asked = await git(place.root, [
-    'rev-parse',
-    '--show-prefix',
-    '--absolute-git-dir',
-    '--git-common-dir',
-  ]);
-  if (!asked.ok) return null;
-  const [prefix, , common = ''] = asked.out.toString('utf8').split('\n');
-  return prefix === '' ? join(place.root, common).replace(`${place.root}//`, '/') : null;
+export async function gitFolder(place: ProjectPlace): Promise<string | null> {
+  const prefix = await git(place.root, ['rev-parse', '--show-prefix']);
+  if (!prefix.ok || lineOf(prefix) !== '') return null;
+  const common = await git(place.root, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
+  return common.ok ? lineOf(common) : null;
 }
 
-/** A worktree for a grant, at the commit the project is at. There already: the same again. */
+const lineOf = (asked: GitResult): string => (asked.ok ? asked.out.toString('utf8').replace(/\n$/, '') : '');
+
+export async function hasWorktree(place: ProjectPlace, of: WorktreeOf): Promise<boolean> {
+  const places = placesOf(place, of);
+  return !isRefusal(places) && (await readBase(place, placeOf(places, of.generation).record)) !== null;
+}
+
+/** A worktree for a grant, at the commit the project is at. There already: the same again, with all that is in it. */
 export async function addWorktree(place: ProjectPlace, of: WorktreeOf): Promise<Worktree | DraftRefusal> {
   const places = placesOf(place, of);
   if (isRefusal(places)) return places;
   const { names, record, branch } = placeOf(places, of.generation);
   const folder = names.join('/');
   const before = await readBase(place, record);
-  const head = await git(place.root, ['rev-parse', '--verify', 'HEAD^{commit}']);
-  const base_commit = before ?? (head.ok ? head.out.toString('utf8').trim() : '');
+  const base_commit = before ?? lineOf(await git(place.root, ['rev-parse', '--verify', 'HEAD^{commit}']));
   if (!COMMIT.test(base_commit)) return noWorktree(folder, 'the project has no commit to start from');
-  const there = await HeldFolder.reach(place.root, names);
-  if (there instanceof HeldFolder) {
-    await there.close();
-    if (before !== null) return { folder, branch, base_commit };
-  }
-  const above = await HeldFolder.reach(place.root, names.slice(0, -1), { make: true });
-  if (typeof above === 'string') return noWorktree(folder, 'something is in its way');
-  await above.close();
+  if (before !== null && (await isFolder(place, names))) return { folder, branch, base_commit };
   const bytes = Buffer.from(`${JSON.stringify({ base_commit })}\n`);
   if (!(await writeBelow(place.root, record, { bytes })))
     return noWorktree(folder, 'something is in its way');
-  const added = await git(place.root, [
-    'worktree',
-    'add',
-    '--quiet',
-    '-B',
-    branch,
-    '--',
-    folder,
-    base_commit,
-  ]);
+  const known = await git(place.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  // Who lost the folder keeps what was committed on its branch.
+  const what = known.ok ? ['--', folder, branch] : ['-b', branch, '--', folder, base_commit];
+  const added = await git(place.root, ['worktree', 'add', '--quiet', '--force', ...what]);
   return added.ok ? { folder, branch, base_commit } : noWorktree(folder, added.says);
+}
+
+async function isFolder(place: ProjectPlace, names: readonly string[]): Promise<boolean> {
+  const folder = await HeldFolder.reach(place.root, names);
+  if (typeof folder === 'string') return false;
+  await folder.close();
+  return true;
 }
 
 const noWorktree = (path: string, why: string): DraftRefusal =>
@@ -110,9 +105,7 @@ export async function collectWorktree(
   const { names, record } = placeOf(places, of.generation);
   const where = names.join('/');
   const base_commit = await readBase(place, record);
-  const folder = await HeldFolder.reach(place.root, names);
-  if (typeof folder === 'string') return noWorktree(where, 'it was never made, or is gone');
-  await folder.close();
+  if (!(await isFolder(place, names))) return noWorktree(where, 'it was never made, or is gone');
   if (base_commit === null) return refusal('BAD_BASE', where, `Nothing says what ${where} was begun from.`);
   const changed = await changedIn(place, where, base_commit);
   if (isRefusal(changed)) return changed;
@@ -171,10 +164,9 @@ async function changedIn(
   }
 }
 
-type Asked = Awaited<ReturnType<typeof git>>;
-const listed = (asked: Asked): string[] => (asked.ok ? namesOf(asked.out) : []);
+const listed = (asked: GitResult): string[] => (asked.ok ? namesOf(asked.out) : []);
 
-function judged(gone: Asked, other: Asked, added: Asked): string[] | DraftRefusal {
+function judged(gone: GitResult, other: GitResult, added: GitResult): string[] | DraftRefusal {
   const [deleted] = listed(gone);
   if (deleted !== undefined) return refusal('DELETION', deleted, `${deleted} was removed in the worktree.`);
   const paths = [...listed(other), ...listed(added)];
@@ -218,9 +210,7 @@ export async function removeWorktree(place: ProjectPlace, of: WorktreeOf): Promi
   const places = placesOf(place, of);
   if (isRefusal(places)) return places;
   const { names, record, branch } = placeOf(places, of.generation);
-  const there = await HeldFolder.reach(place.root, names);
-  if (there instanceof HeldFolder) {
-    await there.close();
+  if (await isFolder(place, names)) {
     const removed = await git(place.root, ['worktree', 'remove', '--force', '--', names.join('/')]);
     if (!removed.ok) return noWorktree(names.join('/'), removed.says);
   }
