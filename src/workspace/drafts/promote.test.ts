@@ -43,6 +43,17 @@ describe('an accepted manifest', () => {
     expect(await yard.shared('many/1999')).toBe('1999');
   });
 
+  test('in a project that is reached through a link', async () => {
+    const yard = await Yard.open();
+    const link = `${yard.root}-link`;
+    await symlink(yard.root, link);
+    onTestFinished(() => rm(link));
+    const linked = new Yard(link);
+    await linked.draft('src/a.ts', 'a');
+    expect(await promote(linked, linked, await accept(linked))).toMatchObject({ written: ['src/a.ts'] });
+    expect(await yard.shared('src/a.ts')).toBe('a');
+  });
+
   test('keeps who may read a file, and only adds or takes the right to run it', async () => {
     const yard = await Yard.open();
     await yard.share('private', 'old');
