@@ -41,7 +41,7 @@ describe('an accepted manifest', () => {
     expect((await promote(yard, yard, await accept(yard))).written).toHaveLength(MANIFEST_FILES_MAX);
     expect(await readdir(join(yard.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
     expect(await yard.shared('many/1999')).toBe('1999');
-  });
+  }, 180_000);
 
   test('in a project that is reached through a link', async () => {
     const yard = await Yard.open();
