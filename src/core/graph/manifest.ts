@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { foldedPath, isHumanPath, pathFault } from './asset-path.js';
+import { foldedPath, pathFault } from './asset-path.js';
 
 export const MANIFEST_FILES_MAX = 2000;
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
@@ -74,7 +74,3 @@ export function readManifest(data: unknown): ManifestReading {
   const [issue] = read.error.issues;
   return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
 }
-
-/** Of these files a human must have approved before they are promoted. */
-export const humanPaths = (manifest: Manifest): string[] =>
-  manifest.files.map((file) => file.path).filter(isHumanPath);
