@@ -9,6 +9,7 @@ export interface Problem {
   readonly status: number;
   readonly faults?: readonly {
     code?: string;
+    file?: string;
     path: string;
     message: string;
     line?: number;
@@ -42,11 +43,16 @@ export type ClaimRefusal = Named<
   | 'DENIED_HELD'
   | 'DENIED_BACKOFF'
   | 'DENIED_LIMIT'
+  | 'DENIED_SINGLE_AGENT'
+  | 'DENIED_PARALLEL'
   | 'UNKNOWN_TASK'
   | 'NOTHING_READY'
   | 'SESSION_CLOSED'
 >;
-export type HeldClaim = wire.TaskClaim & { id: string; lease_duration_seconds: number; expires_at: string };
+/** An edge that the one agent of a project holds has no lease, and never runs out. */
+export type HeldClaim = wire.TaskClaim & { id: string };
+/** A task's always does. */
+export type LeasedClaim = HeldClaim & { lease_duration_seconds: number; expires_at: string };
 export type Granted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
   success: true;
   reason: 'GRANTED';
@@ -58,6 +64,8 @@ export type ClaimRefused = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'
   claim: null;
 };
 export type ClaimReply = Granted | ClaimRefused;
+/** What there was to do next: a task. */
+export type NextReply = (Omit<Granted, 'claim'> & { claim: LeasedClaim }) | ClaimRefused;
 
 export type HolderRefusal = Named<
   'GENERATION_MISMATCH' | 'SESSION_MISMATCH' | 'NO_CLAIM' | 'ALREADY_EXPIRED'
@@ -68,7 +76,7 @@ export interface HolderRefused {
   next?: string;
 }
 export type RenewalReply =
-  | { success: true; reason: 'RENEWED'; new_expiry: string }
+  | { success: true; reason: 'RENEWED'; new_expiry: string | null }
   | (HolderRefused & { new_expiry: null });
 export type ReleaseReply = { success: true; reason: 'RELEASED' } | HolderRefused;
 export type NoteReply = { success: true; reason: string } | HolderRefused;
@@ -87,6 +95,8 @@ export type SubmissionRefusal = Named<
   | 'LEASE_EXPIRED'
   | 'ESCALATED'
   | 'DEPENDENCY_CHANGED'
+  | 'OUTSIDE_AUTHORITY'
+  | 'NOT_CONVERGED'
   | 'RESULT_TOO_LARGE'
 >;
 type Submission = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_product_ref'>;

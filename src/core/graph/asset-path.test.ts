@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isHumanPath, PATH_BYTES_MAX, pathFault } from './asset-path.js';
-import { claimsFiles, clashOf, humanPaths, MANIFEST_FILES_MAX, readManifest } from './manifest.js';
+import { claimsFiles, clashOf, MANIFEST_FILES_MAX, readManifest } from './manifest.js';
 
 describe('a path of a result', () => {
   test.each([
@@ -100,11 +100,6 @@ describe('a manifest', () => {
     expect(clashOf(['a', 'b', 'a/b'])).toContain('folder of a/b');
     expect(clashOf(['Read.me', 'read.me'])).toContain('one file');
     expect(clashOf(['a/b', 'a/c', 'ab'])).toBeNull();
-  });
-
-  test('tells which of its files need a human', () => {
-    const read = readManifest(of(file('src/a'), file('spec/a'), file('docs/adrs/1.md')));
-    expect(read.ok && humanPaths(read.manifest)).toEqual(['spec/a', 'docs/adrs/1.md']);
   });
 
   test('is told from other results', () => {

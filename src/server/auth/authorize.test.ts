@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { authorize } from './authorize.js';
-import {
-  ACTIONS,
-  type Action,
-  callerOf,
-  OPEN_PRINCIPAL,
-  type Principal,
-  ROLES,
-  type Role,
-} from './principal.js';
+import { callerOf } from './caller-of.js';
+import { ACTIONS, type Action, OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
 
 const EXPECTED: Record<Role, readonly Action[]> = {
   viewer: ['public', 'read'],
@@ -58,6 +51,15 @@ describe('who may do what', () => {
       user_id: null,
       client_ip: '10.0.0.7',
       claim_id_optional: false,
+      may_review: false,
     });
+  });
+
+  it('speaks as a human only for whoever may review', () => {
+    expect(ROLES.filter((role) => callerOf(of(role), null).may_review)).toEqual([
+      'reviewer',
+      'admin',
+      'operator',
+    ]);
   });
 });

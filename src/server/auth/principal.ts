@@ -1,4 +1,3 @@
-import type { Caller } from '../../coordinator/caller.js';
 import { ROLES, type Role } from '../../core/roles.js';
 
 export { ROLES, type Role };
@@ -25,12 +24,3 @@ export const OPEN_PRINCIPAL: Principal = {
   role: 'operator',
   user_id: null,
 };
-
-export function callerOf(principal: Principal, client_ip: string | null): Caller {
-  return {
-    principal: principal.id,
-    user_id: principal.user_id,
-    client_ip,
-    claim_id_optional: principal.kind === 'open',
-  };
-}

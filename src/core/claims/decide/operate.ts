@@ -2,6 +2,7 @@ import type {
   AdoptCommand,
   Context,
   Decision,
+  FailingCheck,
   ForceReleaseCommand,
   HoldCommand,
   OperatorFields,
@@ -11,7 +12,7 @@ import type {
 } from '../commands.js';
 import type { Head } from '../head.js';
 import { holdReason } from '../lease.js';
-import { leaseAllowed, tellGrant, unready } from './claim.js';
+import { leaseAllowed, tellGrant, unknown, unready } from './claim.js';
 import { resultFields } from './submit.js';
 import { holder, operator, refuse, replay, Telling } from './tell.js';
 
@@ -34,8 +35,9 @@ export function decideForceRelease(head: Head, command: ForceReleaseCommand, ctx
 export function decideReassign(head: Head, command: ReassignCommand, ctx: Context): Decision {
   if (unseen(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (!leaseAllowed(command.to.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
-  if (!command.to.facts.known) return refuse(head, 'UNKNOWN_TASK');
+  if (!command.to.facts.known) return refuse(head, 'UNKNOWN_TASK', unknown(command.to.facts).details);
   if (command.to.facts.session_closed) return refuse(head, 'SESSION_CLOSED');
+  if (command.to.facts.edge?.second_agent) return refuse(head, 'DENIED_SINGLE_AGENT');
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   const refusal = unready({ ...head, retry_at_ms: null }, command.to, ctx);
   if (refusal !== null) return refuse(head, refusal.code, refusal.details);
@@ -88,12 +90,19 @@ export function decideUnhold(head: Head, command: UnholdCommand, ctx: Context): 
     .done('UNHELD');
 }
 
+function unchecked(head: Head, failing: readonly FailingCheck[]): Decision {
+  const names = failing.map(({ name }) => name).join(', ');
+  const says = `Whoever submitted this result did not pass ${names}. Claim the edge, pass the checks, and submit it anew.`;
+  return refuse(head, 'NOT_CONVERGED', { failing, says });
+}
+
 /** Parked work becomes the result, under a generation of its own: the adoption is granted and accepted at once. */
 export function decideAdopt(head: Head, command: AdoptCommand, ctx: Context): Decision {
   const { parked } = command;
   if (unseen(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   if (parked === null) return refuse(head, 'UNKNOWN_RESULT');
+  if (command.failing !== undefined && command.failing.length > 0) return unchecked(head, command.failing);
   const telling = new Telling(head, ctx);
   supersede(telling, command);
   const grantee = { agent_id: command.by, session_id: command.session_id, agent_role: null };
