@@ -96,6 +96,9 @@ forEachStore('a spawn', (open) => {
     );
     const ids = all.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
     expect(new Set(ids).size).toBe(20);
+    const same = { vector_type: 'feature', feature_id: 'REQ-F-PAY-001', reason: 'pay', agent_id: 'alpha' };
+    const twice = await Promise.all([1, 2].map(() => house.coordinator.methodology.spawn(P, same)));
+    expect(twice.map((reply) => answered(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
     await house.restart();
     const next = await house.coordinator.methodology.spawn(P, spike);
     expect(next).toMatchObject({ feature_id: 'REQ-F-SPIKE-021' });

@@ -52,7 +52,7 @@ export class MethodologyService {
     const asked = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
     return this.look(scope, (question) => {
       const { reasons, ...way } = route({ ...question, asked });
-      return { execution_id: null, ...way, reasons, routing_reason: reasons.join(' ') };
+      return { execution_id: null, ...way, reasons, routing_reason: reasons.join('; ') };
     });
   }
 

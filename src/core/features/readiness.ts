@@ -35,7 +35,7 @@ export function readinessOf(ground: ReleaseGround): ReadinessCheck[] {
       failed: `Waiting for a human: ${some(pending_reviews)}. Decide on them first.`,
     }),
     check('gaps', gaps !== null, {
-      passed: `${gaps} gaps are known.`,
+      passed: `Known gaps: ${gaps}.`,
       failed: 'Nobody has looked for gaps. Run gen gaps first, or say known_gaps.',
     }),
   ];
