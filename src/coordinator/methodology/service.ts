@@ -173,7 +173,7 @@ export class MethodologyService {
     view: (question: RouteQuestion) => T | Problem,
   ): Reply<T & wire.Seen> {
     return this.at(scope, async ({ project, state }) => {
-      const found = view({ ...sceneOf(project.state, state, project.desk()), asked: {} });
+      const found = view(sceneOf(project.state, state, project.desk()));
       return isProblem(found) ? found : { ...found, ...seen(state) };
     });
   }

@@ -1,7 +1,13 @@
 import type { z } from 'zod';
 import type { MethodologyState } from '../../core/features/feature-state.js';
-import { childPrefix, decideSpawn, nextId, type SpawnAsked } from '../../core/features/spawn.js';
-import { standingOf } from '../../core/features/standing.js';
+import {
+  childPrefix,
+  decideSpawn,
+  nextId,
+  type SpawnAsked,
+  type SpawnGround,
+} from '../../core/features/spawn.js';
+import { surveyOf } from '../../core/features/survey.js';
 import { command } from '../../core/graph/command.js';
 import { canonicalEdge } from '../../core/graph/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
@@ -79,15 +85,15 @@ export class SpawnOperation implements Operation<SpawnReply> {
   }
 }
 
-const groundOf = (scene: Scene, methodology: Methodology) => ({
-  methodology,
-  vectorOf: (id: string) => rowOf(scene, id)?.vector ?? null,
-  isConverged: (id: string) => {
-    const row = rowOf(scene, id);
-    return row !== undefined && standingOf(methodology, row, scene.now_ms).complete;
-  },
-  now_ms: scene.now_ms,
-});
+function groundOf(scene: Scene, methodology: Methodology): SpawnGround {
+  const { standings } = surveyOf(scene);
+  return {
+    methodology,
+    vectorOf: (id) => standings.get(id)?.row.vector ?? null,
+    isConverged: (id) => standings.get(id)?.complete ?? false,
+    now_ms: scene.now_ms,
+  };
+}
 
 const seqOf = (desk: Desk, feature_id: string): number => desk.record(featureSubject(feature_id))?.seq ?? 0;
 
