@@ -180,6 +180,25 @@ forEachStore('an edge of a configured project', (open) => {
     });
   });
 
+  test('parked work is adopted with the checks it was submitted with, and not without', async () => {
+    const { coordinator, alpha, last, sound } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const seen = { expected_generation: 1, reason: 'gone' };
+    await coordinator.operate(P, EDGE, 'force_release', seen, human('rita'));
+    const adopt = (result_id: string | null) =>
+      coordinator.operate(P, EDGE, 'adopt', { ...seen, result_id: result_id ?? '' }, human('rita'));
+    const unchecked = await alpha.submits(EDGE, 'v1', reported({ compiles: 'fail' }));
+    const checked = await alpha.submits(EDGE, 'v2', reported({ compiles: 'pass' }));
+    expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
+    expect(await adopt(unchecked.parked)).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      next: expect.stringContaining('compiles'),
+    });
+    expect(await adopt(checked.parked)).toMatchObject({ reason: 'ADOPTED' });
+    expect((await last('result_adopted'))?.payload).toMatchObject(reported({ compiles: 'pass' }));
+    expect(await sound()).toEqual([]);
+  });
+
   test('takes evaluators that are well formed, and a task takes none', async () => {
     const { coordinator, alpha } = await begin();
     await alpha.claims(EDGE);
