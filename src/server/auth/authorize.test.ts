@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { authorize } from './authorize.js';
+import { callerOf } from './caller-of.js';
 import { ACTIONS, type Action, OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
 
 const EXPECTED: Record<Role, readonly Action[]> = {
