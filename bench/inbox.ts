@@ -28,9 +28,12 @@ export async function inbox(cycles: number): Promise<void> {
   const measure = async (name: string, drop: () => Promise<void>): Promise<void> => {
     await drop();
     const began = performance.now();
+    const spent = process.cpuUsage();
     const { commands, outcomes } = await serialiser.pass();
     const seconds = (performance.now() - began) / 1000;
-    rows.push([name, whole(commands), whole(commands / seconds), JSON.stringify(outcomes)]);
+    const { user, system } = process.cpuUsage(spent);
+    const cpu_us = (user + system) / commands;
+    rows.push([name, whole(commands), whole(commands / seconds), whole(cpu_us), JSON.stringify(outcomes)]);
   };
   await measure('warm-up', () => dropAll(workspace, 2, 0));
   await measure(`${cycles} edges of each agent, from claim to convergence`, () =>
@@ -38,7 +41,7 @@ export async function inbox(cycles: number): Promise<void> {
   );
   await measure('the same, one command of each agent at a time', () => dropAll(workspace, 1, 2));
   console.log(`\nThe inbox: ${AGENTS} agents, one process, outcomes written\n`);
-  console.log(table(['', 'commands', 'commands/s', 'outcomes'], rows.slice(1)));
+  console.log(table(['', 'commands', 'commands/s', 'µs of processor each', 'outcomes'], rows.slice(1)));
   coordinator.close();
   await store.close();
   await rm(root, { recursive: true, force: true });
