@@ -10,6 +10,7 @@ import { addMove } from './commands/move.js';
 import { addNext } from './commands/next.js';
 import { addPlan } from './commands/plan.js';
 import { addRun } from './commands/run.js';
+import { addSerialise } from './commands/serialise.js';
 import { addStatus } from './commands/status.js';
 import { addTask } from './commands/task.js';
 import { addUp } from './commands/up.js';
@@ -79,6 +80,7 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
     addStatus,
     addEvents,
     addVerify,
+    addSerialise,
     addKey,
     addMigrate,
     addMove,
