@@ -4,6 +4,7 @@ import type { Act } from './act.js';
 import { addCompletion } from './commands/completion.js';
 import { addDemo } from './commands/demo.js';
 import { addEvents } from './commands/events.js';
+import { addInit } from './commands/init.js';
 import { addKey } from './commands/key.js';
 import { addMigrate } from './commands/migrate.js';
 import { addMove } from './commands/move.js';
@@ -72,6 +73,7 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
     };
   const families = [
     addUp,
+    addInit,
     addDemo,
     addPlan,
     addNext,
