@@ -4,12 +4,10 @@ import { parseDocument } from 'yaml';
 import { DEFAULT_FILES } from '../core/graph/defaults/files.js';
 import type { Guess } from './guess.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
+import type { ProjectKind } from './project-kinds.js';
 import { INTENT_FILE } from './read-files.js';
 import { WorkspaceRefused } from './refused.js';
 import { Workspace } from './workspace.js';
-
-export const PROJECT_KINDS = ['application', 'library', 'service', 'data-pipeline'] as const;
-export type ProjectKind = (typeof PROJECT_KINDS)[number];
 
 /** What a person says of a new project. Empty: not said. */
 export interface InitAnswers {

@@ -1,25 +1,17 @@
 import { Option } from 'commander';
+import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-
-/** As `PROJECT_KINDS` of the workspace, which is loaded only when the command runs. */
-const KINDS = ['application', 'library', 'service', 'data-pipeline'] as const;
-
-export interface InitOptions {
-  readonly name?: string;
-  readonly kind?: (typeof KINDS)[number];
-  readonly language?: string;
-  readonly testRunner?: string;
-  readonly intent?: string;
-  readonly force?: true;
-}
+import type { InitOptions } from '../workspace/init.js';
 
 export const addInit: AddCommands = (program, act) => {
   program
     .command('init')
     .description('make a workspace here: topology, edges, profiles, roles, constraints, inboxes and a log')
     .option('--name <text>', 'what the project is called; its id is made from it')
-    .addOption(new Option('--kind <kind>', 'what it is; a library works by the full profile').choices(KINDS))
+    .addOption(
+      new Option('--kind <kind>', 'what it is; a library works by the full profile').choices(PROJECT_KINDS),
+    )
     .option('--language <name>', 'what it is written in')
     .option('--test-runner <command>', 'what runs its tests')
     .option('--intent <text>', 'what it is for')

@@ -3,20 +3,23 @@ import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { type Guess, guessTools } from '../../workspace/guess.js';
-import {
-  type InitAnswers,
-  type InitReport,
-  initWorkspace,
-  PROJECT_KINDS,
-  type ProjectKind,
-} from '../../workspace/init.js';
+import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
+import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
 import { Workspace } from '../../workspace/workspace.js';
-import type { InitOptions } from '../commands/init.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
 import { refuse, withStore } from '../open-store.js';
 import { count, plainText } from '../output/text.js';
 import { configure } from './attend.js';
+
+export interface InitOptions {
+  readonly name?: string;
+  readonly kind?: ProjectKind;
+  readonly language?: string;
+  readonly testRunner?: string;
+  readonly intent?: string;
+  readonly force?: true;
+}
 
 /** Makes the workspace of this folder, and takes what its files say into its log. */
 export async function initHere(context: Context, options: InitOptions): Promise<void> {
@@ -61,8 +64,9 @@ async function ask({ io }: Context, likely: InitAnswers): Promise<InitAnswers> {
     const language = await question('What is it written in?', likely.language);
     const test_runner = await question('What runs its tests?', likely.test_runner);
     const intent = await question('What is it for, in a sentence?', likely.intent);
-    const known = PROJECT_KINDS.includes(kind as ProjectKind) ? (kind as ProjectKind) : likely.kind;
-    return { name, kind: known, language, test_runner, intent };
+    const known = PROJECT_KINDS.find((each) => each === kind);
+    if (known === undefined) io.stderr.write(`${kind} is none of them: taken for ${likely.kind}.\n`);
+    return { name, kind: known ?? likely.kind, language, test_runner, intent };
   } finally {
     lines.close();
   }
