@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { checkCounts } from './evolve-iteration.js';
-import { settle, silence, waitForHuman } from './evolve-signal.js';
+import { settle, silence, staleId, waitForHuman } from './evolve-signal.js';
 import type { EdgeState } from './feature-state.js';
 import { countIn, fieldOf, nameIn, sentenceIn } from './payload.js';
 import { restingStatus, type Scene } from './scene.js';
@@ -17,6 +17,9 @@ export const edgeSteps = {
   result_adopted: converged,
   convergence_escalated: escalated,
   review_completed: reviewed,
+  // As later tools of the family call it.
+  review_approved: reviewed,
+  review_rejected: reviewed,
   edge_held: held,
   edge_unheld: unheld,
   edge_reset: reset,
@@ -29,7 +32,8 @@ function started(scene: Scene): void {
   const { event, payload } = scene;
   forget(edge);
   edge.status = restingStatus(edge);
-  edge.iteration = countIn(payload, 'iteration') ?? edge.iteration;
+  // It names the iteration that begins; what is kept is how many are done.
+  edge.iteration = Math.max((countIn(payload, 'iteration') ?? edge.iteration + 1) - 1, 0);
   edge.started_at = event.timestamp;
   edge.positions.started = event.position;
   edge.agent_id = nameIn(payload, 'granted_to') ?? event.agent_id;
@@ -102,7 +106,7 @@ function expired(scene: Scene): void {
 
 function noteSilence({ state, event, payload, feature_id, edge_id }: Scene): void {
   if (feature_id === null || edge_id === null) return;
-  const id = `stale:${feature_id}#${edge_id}`;
+  const id = staleId(feature_id, edge_id);
   // One signal an episode, however often a tool repeats it.
   if (state.signals.has(id)) return;
   const who = nameIn(payload, 'agent_id') ?? event.agent_id;
