@@ -4,12 +4,14 @@ import type { Act } from './act.js';
 import { addCompletion } from './commands/completion.js';
 import { addDemo } from './commands/demo.js';
 import { addEvents } from './commands/events.js';
+import { addInit } from './commands/init.js';
 import { addKey } from './commands/key.js';
 import { addMigrate } from './commands/migrate.js';
 import { addMove } from './commands/move.js';
 import { addNext } from './commands/next.js';
 import { addPlan } from './commands/plan.js';
 import { addRun } from './commands/run.js';
+import { addSerialise } from './commands/serialise.js';
 import { addStatus } from './commands/status.js';
 import { addTask } from './commands/task.js';
 import { addUp } from './commands/up.js';
@@ -71,6 +73,7 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
     };
   const families = [
     addUp,
+    addInit,
     addDemo,
     addPlan,
     addNext,
@@ -79,6 +82,7 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
     addStatus,
     addEvents,
     addVerify,
+    addSerialise,
     addKey,
     addMigrate,
     addMove,
