@@ -9,6 +9,7 @@ export interface Problem {
   readonly status: number;
   readonly faults?: readonly {
     code?: string;
+    file?: string;
     path: string;
     message: string;
     line?: number;
@@ -42,6 +43,8 @@ export type ClaimRefusal = Named<
   | 'DENIED_HELD'
   | 'DENIED_BACKOFF'
   | 'DENIED_LIMIT'
+  | 'DENIED_SINGLE_AGENT'
+  | 'DENIED_PARALLEL'
   | 'UNKNOWN_TASK'
   | 'NOTHING_READY'
   | 'SESSION_CLOSED'
@@ -87,6 +90,8 @@ export type SubmissionRefusal = Named<
   | 'LEASE_EXPIRED'
   | 'ESCALATED'
   | 'DEPENDENCY_CHANGED'
+  | 'OUTSIDE_AUTHORITY'
+  | 'NOT_CONVERGED'
   | 'RESULT_TOO_LARGE'
 >;
 type Submission = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_product_ref'>;

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import type { FailingCheck } from '../core/claims/commands.js';
 import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
+import { isoTimestamp } from '../core/events/fields.js';
+import type { ConfigFault } from '../core/graph/methodology.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
 import { ROLES, type Role } from '../core/roles.js';
 import { isPublicKey } from './public-key.js';
@@ -80,6 +83,31 @@ export const releaseBody = z.strictObject({
   message: text(2000).optional(),
   ...common,
 });
+const EVALUATORS_BYTES_MAX = 64 * 1024;
+const checkCount = z.number().int().min(0).max(100_000);
+/** How the checks of an edge came out. Judged one by one; the counts are for those who read. */
+const evaluators = z
+  .strictObject({
+    passed: checkCount,
+    failed: checkCount,
+    skipped: checkCount,
+    total: checkCount,
+    details: z
+      .array(
+        z.strictObject({
+          name: text(256),
+          type: text(64).optional(),
+          result: z.enum(['pass', 'fail', 'skip', 'error', 'pending']),
+          required: z.boolean().optional(),
+          says: z.string().max(2000).optional(),
+        }),
+      )
+      .max(500),
+  })
+  .refine(
+    (said) => JSON.stringify(said).length <= EVALUATORS_BYTES_MAX,
+    `at most ${EVALUATORS_BYTES_MAX} bytes`,
+  );
 export const submitBody = z
   .strictObject({
     ...handle,
@@ -87,6 +115,9 @@ export const submitBody = z
     result_data: z.custom<unknown>((value) => value === undefined || plainData(value), PLAIN).optional(),
     blob_sha256: sha256.optional(),
     iteration: z.number().int().min(1).max(1_000_000).optional(),
+    evaluators: evaluators.optional(),
+    convergence_type: text(256).optional(),
+    context_hash: text(256).optional(),
     ...common,
   })
   .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
@@ -139,6 +170,13 @@ export const appendBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   generation: generation.optional(),
   claim_id: claimId.optional(),
+  // Names made from what they name are kept for what the coordinator itself writes once.
+  event_id: z
+    .uuid()
+    .refine((id) => id[14] !== '5', 'expected a UUID of another version than 5')
+    .optional(),
+  /** When it happened, where that is not now. */
+  occurred_at: isoTimestamp.optional(),
   payload: plainObject.refine(
     (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
     `at most ${PAYLOAD_BYTES_MAX} bytes`,
@@ -161,6 +199,7 @@ export const operatorBodies = {
     ...operatorFields,
     agent_id: agentIdSchema,
     session_id: sessionIdSchema,
+    agent_role: text(64).optional(),
     ...lease,
   }),
   adopt: z.strictObject({ ...operatorFields, result_id: text(100) }),
@@ -197,6 +236,14 @@ export const policyBody = z.strictObject({
   max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
   compliance_profile: z.enum(['hipaa', 'soc2', 'pci']).nullable().optional(),
   ...common,
+});
+
+/** The YAML files of a workspace, by their path from `.ai-workspace/`. Whoever reads them says how many and how long. */
+export const configureBody = z.strictObject({
+  files: z.record(text(1024), z.string()),
+  ...common,
+  // Room for the number of a unit: features are written some at a time.
+  request_id: requestIdSchema.max(120).optional(),
 });
 
 const count = (max: number) => z.number().int().min(0).max(max);
@@ -243,6 +290,7 @@ export type ImportBody = z.infer<typeof importBody>;
 export type SessionBody = z.infer<typeof sessionBody>;
 export type PolicyBody = z.infer<typeof policyBody>;
 export type LimitsBody = z.infer<typeof limitsBody>;
+export type ConfigureBody = z.infer<typeof configureBody>;
 export type KeyBody = z.infer<typeof keyBody>;
 
 /** Replies, field by field as the wire contract has them. */
@@ -279,7 +327,18 @@ export interface ClaimResult {
   hold_reason?: string;
   retry_at?: string;
   limit?: string;
+  /** Where others work on the same modules: which, and who. */
+  shared_modules?: readonly string[];
+  holders?: readonly SharedHolder[];
+  /** Granted, and still worth knowing. */
+  warnings?: readonly string[];
   briefing?: Briefing;
+}
+/** Who works on modules that were asked for. */
+export interface SharedHolder {
+  task_id: string;
+  agent_id: string;
+  shared_modules: readonly string[];
 }
 export interface RenewalResult {
   success: boolean;
@@ -306,7 +365,19 @@ export interface SubmissionResult {
   late: boolean;
   work_product_ref: string | null;
   parked: string | null;
+  /** The required checks that are not passed; with NOT_CONVERGED. */
+  failing?: readonly FailingCheck[];
   next?: string;
+}
+export interface ConfigureResult {
+  success: true;
+  /** UNCHANGED: the project says already what the files say, and nothing was written. */
+  reason: 'CONFIGURED' | 'UNCHANGED';
+  /** How often the methodology has changed. */
+  version: number;
+  feature_count: number;
+  features_changed: number;
+  warnings: readonly ConfigFault[];
 }
 export interface GateResult {
   success: boolean;
