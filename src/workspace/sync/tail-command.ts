@@ -52,7 +52,8 @@ const skipped: ToStep = () => skip;
 const FOR_FACT: Readonly<Record<Fact, ToStep>> = {
   granted: (event) => send('claim', claimBody(event)),
   accepted: submission,
-  escalated: submission,
+  // Without a seq it is a warning that came with the result.
+  escalated: (event, handle) => (event.seq === undefined ? skip : submission(event, handle)),
   released: (event, handle) => {
     const { reason, message } = event.payload as unknown as Payloads['released'];
     if (reason === 'FORCED') return { kind: 'not_sent', because: PERSON };
