@@ -1,4 +1,4 @@
-import { domainOf, isReqKey, withoutVersion } from './req-key.js';
+import { isReqKey, withoutVersion } from './req-key.js';
 import type { Tag, TagKind, TagScan } from './tags.js';
 
 /** Tags in code, tests for every demand, what is measured where it runs. */
@@ -19,12 +19,6 @@ export interface KeyCoverage {
   readonly missing: readonly Layer[];
 }
 
-export interface Cluster {
-  readonly layer: Layer;
-  readonly domain: string;
-  readonly keys: readonly string[];
-}
-
 export interface Coverage {
   readonly layers: readonly Layer[];
   readonly keys: readonly KeyCoverage[];
@@ -32,12 +26,6 @@ export interface Coverage {
   readonly orphans: readonly { readonly key: string; readonly places: readonly Place[] }[];
   /** Programs that say of no line what it is for. */
   readonly untagged_files: readonly string[];
-  readonly total_req_keys: number;
-  readonly full_coverage: number;
-  readonly partial_coverage: number;
-  readonly no_coverage: number;
-  /** What is missing, by what it is about: one thing to decide each. */
-  readonly clusters: readonly Cluster[];
 }
 
 export interface CoverageQuestion {
@@ -49,7 +37,7 @@ export interface CoverageQuestion {
   readonly only?: ReadonlySet<string>;
 }
 
-/** Holds what is demanded against what is tagged. */
+/** Holds what is demanded against what is tagged. What the figures amount to is for the coordinator to say. */
 export function coverageOf({ scan, feature_keys, layers, only }: CoverageQuestion): Coverage {
   const by_key = placesByKey(scan.tags);
   const from_features = feature_keys.filter(isReqKey).map(withoutVersion);
@@ -57,23 +45,16 @@ export function coverageOf({ scan, feature_keys, layers, only }: CoverageQuestio
   const demanded = new Set([...from_text, ...from_features]);
   const asked = [...demanded].filter((key) => only === undefined || only.has(key)).sort();
   const keys = asked.map((key) => keyCoverage(key, by_key.get(key) ?? nowhere(), layers));
-  const with_none = keys.filter(({ missing }) => missing.length === layers.length).length;
-  const with_all = keys.filter(({ missing }) => missing.length === 0).length;
   const whole = only === undefined;
   return {
     layers,
     keys,
     orphans: whole ? orphansOf(by_key, demanded) : [],
     untagged_files: whole && layers.includes(1) ? untaggedOf(scan) : [],
-    total_req_keys: keys.length,
-    full_coverage: with_all,
-    partial_coverage: keys.length - with_all - with_none,
-    no_coverage: with_none,
-    clusters: layers.flatMap((layer) => clustersOf(layer, keys)),
   };
 }
 
-export const nowhere = (): Record<TagKind, Place[]> => ({
+const nowhere = (): Record<TagKind, Place[]> => ({
   specified: [],
   designed: [],
   implements: [],
@@ -108,13 +89,3 @@ const untaggedOf = ({ files }: TagScan): string[] =>
   files
     .filter(({ kind, is_tagged }) => (kind === 'code' || kind === 'test') && !is_tagged)
     .map(({ path }) => path);
-
-function clustersOf(layer: Layer, keys: readonly KeyCoverage[]): Cluster[] {
-  const by_domain = new Map<string, string[]>();
-  for (const { key, missing } of keys) {
-    if (!missing.includes(layer)) continue;
-    const domain = domainOf(key);
-    by_domain.set(domain, [...(by_domain.get(domain) ?? []), key]);
-  }
-  return [...by_domain].map(([domain, missing]) => ({ layer, domain, keys: missing }));
-}

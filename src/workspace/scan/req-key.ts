@@ -14,12 +14,3 @@ export const isReqKey = (text: string): boolean => text.length <= 256 && WHOLE.t
 
 /** A key stays the same whatever version of it is meant. */
 export const withoutVersion = (key: string): string => key.replace(/\.\d+\.\d+\.\d+$/, '');
-
-/** What a key is about: `AUTH` of `REQ-F-AUTH-001`, `COORD` of `REQ-COORD-001`. */
-export function domainOf(key: string): string {
-  const words = withoutVersion(key).split('-').slice(1, -1);
-  const named = words.length > 1 && KINDS.has(words[0] ?? '') ? words.slice(1) : words;
-  return named.join('-');
-}
-
-const KINDS = new Set(['F', 'NFR', 'DATA', 'BR']);
