@@ -14,6 +14,7 @@ import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { KeyRing } from './key-ring.js';
+import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
@@ -59,6 +60,7 @@ type Reply<T> = Promise<T | Problem>;
  */
 export class Coordinator {
   readonly queries: Queries;
+  readonly methodology: MethodologyService;
   private readonly projects: Projects;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
@@ -70,6 +72,7 @@ export class Coordinator {
     this.blobs = options.blobs ?? new MemoryBlobs();
     this.environment = options.environment ?? systemEnvironment;
     this.queries = new Queries(projects, options.store, this.blobs);
+    this.methodology = new MethodologyService();
     this.sweeper = new Sweeper(projects, this.environment);
     const shared = !options.store.capabilities.single_writer;
     this.stopFollowing = shared ? followOthers(projects, this.environment) : () => {};
