@@ -48,16 +48,20 @@ export interface EdgeState {
   iteration: number;
   /** Of the last iteration; null before the first. */
   delta: number | null;
-  /** Of the iterations since the edge was last started, newest last; at most 16 are kept. */
-  deltas: number[];
+  /** Of the iterations since the edge was last started, newest last, null where none was told; at most 16 are kept. */
+  deltas: (number | null)[];
   /** How often in a row each check has failed. */
   readonly failing: Map<string, number>;
   /** The child it waits for. */
   blocked_by: string | null;
+  /** Why an operator keeps it from everybody. */
+  hold: string | null;
   started_at: string | null;
   converged_at: string | null;
   /** Converged without an `edge_started` before it, as foreign logs have it. */
   started_unseen: boolean;
+  /** An iteration called itself converged, and no `edge_converged` says so. */
+  unproven: boolean;
   agent_id: string | null;
   agent_role: string | null;
   generation: number | null;
@@ -65,6 +69,10 @@ export interface EdgeState {
   convergence_type: string | null;
   /** The last told: passed, failed, skipped, total. */
   evaluators: Readonly<Record<string, unknown>> | null;
+  /** Its last event that was somebody's work on it: a refusal or a silence noticed is none. */
+  last_at: string;
+  /** Where in the log to look: the last start, the last event, the convergence. */
+  readonly positions: { started: number | null; last: number; converged: number | null };
 }
 
 export interface ChildState {

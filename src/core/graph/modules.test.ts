@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import type { ModuleMap } from './methodology.js';
+import { innerProduct, suggestOrder } from './modules.js';
+
+const modules: ModuleMap = {
+  feature_module_map: {
+    LOGIN: ['auth', 'web'],
+    ADMIN: ['auth', 'panel'],
+    BILLING: ['invoices'],
+    REPORTS: ['charts'],
+    EMPTY: [],
+  },
+  dependency_dag: { auth: ['users'], panel: ['users'], users: ['db'], invoices: ['db'], db: ['users'] },
+};
+
+describe('the inner product of two features', () => {
+  it('counts the modules that both touch', () => {
+    expect(innerProduct(modules, 'LOGIN', 'ADMIN')).toEqual({ count: 3, shared: ['auth', 'db', 'users'] });
+  });
+
+  it('counts what both rest on without naming it (the dependency graph is used, not only direct modules)', () => {
+    expect(innerProduct(modules, 'LOGIN', 'BILLING')).toEqual({ count: 2, shared: ['db', 'users'] });
+  });
+
+  it('is 0 where nothing is shared, and the same either way round', () => {
+    expect(innerProduct(modules, 'LOGIN', 'REPORTS')).toEqual({ count: 0, shared: [] });
+    expect(innerProduct(modules, 'LOGIN', 'EMPTY').count).toBe(0);
+    expect(innerProduct(modules, 'BILLING', 'LOGIN')).toEqual(innerProduct(modules, 'LOGIN', 'BILLING'));
+  });
+
+  it('with itself is all it touches', () => {
+    expect(innerProduct(modules, 'LOGIN', 'LOGIN').count).toBe(4);
+  });
+
+  it('is unknown, not 0, for a feature missing from the map (the reference calls it orthogonal)', () => {
+    expect(innerProduct(modules, 'LOGIN', 'NOBODY')).toEqual({ count: null, shared: [] });
+    expect(innerProduct(modules, 'constructor', 'LOGIN').count).toBeNull();
+    expect(innerProduct(null, 'LOGIN', 'ADMIN').count).toBeNull();
+  });
+});
+
+describe('the order of work on shared modules', () => {
+  it('builds the shared modules first, foundations before what rests on them', () => {
+    const { shared_modules, features } = suggestOrder(modules, ['REPORTS', 'BILLING', 'ADMIN', 'LOGIN']);
+    expect(shared_modules).toEqual(['db', 'users', 'auth']);
+    expect(features).toEqual(['ADMIN', 'LOGIN', 'BILLING', 'REPORTS']);
+  });
+
+  it('puts features last of which nobody knows what they touch', () => {
+    expect(suggestOrder(modules, ['NOBODY', 'REPORTS']).features).toEqual(['REPORTS', 'NOBODY']);
+    expect(suggestOrder(null, ['B', 'A']).features).toEqual(['A', 'B']);
+  });
+});
