@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeDurability } from './conformance/durability.js';
 import { describeEvents } from './conformance/events.js';
@@ -17,11 +18,15 @@ export type { StoreUnderTest } from './conformance/scene.js';
  * What every store must do, all or nothing: no store chooses which parts it runs. Each test opens the store anew and
  * works in a tenant of its own, so that a server which keeps its data between tests does as well as a fresh one.
  */
-export function describeStoreConformance(name: string, harness: { open(): Promise<StoreUnderTest> }): void {
+export function describeStoreConformance(
+  name: string,
+  harness: { open(tenant_id: string): Promise<StoreUnderTest> },
+): void {
   describe(`the ${name} store`, () => {
     let scene: Scene;
     beforeEach(async () => {
-      scene = new Scene(await harness.open());
+      const tenant_id = `t-${randomUUID()}`;
+      scene = new Scene(await harness.open(tenant_id), tenant_id);
     });
     afterEach(() => scene.store.close());
 

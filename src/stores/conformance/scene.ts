@@ -21,14 +21,20 @@ export type Committed = Extract<Outcome, { kind: 'committed' }>;
 const EVENTS_FROM_MS = Date.UTC(2020, 0, 1);
 const WAIT_ROUNDS_MAX = 1_000_000;
 
+/** The project that most tests work in. */
+export const PROJECT = 'p';
+
 /** One test: a store, and a tenant that no other test knows. */
 export class Scene {
   store: Store;
-  readonly tenant_id = `t-${randomUUID()}`;
-  readonly project: ProjectKey = this.key('p');
+  readonly project: ProjectKey;
 
-  constructor(private readonly under: StoreUnderTest) {
+  constructor(
+    private readonly under: StoreUnderTest,
+    readonly tenant_id: string,
+  ) {
     this.store = under.store;
+    this.project = this.key(PROJECT);
   }
 
   get canReopen(): boolean {

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ProcessClock } from '../clock.js';
+import { PROJECT } from '../conformance/scene.js';
 import { describeStoreConformance } from '../conformance.js';
-import { openFileStore } from './file-store.js';
+import { type FileStoreOptions, openFileStore } from './file-store.js';
 
 /** A clock that stands still until it is moved, for two stores in a row. */
 function handClock(): ProcessClock & { advance(by_ms: number): void } {
@@ -18,19 +19,23 @@ function handClock(): ProcessClock & { advance(by_ms: number): void } {
   };
 }
 
-/** The second seals its log after every batch, so that segments and snapshots answer wherever they can. */
-const KINDS: readonly [string, number | undefined][] = [
-  ['file', undefined],
-  ['file (a segment for every batch)', 1],
+/**
+ * The second seals its log after every batch, so that segments and snapshots answer wherever they can. The third has
+ * one project in the root itself, as a workspace has.
+ */
+const KINDS: readonly [string, (tenant_id: string) => Partial<FileStoreOptions>][] = [
+  ['file', () => ({})],
+  ['file (a segment for every batch)', () => ({ segment_bytes_max: 1 })],
+  ['file (of a workspace)', (tenant_id) => ({ home: { tenant_id, project_id: PROJECT } })],
 ];
 
-for (const [name, segment_bytes_max] of KINDS) {
+for (const [name, partsFor] of KINDS) {
   describeStoreConformance(name, {
-    open: async () => {
+    open: async (tenant_id) => {
       const root = await mkdtemp(join(tmpdir(), 'file-store-'));
       onTestFinished(() => rm(root, { recursive: true, force: true }));
       const clock = handClock();
-      const options = { root, clock, ...(segment_bytes_max === undefined ? {} : { segment_bytes_max }) };
+      const options = { root, clock, ...partsFor(tenant_id) };
       let store = await openFileStore(options);
       return {
         store,

@@ -17,7 +17,7 @@ import {
   type Unit,
 } from '../store.js';
 import type { Disk, Lock } from './disk.js';
-import { LOCK_FILE } from './layout.js';
+import { Layout, LOCK_FILE } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 import type { ProjectLog } from './project-log.js';
 import { openStoreFile } from './store-file.js';
@@ -27,6 +27,8 @@ import { Tenant, type TenantOptions } from './tenant.js';
 export interface FileStoreOptions {
   /** The folder that holds everything; made when it is not there. */
   readonly root: string;
+  /** The project whose log is the root's own `events.jsonl`. All others then live in folders below it. */
+  readonly home?: ProjectKey;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
   readonly fold?: FoldHead;
@@ -103,7 +105,7 @@ export class FileStore implements Store {
   ) {
     this.clock = new SteadyClock(options.clock ?? systemClock);
     this.tenant_options = {
-      root: options.root,
+      layout: new Layout(options.root, options.home),
       disk,
       fold: options.fold ?? ((before, event) => foldAny(before as AnyHead | null, event)),
       now: () => this.clock.now(),

@@ -47,9 +47,35 @@ export function idOfFolder(name: string): string | null {
 
 export const tenantFolder = (root: string, tenant_id: string): string => `${root}/${folderName(tenant_id)}`;
 
-/** Where a project's log lives. The one place that knows. */
-export const projectFolder = (root: string, key: ProjectKey): string =>
-  `${tenantFolder(root, key.tenant_id)}/${folderName(key.project_id)}`;
+/** Where everybody else lives in a store whose root is one project's own. */
+export const TENANTS_FOLDER = 'tenants';
+
+/** Where the logs of a store live. The one place that knows. */
+export class Layout {
+  private readonly tenants: string;
+
+  /** `home`: the project whose log lies in the root itself; null: every project has a folder of its own. */
+  constructor(
+    private readonly root: string,
+    private readonly home: ProjectKey | null = null,
+  ) {
+    this.tenants = home === null ? root : `${root}/${TENANTS_FOLDER}`;
+  }
+
+  tenantFolder(tenant_id: string): string {
+    return tenantFolder(this.tenants, tenant_id);
+  }
+
+  projectFolder(key: ProjectKey): string {
+    if (this.homeOf(key.tenant_id) === key.project_id) return this.root;
+    return `${this.tenantFolder(key.tenant_id)}/${folderName(key.project_id)}`;
+  }
+
+  /** The project of a tenant that has the root to itself; null: none of them. */
+  homeOf(tenant_id: string): string | null {
+    return this.home?.tenant_id === tenant_id ? this.home.project_id : null;
+  }
+}
 
 export const ACTIVE_FILE = 'events.jsonl';
 export const DURABLE_FILE = 'durable';

@@ -1,9 +1,9 @@
 import { TenantSlots } from '../slots.js';
-import { idOfFolder, projectFolder, tenantFolder } from './layout.js';
+import { idOfFolder, type Layout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
 export type TenantOptions = Omit<LogOptions, 'folder' | 'key' | 'slots' | 'reloads'> & {
-  readonly root: string;
+  readonly layout: Layout;
 };
 
 /** A tenant's logs. All of them are opened together: who occupies a scope is known only when every log is read. */
@@ -21,7 +21,10 @@ export class Tenant {
   static async open(tenant_id: string, options: TenantOptions): Promise<Tenant> {
     const tenant = new Tenant(tenant_id, options);
     try {
-      for (const name of await options.disk.list(tenantFolder(options.root, tenant_id))) {
+      const { disk, layout } = options;
+      const home = layout.homeOf(tenant_id);
+      if (home !== null) await tenant.openLog(home);
+      for (const name of await disk.list(layout.tenantFolder(tenant_id))) {
         const project_id = idOfFolder(name);
         if (project_id !== null) await tenant.openLog(project_id);
       }
@@ -62,7 +65,7 @@ export class Tenant {
 
   private async readLog(project_id: string): Promise<ProjectLog> {
     const key = { tenant_id: this.tenant_id, project_id };
-    const folder = projectFolder(this.options.root, key);
+    const folder = this.options.layout.projectFolder(key);
     const log = await ProjectLog.open({
       ...this.options,
       key,
