@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { Path } from '../yaml/place.js';
+import { checkJson, fits } from '../yaml/shape.js';
 import { type Candidate, checkTogether } from './check.js';
-import { FaultList, type Path, type PlanFault } from './faults.js';
+import { FaultList, type PlanFault } from './faults.js';
 import type { Plan, PlanChange } from './plan.js';
-import { checkJson, fits } from './shape.js';
 import { checkGrowth, type Standing } from './standing.js';
 import {
   type PlannedTask,

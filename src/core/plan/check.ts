@@ -1,4 +1,5 @@
-import { FAULTS_MAX, type FaultList, type Path } from './faults.js';
+import type { Path } from '../yaml/place.js';
+import { FAULTS_MAX, type FaultList } from './faults.js';
 import { findCycles } from './graph.js';
 import { Plan, type PlanLookup } from './plan.js';
 import { type PlannedTask, splitSubject, subtaskCount, subtaskId } from './task.js';

@@ -1,3 +1,6 @@
+import { type Locate, type Path, type Place, pathText } from '../yaml/place.js';
+import type { ShapeFaults } from '../yaml/shape.js';
+
 /** Everything that can be wrong with a plan, by its stable name. */
 export const PLAN_FAULT_CODES = [
   'BAD_YAML',
@@ -27,18 +30,11 @@ export interface PlanFault {
   readonly column?: number;
 }
 
-export type Path = readonly (string | number)[];
-export interface Place {
-  readonly line: number;
-  readonly column: number;
-}
-/** Where in the text a path is, or the nearest thing around it; null: there is no text. */
-export type Locate = (path: Path) => Place | null;
-
 export const FAULTS_MAX = 100;
 
 /** Collects faults up to a bound, each with its place. */
-export class FaultList {
+export class FaultList implements ShapeFaults {
+  readonly whole = 'The plan';
   readonly #faults: PlanFault[] = [];
 
   constructor(readonly locate: Locate = () => null) {}
@@ -46,6 +42,13 @@ export class FaultList {
   add(code: PlanFaultCode, path: Path, message: string, place: Place | null = this.locate(path)): void {
     if (this.full) return;
     this.#faults.push({ code, message, path: pathText(path), ...(place ?? {}) });
+  }
+
+  badValue(path: Path, message: string): void {
+    this.add('BAD_VALUE', path, message);
+  }
+  unknownField(path: Path, message: string): void {
+    this.add('UNKNOWN_FIELD', path, message);
   }
 
   get full(): boolean {
@@ -68,6 +71,3 @@ export class FaultList {
     return place === null ? pathText(path) : `line ${place.line}`;
   }
 }
-
-export const pathText = (path: Path): string =>
-  path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`)).join('');

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import type { Path } from '../yaml/place.js';
+import { checkJson, fits } from '../yaml/shape.js';
 import { diffPlan, type PlanInput } from './change.js';
 import { type Candidate, checkTogether, PLAN_SUBJECTS_MAX } from './check.js';
-import { FaultList, type Path, type PlanFault } from './faults.js';
+import { FaultList, type PlanFault } from './faults.js';
 import { emptyPlan, type Plan, type PlanChange } from './plan.js';
 import { readYaml } from './plan-yaml.js';
-import { checkJson, fits } from './shape.js';
 import { checkStanding, type Standing } from './standing.js';
 import { plannedTask, type TaskInput, taskInputSchema } from './task.js';
 import { isTaskId, parseTaskId, TRACK_PATTERN } from './task-id.js';

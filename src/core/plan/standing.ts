@@ -1,4 +1,5 @@
-import type { FaultList, Path } from './faults.js';
+import type { Path } from '../yaml/place.js';
+import type { FaultList } from './faults.js';
 import type { Plan } from './plan.js';
 import { type PlannedTask, subtaskCount, subtaskId } from './task.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readYaml } from './plan-yaml.js';
+import { readYamlText } from './read-yaml.js';
 import { findTangle } from './tangle.js';
 
 const HOSTILE: Record<string, [string, string]> = {
@@ -14,10 +14,10 @@ const HOSTILE: Record<string, [string, string]> = {
 
 describe('hostile YAML is refused before it is parsed', () => {
   it.each(Object.entries(HOSTILE))('%s', (_, [text, says]) => {
-    const { value, faults } = readYaml(text);
+    const { value, problems } = readYamlText(text, 'one');
     expect(value).toBeUndefined();
-    expect(faults.inOrder()[0]?.message).toContain(says);
-    expect(faults.inOrder()[0]?.line).toBeGreaterThan(0);
+    expect(problems[0]?.message).toContain(says);
+    expect(problems[0]?.place.line).toBeGreaterThan(0);
   });
 });
 

@@ -1,25 +1,33 @@
 import type { z } from 'zod';
-import type { FaultList, Path } from './faults.js';
+import type { Path } from './place.js';
 
 const DEPTH_MAX = 32;
-/** Names that mean something to every object. Nobody needs them in a plan, and code downstream may trip on them. */
+/** Names that mean something to every object. Nobody needs them in a file, and code downstream may trip on them. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** Who is told what is wrong: a value, or a field that should not be there. */
+export interface ShapeFaults {
+  /** What the whole is called in a sentence: `The plan`. */
+  readonly whole: string;
+  badValue(path: Path, message: string): void;
+  unknownField(path: Path, message: string): void;
+}
+
 /** Tells what is not JSON, and names that could do harm. False: nested so deeply that nobody should read on. */
-export function checkJson(value: unknown, path: (string | number)[], faults: FaultList): boolean {
+export function checkJson(value: unknown, path: (string | number)[], faults: ShapeFaults): boolean {
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    faults.add('BAD_VALUE', path, `${value} is not a number that JSON can hold.`);
+    faults.badValue(path, `${value} is not a number that JSON can hold.`);
   }
   if (typeof value !== 'object' || value === null) return true;
   if (path.length >= DEPTH_MAX) {
-    faults.add('BAD_VALUE', path, `A plan is nested at most ${DEPTH_MAX} deep.`);
+    faults.badValue(path, `${faults.whole} is nested at most ${DEPTH_MAX} deep.`);
     return false;
   }
   let shallow = true;
   for (const [step, item] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
     path.push(step);
     if (typeof step === 'string' && FORBIDDEN_NAMES.has(step)) {
-      faults.add('UNKNOWN_FIELD', path, `The name ${step} is not allowed in a plan; choose another.`);
+      faults.unknownField(path, `The name ${step} is not allowed here; choose another.`);
     }
     if (!checkJson(item, path, faults)) shallow = false;
     path.pop();
@@ -28,7 +36,7 @@ export function checkJson(value: unknown, path: (string | number)[], faults: Fau
 }
 
 /** The value as the schema reads it, or null with its faults told. */
-export function fits<T>(schema: z.ZodType<T>, value: unknown, path: Path, faults: FaultList): T | null {
+export function fits<T>(schema: z.ZodType<T>, value: unknown, path: Path, faults: ShapeFaults): T | null {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues) tell(issue, value, path, faults);
@@ -37,13 +45,12 @@ export function fits<T>(schema: z.ZodType<T>, value: unknown, path: Path, faults
 
 type Issue = z.core.$ZodIssue;
 
-function tell(issue: Issue, value: unknown, path: Path, faults: FaultList): void {
+function tell(issue: Issue, value: unknown, path: Path, faults: ShapeFaults): void {
   const inner = issue.path as (string | number)[];
   const at = [...path, ...inner];
   if (issue.code === 'unrecognized_keys') {
     for (const name of issue.keys) {
-      faults.add(
-        'UNKNOWN_FIELD',
+      faults.unknownField(
         [...at, name],
         `There is no field ${JSON.stringify(name)} here; check its spelling.`,
       );
@@ -51,16 +58,17 @@ function tell(issue: Issue, value: unknown, path: Path, faults: FaultList): void
   } else if (issue.code === 'invalid_union') {
     tellUnion(issue, valueAt(value, inner), at, faults);
   } else {
-    faults.add('BAD_VALUE', at, `${named(at)} ${complaint(issue, valueAt(value, inner))}`);
+    const who = named(at, faults.whole);
+    faults.badValue(at, `${who} ${complaint(issue, valueAt(value, inner))}`);
   }
 }
 
 /** Of the ways the value could have been meant, the one of its own type says what is wrong inside it. */
-function tellUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown, at: Path, faults: FaultList): void {
+function tellUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown, at: Path, faults: ShapeFaults): void {
   const meant = issue.errors.find(
     (issues) => !issues.some((one) => one.code === 'invalid_type' && one.path.length === 0),
   );
-  if (meant === undefined) faults.add('BAD_VALUE', at, `${named(at)} has the wrong type.`);
+  if (meant === undefined) faults.badValue(at, `${named(at, faults.whole)} has the wrong type.`);
   else for (const inner of meant) tell(inner, value, at, faults);
 }
 
@@ -69,13 +77,9 @@ function complaint(issue: Issue, value: unknown): string {
   return `is not as it should be: ${issue.message.replace(/^Invalid input: /, '')}.`;
 }
 
-function named(path: Path): string {
+function named(path: Path, whole: string): string {
   const last = path.at(-1);
-  return typeof last === 'string'
-    ? JSON.stringify(last)
-    : last === undefined
-      ? 'The plan'
-      : `Item ${last + 1}`;
+  return typeof last === 'string' ? JSON.stringify(last) : last === undefined ? whole : `Item ${last + 1}`;
 }
 
 function valueAt(value: unknown, path: Path): unknown {

@@ -1,7 +1,7 @@
 import { CST, Lexer } from 'yaml';
-import type { Place } from './faults.js';
+import type { Place } from './place.js';
 
-/** No plan needs more. What has more is not a plan, and reading it to its end would take its reader's time. */
+/** No file needs more, and reading it to its end would take its reader's time. */
 const NESTED_MAX = 32;
 const MARKS_IN_LINE_MAX = 32;
 const ALIASES_MAX = 100;
@@ -61,7 +61,7 @@ function verdict(
   seen: Record<'nested' | 'marks' | 'aliases' | 'directives' | 'stray', number>,
 ): string | null {
   if (seen.nested > NESTED_MAX || seen.marks > MARKS_IN_LINE_MAX) return 'The text is nested too deeply.';
-  if (seen.aliases > ALIASES_MAX) return 'A plan has no anchors and aliases; write the values out.';
-  if (seen.directives > DIRECTIVES_MAX) return 'A plan has no directives.';
+  if (seen.aliases > ALIASES_MAX) return 'There may be no anchors and aliases here; write the values out.';
+  if (seen.directives > DIRECTIVES_MAX) return 'There may be no directives here.';
   return seen.stray > STRAY_MAX ? 'There are brackets that close nothing.' : null;
 }

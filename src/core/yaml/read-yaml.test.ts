@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { readYamlText } from './read-yaml.js';
+
+describe('several documents in one text', () => {
+  const text = '# head\n---\na: 1\n---\nb:\n  c: 2\n---\n# nothing\n';
+
+  it('are one by their top-level keys, and every path keeps its place', () => {
+    const { value, problems, locate } = readYamlText(text, 'merged');
+    expect(value).toEqual({ a: 1, b: { c: 2 } });
+    expect(problems).toEqual([]);
+    expect(locate(['a'])).toEqual({ line: 3, column: 1 });
+    expect(locate(['b', 'c'])).toEqual({ line: 6, column: 3 });
+  });
+
+  it('are a problem where one is asked for', () => {
+    expect(readYamlText(text, 'one').problems[0]?.message).toContain('multiple documents');
+  });
+
+  it('may not say the same key twice', () => {
+    const { problems } = readYamlText('a: 1\n---\na: 2\n', 'merged');
+    expect(problems).toEqual([
+      { path: ['a'], message: '"a" is written twice here; keep one of them.', place: { line: 3, column: 1 } },
+    ]);
+  });
+
+  it('that are not all maps cannot be one', () => {
+    const { value, problems } = readYamlText('a: 1\n---\n- b\n', 'merged');
+    expect(value).toBeUndefined();
+    expect(problems[0]).toMatchObject({ place: { line: 3, column: 1 } });
+  });
+});
+
+it('reads an empty text as nothing', () => {
+  expect(readYamlText('', 'merged')).toMatchObject({ value: null, problems: [] });
+  expect(readYamlText('# only a remark\n', 'merged')).toMatchObject({ value: null, problems: [] });
+});
+
+it('keeps arrows and numbers in names as they are written', () => {
+  expect(readYamlText('"code↔unit_tests": 1\n007: 2\n', 'merged').value).toEqual({
+    'code↔unit_tests': 1,
+    '007': 2,
+  });
+});
