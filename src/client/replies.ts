@@ -42,6 +42,8 @@ export type ClaimRefusal = Named<
   | 'DENIED_HELD'
   | 'DENIED_BACKOFF'
   | 'DENIED_LIMIT'
+  | 'DENIED_SINGLE_AGENT'
+  | 'DENIED_PARALLEL'
   | 'UNKNOWN_TASK'
   | 'NOTHING_READY'
   | 'SESSION_CLOSED'
@@ -87,6 +89,8 @@ export type SubmissionRefusal = Named<
   | 'LEASE_EXPIRED'
   | 'ESCALATED'
   | 'DEPENDENCY_CHANGED'
+  | 'OUTSIDE_AUTHORITY'
+  | 'NOT_CONVERGED'
   | 'RESULT_TOO_LARGE'
 >;
 type Submission = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_product_ref'>;

@@ -3,10 +3,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   INVALID_LEASE: 'Ask for a lease within the limits of the tenant.',
   UNKNOWN_TASK: 'Check the id against the plan; add the task to the plan if it is new.',
   SESSION_CLOSED: 'Open a new session and claim with that.',
+  DENIED_SINGLE_AGENT:
+    'One agent works in this project, and its agent_id is primary. To let others in, set coordination.mode: multi in coordination.yml and configure the project again.',
   DENIED_COMPLETED: 'The work is done. Take other work; an operator can reset the task.',
   DENIED_HELD: 'A human must look at it and lift the hold. Take other work.',
   DENIED_ACTIVE_CLAIM: 'Somebody holds it. Take other work, or try again when the lease has run out.',
   DENIED_DEPENDENCIES: 'Finish what it waits for first, or take other work.',
+  DENIED_PARALLEL:
+    'Others work on the same modules. Take a feature that shares none, or wait until the holders named have finished.',
   DENIED_BACKOFF: 'The last attempt failed. Try again at retry_at, or take other work.',
   DENIED_LIMIT: 'Finish or release something, or have an admin raise the limit.',
   DENIED_BATCH: 'Another claim of the same all-or-nothing batch was refused; nothing was granted.',
@@ -24,6 +28,10 @@ const ADVICE: Readonly<Record<string, string>> = {
     'This project accepts no results after expiry. Claim again, or have the parked result adopted.',
   DEPENDENCY_CHANGED: 'A result this work builds on has changed. Claim again and rebuild on the new one.',
   RESULT_TOO_LARGE: 'Make the result smaller, or have an admin raise max_result_size_bytes.',
+  OUTSIDE_AUTHORITY:
+    'The role of this claim may not converge this edge. Release it, and let an agent of a role that may, or a human, claim it.',
+  NOT_CONVERGED:
+    'The claim is still yours. Pass the checks named under failing, and submit again with what the evaluators reported.',
   ESCALATED: 'A human must approve this result. The claim waits, its lease stopped.',
   STALE_REVIEW: 'What was reviewed is not what waits now. Look at the current candidate.',
   ALREADY_DECIDED: 'This candidate was decided on before. A decision counts once.',

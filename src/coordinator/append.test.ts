@@ -60,6 +60,31 @@ forEachStore('telling a step of the methodology', (open) => {
     expect(told).toHaveLength(1);
   });
 
+  test('told twice under its own id, it happened once, whoever tells it', async () => {
+    const { house, coordinator } = await begin();
+    const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
+    const occurred_at = '2026-01-03T10:00:00.000Z';
+    const body = { ...iteration(1), ...EDGE, event_id, occurred_at };
+    expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED', event_id });
+    const again = { ...body, request_id: 'another' };
+    const other = { ...OPEN_CALLER, principal: 'key-2' };
+    expect(await coordinator.appendEvent(P, again, other)).toMatchObject({ reason: 'APPENDED', event_id });
+    const changed = await coordinator.appendEvent(P, {
+      ...body,
+      payload: { iteration: 2, status: 'blocked' },
+    });
+    expect(changed).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    const told = (await house.events()).filter(({ event_type }) => event_type === 'iteration_completed');
+    expect(told).toMatchObject([{ event_id, payload: { iteration: 1, occurred_at } }]);
+  });
+
+  test('an id of the kind that refusals are written under is not taken from anybody', async () => {
+    const { coordinator } = await begin();
+    const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
+    const reply = await coordinator.appendEvent(P, { ...iteration(1), event_id });
+    expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
+  });
+
   test('what a command writes cannot be told, nor what the catalogue does not know', async () => {
     const { house, coordinator } = await begin();
     const before = (await house.events()).length;

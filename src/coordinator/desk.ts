@@ -1,10 +1,17 @@
 import type { ClaimIdOf, Context } from '../core/claims/commands.js';
 import { emptyHead, type Head } from '../core/claims/head.js';
-import { occupiedUntilMs } from '../core/claims/lease.js';
+import { live, occupiedUntilMs } from '../core/claims/lease.js';
 import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../core/claims/policy.js';
 import type { AnyHead } from '../core/fold.js';
+import type { FeatureVector, Methodology } from '../core/graph/methodology.js';
 import type { RecordHead } from '../core/record.js';
-import { kindOf, POLICY_SUBJECT, sessionSubject } from '../core/subject.js';
+import {
+  featureSubject,
+  kindOf,
+  METHODOLOGY_SUBJECT,
+  POLICY_SUBJECT,
+  sessionSubject,
+} from '../core/subject.js';
 import { subjectsOf, type WorkState } from '../core/views/index.js';
 import type { ProjectKey, Room } from '../stores/store.js';
 import type { Environment } from './environment.js';
@@ -98,6 +105,24 @@ export class Desk {
   record(subject: string): RecordHead | null {
     const tried = this.trial.heads.get(subject) as RecordHead | undefined;
     return tried ?? this.source.state.records.get(subject) ?? null;
+  }
+
+  /** What the project says of how it works, as it was read when it was configured; null: it never was. */
+  get methodology(): Methodology | null {
+    return (this.record(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined) ?? null;
+  }
+
+  feature(feature_id: string): FeatureVector | null {
+    return (this.record(featureSubject(feature_id))?.value as unknown as FeatureVector | undefined) ?? null;
+  }
+
+  /** The edges that somebody holds, or is about to. To be guided by: who refuses because of one must check it. */
+  heldEdges(): Head[] {
+    const subjects = new Set([...this.source.state.live, ...this.trial.heads.keys()]);
+    const edges = [...subjects].filter((subject) => kindOf(subject) === 'edge');
+    return edges
+      .map((subject) => this.glimpse(subject))
+      .filter((head) => live(head, this.now_ms, this.rulesOf(head.subject)));
   }
 
   /** What an agent may hold: what it is known to, and what the operations before this one are about to give it. */

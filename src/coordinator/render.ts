@@ -1,4 +1,4 @@
-import type { Decision } from '../core/claims/commands.js';
+import type { Decision, SharedClaim } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
 import { isoTime } from '../core/events/envelope.js';
 import { placeOf } from '../core/views/index.js';
@@ -49,22 +49,31 @@ export function grantResult(key: ProjectKey, head: Head, id: string): ClaimResul
 
 export function claimResult(key: ProjectKey, decision: Decision, id: string): ClaimResult | Problem {
   const { code, details, head } = decision;
-  if (decision.ok) return grantResult(key, decision.next, id);
+  if (decision.ok) {
+    const { warnings } = details;
+    return { ...grantResult(key, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
+  }
   if (code === 'INVALID_LEASE') return invalidLease();
   return {
     success: false,
     reason: code,
     claim: null,
     current_holder: code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null,
-    next: adviceFor(code),
+    next: details.says ?? adviceFor(code),
     ...(details.stale === undefined ? {} : { stale: details.stale }),
     ...(details.expires_at_ms === undefined ? {} : { expires_at: timeOrNull(details.expires_at_ms) }),
     ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for }),
     ...(details.hold_reason === undefined ? {} : { hold_reason: details.hold_reason }),
     ...(details.retry_at_ms === undefined ? {} : { retry_at: isoTime(details.retry_at_ms) }),
     ...(details.limit === undefined ? {} : { limit: details.limit }),
+    ...(details.shared === undefined ? {} : sharedWith(details.shared)),
   };
 }
+
+const sharedWith = (shared: readonly SharedClaim[]) => ({
+  shared_modules: [...new Set(shared.flatMap(({ shared_modules }) => shared_modules))].sort(),
+  holders: shared.map(({ subject, ...rest }) => ({ task_id: subject, ...rest })),
+});
 
 export const refusedClaim = (reason: string): ClaimResult => ({
   success: false,
@@ -107,6 +116,7 @@ export function submissionResult(decision: Decision): SubmissionResult {
     late: details.late ?? false,
     work_product_ref: decision.code === 'ACCEPTED' ? (decision.next.result?.work_product_ref ?? null) : null,
     parked: details.parked ?? null,
+    ...(details.failing === undefined ? {} : { failing: details.failing }),
     ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
   };
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { FailingCheck } from '../core/claims/commands.js';
 import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
+import { isoTimestamp } from '../core/events/fields.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
 import { ROLES, type Role } from '../core/roles.js';
 import { isPublicKey } from './public-key.js';
@@ -139,6 +141,13 @@ export const appendBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   generation: generation.optional(),
   claim_id: claimId.optional(),
+  // Names made from what they name are kept for what the coordinator itself writes once.
+  event_id: z
+    .uuid()
+    .refine((id) => id[14] !== '5', 'expected a UUID of another version than 5')
+    .optional(),
+  /** When it happened, where that is not now. */
+  occurred_at: isoTimestamp.optional(),
   payload: plainObject.refine(
     (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
     `at most ${PAYLOAD_BYTES_MAX} bytes`,
@@ -276,7 +285,18 @@ export interface ClaimResult {
   hold_reason?: string;
   retry_at?: string;
   limit?: string;
+  /** Where others work on the same modules: which, and who. */
+  shared_modules?: readonly string[];
+  holders?: readonly SharedHolder[];
+  /** Granted, and still worth knowing. */
+  warnings?: readonly string[];
   briefing?: Briefing;
+}
+/** Who works on modules that were asked for. */
+export interface SharedHolder {
+  task_id: string;
+  agent_id: string;
+  shared_modules: readonly string[];
 }
 export interface RenewalResult {
   success: boolean;
@@ -303,6 +323,8 @@ export interface SubmissionResult {
   late: boolean;
   work_product_ref: string | null;
   parked: string | null;
+  /** The required checks that are not passed; with NOT_CONVERGED. */
+  failing?: readonly FailingCheck[];
   next?: string;
 }
 export interface GateResult {

@@ -1,6 +1,6 @@
 /**
  * Everything that has a head is a subject. Tasks and edges can be claimed; the project's own records
- * (plan, policy, sessions, limits, keys) start with `~`, which no task id and no feature id can.
+ * (plan, policy, methodology, features, sessions, limits, keys) start with `~`, which no task id and no feature id can.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -12,6 +12,9 @@ export function kindOf(subject: string): SubjectKind {
 export const PLAN_SUBJECT = '~plan';
 export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
+/** What the project says of how it works. Without it a project knows edges by their names alone. */
+export const METHODOLOGY_SUBJECT = '~methodology';
+export const featureSubject = (feature_id: string): string => `~feature/${feature_id}`;
 export const sessionSubject = (session_id: string): string => `~session/${session_id}`;
 export const keySubject = (key_id: string): string => `~key/${key_id}`;
 

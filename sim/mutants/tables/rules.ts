@@ -127,8 +127,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'gate-walked-around',
     file: SUBMIT,
-    find: "return gate.decision !== 'APPROVED' || gate.candidate_sha256 !== command.result.sha256;",
-    replace: "return gate.decision !== 'APPROVED';",
+    find: "return gate?.decision === 'APPROVED' && gate.candidate_sha256 === command.result.sha256;",
+    replace: "return gate?.decision === 'APPROVED';",
     why: 'A human approves one candidate, and another is accepted.',
   },
   {

@@ -8,7 +8,7 @@ import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { isKnown } from '../facts.js';
-import { newEventId } from '../identity.js';
+import { newEventId, textDigest } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
 import { type Problem, problem } from '../problem.js';
 import { UnitBuilder } from '../unit-builder.js';
@@ -28,14 +28,14 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
     private readonly body: AppendBody,
     private readonly caller: Caller,
   ) {
-    this.request = requestOf(caller, 'append_event', body);
+    this.request = toldOnce(body) ?? requestOf(caller, 'append_event', body);
   }
 
   attempt(desk: Desk): Attempt<AppendResult | Problem> {
     const unit = new UnitBuilder(desk, this.body.request_id ?? null);
     const refusal = this.subject === null ? null : this.refusal(desk, unit, this.subject);
     if (refusal !== null) return { unit: unit.build(this.request), reply: refused(refusal) };
-    const event_id = newEventId(desk.environment, desk.now_ms);
+    const event_id = this.body.event_id ?? newEventId(desk.environment, desk.now_ms);
     const draft = this.draft(desk);
     const checked = checkNewEvent({ ...desk.key, event_id, ...draft });
     if (!checked.ok) {
@@ -43,7 +43,8 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
       const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
       return { unit: unit.build(this.request), reply: problem('INVALID_EVENT', detail, faults) };
     }
-    const { signature } = this.body;
+    const { signature, occurred_at } = this.body;
+    if (occurred_at !== undefined) draft.payload = { ...draft.payload, occurred_at };
     if (signature !== undefined) draft.payload = { ...draft.payload, signature };
     return { unit: unit.told(draft, event_id).build(this.request), reply: appended(event_id) };
   }
@@ -78,6 +79,16 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
     if (generation !== undefined) draft.generation = generation;
     return draft;
   }
+}
+
+/**
+ * An event that brings its own id is remembered under it, whoever tells it and with whatever request: told again it is
+ * the same event, and with other words a mistake.
+ */
+function toldOnce(body: AppendBody): Operation<unknown>['request'] {
+  const { event_id, request_id: _, signature: __, ...told } = body;
+  if (event_id === undefined) return null;
+  return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(told)) };
 }
 
 /** What the event is about: a task, an edge of a feature, a feature as a whole, or the project. */

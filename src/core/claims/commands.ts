@@ -32,6 +32,27 @@ export interface ClaimFacts {
   readonly inputs: string | null;
   /** The name of the limit that has no room left. */
   readonly full: string | null;
+  /** What a configured project says of an edge. Absent: a task, or a project that was never configured. */
+  readonly edge?: EdgeFacts;
+}
+
+export interface EdgeFacts {
+  /** Why there is no such edge to claim, in a sentence; null: there is. */
+  readonly unknown_says: string | null;
+  /** One agent works in this project, and another asks. */
+  readonly second_agent: boolean;
+  /** What others hold now of work that touches the same modules. */
+  readonly shared: readonly SharedClaim[];
+  /** Shared modules are a reason to refuse, and not only to warn. */
+  readonly enforced: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** Work that another agent holds, and the modules that it touches too. */
+export interface SharedClaim {
+  readonly subject: string;
+  readonly agent_id: string;
+  readonly shared_modules: readonly string[];
 }
 
 export interface RenewCommand {
@@ -55,13 +76,27 @@ export interface SubmitFacts {
   readonly inputs: string | null;
   /** Who was granted the generation the handle names, from the log; null: nobody ever was. */
   readonly past_grant: PastGrant | null;
-  /** Whether the claim's role may converge this edge. Tasks need no role. */
-  readonly authority: 'granted' | 'escalate';
+  /** Whether the claim's role may converge this edge, and what becomes of it where not. Tasks need no role. */
+  readonly authority: 'granted' | 'escalate' | 'reject' | 'warn';
+  /** What a configured project asks of an edge that is to converge. Absent: nothing. */
+  readonly convergence?: ConvergenceFacts;
   readonly iteration: number;
   /** The subject keeps as many refused results of this agent as it may. */
   readonly parking_full: boolean;
   /** The tenant has no room for one more live claim. Known only once the store has said so. */
   readonly no_room: boolean;
+}
+export interface ConvergenceFacts {
+  /** Required checks that nobody has passed, each with what is wrong. */
+  readonly failing: readonly FailingCheck[];
+  /** A human must see the result, whoever made it and whatever was reported. */
+  readonly needs_human: boolean;
+  /** Why the role is not enough; null: it is. */
+  readonly authority_reason: string | null;
+}
+export interface FailingCheck {
+  readonly name: string;
+  readonly says: string;
 }
 export interface PastGrant {
   readonly generation: number;
@@ -181,6 +216,11 @@ export interface DecisionDetails {
   readonly parked?: string | null;
   readonly expires_at_ms?: number | null;
   readonly result?: SubmittedResult;
+  /** The refusal in words, where its code alone does not say enough. */
+  readonly says?: string;
+  readonly shared?: readonly SharedClaim[];
+  readonly warnings?: readonly string[];
+  readonly failing?: readonly FailingCheck[];
 }
 
 /** Every answer the rules can give. The list in each decision table is its order of precedence. */
@@ -188,10 +228,12 @@ export const CLAIM_CODES = [
   'INVALID_LEASE',
   'UNKNOWN_TASK',
   'SESSION_CLOSED',
+  'DENIED_SINGLE_AGENT',
   'DENIED_COMPLETED',
   'DENIED_HELD',
   'DENIED_ACTIVE_CLAIM',
   'DENIED_DEPENDENCIES',
+  'DENIED_PARALLEL',
   'DENIED_BACKOFF',
   'DENIED_LIMIT',
   'GRANTED',
@@ -214,6 +256,8 @@ export const SUBMIT_CODES = [
   'RESULT_TOO_LARGE',
   'LEASE_EXPIRED',
   'DEPENDENCY_CHANGED',
+  'OUTSIDE_AUTHORITY',
+  'NOT_CONVERGED',
   'ESCALATED',
   'ACCEPTED',
 ] as const;

@@ -2,6 +2,7 @@ import { type EventDraft, msOf } from '../events/envelope.js';
 import { factOf } from './facts.js';
 import {
   type AcceptedResult,
+  type Evidence,
   emptyHead,
   type Gate,
   type Head,
@@ -215,5 +216,19 @@ export function resultOf(fields: ResultFields): SubmittedResult {
     work_product_ref: fields.work_product_ref,
     ...(fields.result_data === undefined ? {} : { data: fields.result_data }),
     ...(fields.blob_sha256 === undefined ? {} : { blob_sha256: fields.blob_sha256 }),
+    ...evidenceOf(fields),
   };
+}
+
+/** Every escalation has an iteration; only where more was said there is something to show. */
+function evidenceOf(fields: ResultFields): { evidence?: Evidence } {
+  const { iteration, evaluators, convergence_type, context_hash } = fields;
+  if (iteration === undefined) return {};
+  const evidence: Evidence = {
+    iteration,
+    ...(evaluators === undefined ? {} : { evaluators }),
+    ...(convergence_type === undefined ? {} : { convergence_type }),
+    ...(context_hash === undefined ? {} : { context_hash }),
+  };
+  return Object.keys(evidence).length === 1 ? {} : { evidence };
 }

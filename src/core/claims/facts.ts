@@ -14,6 +14,8 @@ const NAMES = {
   accepted: { task: 'RESULT_SUBMITTED', edge: 'edge_converged' },
   adopted: { task: 'RESULT_ADOPTED', edge: 'result_adopted' },
   escalated: { task: 'RESULT_ESCALATED', edge: 'convergence_escalated' },
+  /** Told under the name of an escalation, whose `action` it is to warn: see `isNote`. */
+  warned: { task: 'RESULT_ESCALATED', edge: 'convergence_escalated' },
   reviewed: { task: 'REVIEW_COMPLETED', edge: 'review_completed' },
   held: { task: 'TASK_HELD', edge: 'edge_held' },
   unheld: { task: 'TASK_UNHELD', edge: 'edge_unheld' },
@@ -25,18 +27,31 @@ const NAMES = {
 
 export type Fact = keyof typeof NAMES;
 
-/** Facts that say what was refused or remarked: they move no head and carry no seq. */
-export const NOTE_FACTS: ReadonlySet<Fact> = new Set<Fact>(['claim_denied', 'result_denied', 'noted']);
+const NOTE_FACTS: ReadonlySet<Fact> = new Set<Fact>(['claim_denied', 'result_denied', 'noted', 'warned']);
+
+interface Told {
+  readonly event_type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Says what was refused, remarked or warned of: it moves no head and carries no seq. */
+export function isNote({ event_type, payload }: Told): boolean {
+  const fact = factOf(event_type);
+  if (fact === 'escalated') return payload.action === 'warn';
+  return fact !== undefined && NOTE_FACTS.has(fact);
+}
 
 export function eventName(fact: Fact, subject: string): string {
   return NAMES[fact][kindOf(subject) === 'edge' ? 'edge' : 'task'];
 }
 
 const FACTS = new Map<string, Fact>(
-  (Object.keys(NAMES) as Fact[]).flatMap((fact) => [
-    [NAMES[fact].task, fact],
-    [NAMES[fact].edge, fact],
-  ]),
+  (Object.keys(NAMES) as Fact[])
+    .filter((fact) => fact !== 'warned')
+    .flatMap((fact) => [
+      [NAMES[fact].task, fact],
+      [NAMES[fact].edge, fact],
+    ]),
 );
 
 /** The fact an event states; undefined for every event that is not about a claim. */

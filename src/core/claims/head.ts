@@ -71,6 +71,24 @@ export interface SubmittedResult {
   readonly work_product_ref: string;
   readonly data?: unknown;
   readonly blob_sha256?: string;
+  /** Of an edge: what is said to show that it has converged. */
+  readonly evidence?: Evidence;
+}
+
+export interface Evidence {
+  readonly iteration: number;
+  readonly evaluators?: CheckCounts;
+  readonly convergence_type?: string;
+  readonly context_hash?: string;
+}
+
+/** How the checks of a result came out, in numbers and one by one. */
+export interface CheckCounts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly total: number;
+  readonly details?: readonly Readonly<Record<string, unknown>>[];
 }
 
 export interface Hold {

@@ -1,7 +1,7 @@
 import { type EventEnvelope, msOf } from '../events/envelope.js';
 import { type AnyHead, fold } from '../fold.js';
 import { kindOf } from '../subject.js';
-import { factOf, NOTE_FACTS } from './facts.js';
+import { factOf, isNote } from './facts.js';
 import { emptyHead, type Head } from './head.js';
 import { MergeWatch } from './invariants/merges.js';
 import { sameValue } from './invariants/same.js';
@@ -86,7 +86,7 @@ export class LogChecker {
     say: (invariant: string, says: string) => void,
   ): void {
     const fact = factOf(event.event_type);
-    if (fact !== undefined && !NOTE_FACTS.has(fact)) {
+    if (fact !== undefined && !isNote(event)) {
       say('INV-09', `${event.event_type} moves a head and carries no seq`);
     }
     if (fact === 'noted') this.judge(event, watched, say);

@@ -1,4 +1,4 @@
-import type { ClaimState, ReleaseReason, ReviewDecision } from './head.js';
+import type { CheckCounts, ClaimState, ReleaseReason, ReviewDecision } from './head.js';
 
 /** What a session tells is kept with the signature of the command that said it, where it was signed. */
 interface Signed {
@@ -41,6 +41,7 @@ export interface Payloads {
     adopted_from: { result_id: string; generation: number; agent_id: string; session_id: string };
   } & ResultFields;
   escalated: Signed & { reason: string; iteration: number; until: string } & ResultFields;
+  warned: Signed & { action: 'warn'; reason: string; iteration: number; result_sha256: string };
   reviewed: {
     decision: ReviewDecision;
     iteration: number;
@@ -60,6 +61,8 @@ export interface Payloads {
     holding_agent?: string;
     waiting_for?: readonly string[];
     limit?: string;
+    /** Touched as well by what the holding agent works on. */
+    shared_modules?: readonly string[];
   };
   result_denied: Signed & {
     submitted_generation: number;
@@ -80,4 +83,9 @@ export interface ResultFields {
   work_product_ref: string;
   result_data?: unknown;
   blob_sha256?: string;
+  /** Of an edge: by what it converged. */
+  iteration?: number;
+  evaluators?: CheckCounts;
+  convergence_type?: string;
+  context_hash?: string;
 }

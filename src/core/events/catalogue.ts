@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { factOf, NOTE_FACTS } from '../claims/facts.js';
+import { factOf, isNote } from '../claims/facts.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema, tenantIdSchema } from '../ids.js';
 import { kindOf, PLATFORM_TENANT, type SubjectKind, subjectKeys, TENANT_PROJECT } from '../subject.js';
 import { edgeEvents } from './edge-events.js';
@@ -82,7 +82,7 @@ function subjectFaults(event: NewEvent): EventFault[] {
     faults.push({ path: 'subject', message: `${event_type} is told of a subject of kind ${expected}` });
   }
   const fact = factOf(event_type);
-  const movesHead = expected !== null && (fact === undefined || !NOTE_FACTS.has(fact));
+  const movesHead = expected !== null && !isNote(event);
   if (movesHead && event.seq === undefined) {
     faults.push({ path: 'seq', message: `${event_type} moves the head of its subject, so it carries a seq` });
   }

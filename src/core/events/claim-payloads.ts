@@ -73,6 +73,13 @@ export const claimPayloads = {
     ...result,
     ...signed,
   }),
+  warned: z.strictObject({
+    action: z.literal('warn'),
+    reason: sentence,
+    iteration: count,
+    result_sha256: sha256,
+    ...signed,
+  }),
   reviewed: z.strictObject({
     decision: z.enum(REVIEW_DECISIONS),
     iteration: count,
@@ -91,6 +98,7 @@ export const claimPayloads = {
     holding_agent: agentIdSchema.exactOptional(),
     waiting_for: z.array(name).max(20).exactOptional(),
     limit: name.exactOptional(),
+    shared_modules: z.array(name).max(20).exactOptional(),
   }),
   result_denied: z.strictObject({
     submitted_generation: count,

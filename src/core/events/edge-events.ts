@@ -2,6 +2,14 @@ import { z } from 'zod';
 import { claimPayloads } from './claim-payloads.js';
 import { count, name, openObject, sentence } from './fields.js';
 
+/** By what an edge is said to have converged. */
+const evidence = {
+  iteration: count.exactOptional(),
+  evaluators: openObject.exactOptional(),
+  convergence_type: name.exactOptional(),
+  context_hash: name.exactOptional(),
+};
+
 /**
  * What is written about an edge of a feature. Three names mean a fact of the claim and a step of the
  * methodology at once, so their schemas carry the fields of both; those of the methodology may be absent.
@@ -18,14 +26,15 @@ export const edgeEvents = {
   claim_suspended: claimPayloads.suspended,
   claim_resumed: claimPayloads.resumed,
   edge_converged: claimPayloads.accepted.extend({
-    iteration: count.exactOptional(),
-    convergence_type: name.exactOptional(),
+    ...evidence,
     evaluators: z.union([name, openObject]).exactOptional(),
-    context_hash: name.exactOptional(),
     next_edge: name.exactOptional(),
   }),
-  result_adopted: claimPayloads.adopted,
-  convergence_escalated: claimPayloads.escalated,
+  result_adopted: claimPayloads.adopted.extend(evidence),
+  convergence_escalated: z.union([
+    claimPayloads.escalated.extend({ ...evidence, iteration: count }),
+    claimPayloads.warned,
+  ]),
   review_completed: claimPayloads.reviewed.extend({
     feedback: sentence.exactOptional(),
     all_evaluators_pass: z.boolean().exactOptional(),
@@ -36,6 +45,6 @@ export const edgeEvents = {
   edge_unheld: claimPayloads.unheld,
   edge_reset: claimPayloads.reset,
   claim_rejected: claimPayloads.claim_denied,
-  result_rejected: claimPayloads.result_denied,
+  result_rejected: claimPayloads.result_denied.extend(evidence),
   note_added: claimPayloads.noted,
 };

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { count, name, openObject, sentence } from './fields.js';
+import { intentEvents, zoomEvents } from './intent-events.js';
+import { healthEvents, iterationEvents } from './iteration-events.js';
 
 const findings = z.array(z.unknown()).max(1000);
 const path = z.string().max(1024);
@@ -81,4 +83,8 @@ export const methodologyEvents = {
     context_hash: name.exactOptional(),
     git_tag: name.exactOptional(),
   }),
+  ...iterationEvents,
+  ...intentEvents,
+  ...zoomEvents,
+  ...healthEvents,
 };

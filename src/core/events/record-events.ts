@@ -43,6 +43,8 @@ export const recordEvents = {
   }),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
+  METHODOLOGY_CHANGED: settingChanged,
+  FEATURE_CHANGED: settingChanged,
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,

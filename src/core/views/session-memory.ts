@@ -1,4 +1,4 @@
-import { factOf } from '../claims/facts.js';
+import { factOf, isNote } from '../claims/facts.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { kindOf, sessionSubject } from '../subject.js';
 import { isOwnDeed } from './deed.js';
@@ -136,7 +136,7 @@ function evolveWork(session: SessionFold, event: EventEnvelope, subject: string)
       break;
     case 'suspended':
     case 'escalated':
-      hold(session, key, event, subject, payload.until);
+      if (!isNote(event)) hold(session, key, event, subject, payload.until);
       break;
     case 'lost':
       if (payload.disposition !== 'held') session.active_claims.delete(key);

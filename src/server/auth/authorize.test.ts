@@ -58,6 +58,15 @@ describe('who may do what', () => {
       user_id: null,
       client_ip: '10.0.0.7',
       claim_id_optional: false,
+      may_review: false,
     });
+  });
+
+  it('speaks as a human only for whoever may review', () => {
+    expect(ROLES.filter((role) => callerOf(of(role), null).may_review)).toEqual([
+      'reviewer',
+      'admin',
+      'operator',
+    ]);
   });
 });

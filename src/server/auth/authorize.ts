@@ -8,6 +8,8 @@ const MAY: Readonly<Record<Role, ReadonlySet<Action>>> = {
   operator: new Set<Action>(['read', 'work', 'review', 'operate', 'administer']),
 };
 
+export const may = (role: Role, action: Action): boolean => MAY[role].has(action);
+
 /**
  * Who may do what: the one place that says so. `tenant_id` is the tenant the request is about, or null where it is
  * about the platform. Another's tenant is `hidden`, so that it looks like one that does not exist; what the own
@@ -21,5 +23,5 @@ export function authorize(
   if (action === 'public') return 'allowed';
   if (tenant_id === null) return principal.role === 'operator' ? 'allowed' : 'forbidden';
   if (principal.tenant_id !== null && principal.tenant_id !== tenant_id) return 'hidden';
-  return MAY[principal.role].has(action) ? 'allowed' : 'forbidden';
+  return may(principal.role, action) ? 'allowed' : 'forbidden';
 }

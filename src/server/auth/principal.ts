@@ -1,5 +1,6 @@
 import type { Caller } from '../../coordinator/caller.js';
 import { ROLES, type Role } from '../../core/roles.js';
+import { may } from './authorize.js';
 
 export { ROLES, type Role };
 
@@ -32,5 +33,6 @@ export function callerOf(principal: Principal, client_ip: string | null): Caller
     user_id: principal.user_id,
     client_ip,
     claim_id_optional: principal.kind === 'open',
+    may_review: may(principal.role, 'review'),
   };
 }

@@ -76,7 +76,7 @@ export const claimResult = describe<wire.ClaimResult>()(
     reason: z
       .string()
       .describe(
-        'GRANTED, DENIED_ACTIVE_CLAIM, DENIED_COMPLETED, DENIED_DEPENDENCIES, DENIED_HELD, DENIED_BACKOFF, DENIED_LIMIT, DENIED_BATCH, SESSION_CLOSED, UNKNOWN_TASK, NOTHING_READY',
+        'GRANTED, DENIED_ACTIVE_CLAIM, DENIED_COMPLETED, DENIED_DEPENDENCIES, DENIED_HELD, DENIED_BACKOFF, DENIED_LIMIT, DENIED_SINGLE_AGENT, DENIED_PARALLEL, DENIED_BATCH, SESSION_CLOSED, UNKNOWN_TASK, NOTHING_READY',
       ),
     claim: grantedClaim.nullable(),
     current_holder: z.string().nullable(),
@@ -87,6 +87,11 @@ export const claimResult = describe<wire.ClaimResult>()(
     hold_reason: z.string().exactOptional(),
     retry_at: time.exactOptional(),
     limit: z.string().exactOptional(),
+    shared_modules: z.array(z.string()).exactOptional(),
+    holders: z
+      .array(z.object({ task_id: z.string(), agent_id: z.string(), shared_modules: z.array(z.string()) }))
+      .exactOptional(),
+    warnings: z.array(z.string()).exactOptional(),
     briefing: briefing.exactOptional(),
   }),
 );
@@ -115,7 +120,7 @@ export const appendResult = describe<wire.AppendResult>()(
   'AppendResult',
   z.object({
     success: z.boolean(),
-    reason: z.string().describe('APPENDED, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
+    reason: z.string().describe('APPENDED, UNKNOWN_TASK, GENERATION_MISMATCH, SESSION_MISMATCH, NO_CLAIM'),
     event_id: z.string().nullable(),
     next,
   }),
@@ -127,13 +132,17 @@ export const submissionResult = describe<wire.SubmissionResult>()(
     reason: z
       .string()
       .describe(
-        'ACCEPTED, STALE_GENERATION, FUTURE_GENERATION, SESSION_MISMATCH, NO_CLAIM, TASK_ALREADY_COMPLETED, LEASE_EXPIRED, ESCALATED, DEPENDENCY_CHANGED, RESULT_TOO_LARGE',
+        'ACCEPTED, STALE_GENERATION, FUTURE_GENERATION, SESSION_MISMATCH, NO_CLAIM, TASK_ALREADY_COMPLETED, LEASE_EXPIRED, ESCALATED, DEPENDENCY_CHANGED, OUTSIDE_AUTHORITY, NOT_CONVERGED, RESULT_TOO_LARGE',
       ),
     current_generation: count,
     work_lost: z.boolean(),
     late: z.boolean(),
     work_product_ref: z.string().nullable(),
     parked: z.string().describe('the id under which refused work is kept').nullable(),
+    failing: z
+      .array(z.object({ name: z.string(), says: z.string() }))
+      .describe('required checks that are not passed, with NOT_CONVERGED')
+      .exactOptional(),
     next,
   }),
 );

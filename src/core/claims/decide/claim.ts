@@ -1,5 +1,5 @@
 import { isoTime } from '../../events/envelope.js';
-import type { ClaimCommand, Code, Context, Decision, DecisionDetails } from '../commands.js';
+import type { ClaimCommand, ClaimFacts, Code, Context, Decision, DecisionDetails } from '../commands.js';
 import type { Head } from '../head.js';
 import { finiteOrNull, holdReason, lapsesAtMs, live, stale } from '../lease.js';
 import type { Payloads } from '../payloads.js';
@@ -16,15 +16,18 @@ export function decideClaim(head: Head, command: ClaimCommand, ctx: Context): De
   tellGrant(telling, command, ctx);
   const expires_at_ms = telling.head.claim?.expires_at_ms ?? null;
   // A grant that would be over when it is committed was decided by a clock far behind the store's.
-  return telling.done('GRANTED', { expires_at_ms }, { not_after_ms: expires_at_ms });
+  const warnings = command.facts.edge?.warnings ?? [];
+  const details = warnings.length === 0 ? { expires_at_ms } : { expires_at_ms, warnings };
+  return telling.done('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
 export function refusalOf(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {
   const { facts } = command;
   const { now_ms, rules } = ctx;
   if (!leaseAllowed(command.lease_seconds, rules)) return { code: 'INVALID_LEASE' };
-  if (!facts.known) return { code: 'UNKNOWN_TASK' };
+  if (!facts.known) return unknown(facts);
   if (facts.session_closed) return { code: 'SESSION_CLOSED' };
+  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
   if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
   const hold_reason = holdReason(head, now_ms, rules);
   if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
@@ -41,6 +44,10 @@ export function unready(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Co
   if (facts.waiting_for.length > 0) {
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
   }
+  const { edge } = facts;
+  if (edge?.enforced && edge.shared.length > 0) {
+    return { code: 'DENIED_PARALLEL', details: { shared: edge.shared } };
+  }
   if (head.retry_at_ms !== null && ctx.now_ms < head.retry_at_ms) {
     return { code: 'DENIED_BACKOFF', details: { retry_at_ms: head.retry_at_ms } };
   }
@@ -49,6 +56,11 @@ export function unready(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Co
   }
   if (facts.full !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.full } };
   return null;
+}
+
+export function unknown({ edge }: ClaimFacts): Refusal {
+  const says = edge?.unknown_says ?? null;
+  return says === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says } };
 }
 
 export function leaseAllowed(lease_seconds: number | null, rules: Rules): boolean {
@@ -64,7 +76,8 @@ const UNRECORDED: ReadonlySet<Code> = new Set<Code>(['INVALID_LEASE', 'UNKNOWN_T
 function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusal): Decision {
   const details = refusal.details ?? {};
   if (UNRECORDED.has(refusal.code)) return refuse(head, refusal.code, details);
-  const holds = live(head, ctx.now_ms, ctx.rules) ? head.claim : null;
+  const [sharing] = details.shared ?? [];
+  const holds = live(head, ctx.now_ms, ctx.rules) ? head.claim : (sharing ?? null);
   const rejected = note(
     head,
     'claim_denied',
@@ -75,6 +88,7 @@ function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusa
       ...(holds === null ? {} : { holding_agent: holds.agent_id }),
       ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for.slice(0, 20) }),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
+      ...(sharing === undefined ? {} : { shared_modules: sharing.shared_modules.slice(0, 20) }),
     },
     ctx,
   );
@@ -94,7 +108,10 @@ function endsAtMs(head: Head, { code, details }: Refusal, rules: Rules): number 
 export function tellGrant(telling: Telling, command: Omit<ClaimCommand, 'type'>, ctx: Context): void {
   const { head, at_ms } = telling;
   const actor = actorOf(command, head.generation + 1);
-  const cap_ms = ctx.rules.max_hold_seconds === null ? null : at_ms + ctx.rules.max_hold_seconds * 1000;
+  // A claim without a lease is held until somebody gives it back: no time ends it.
+  const { max_hold_seconds } = ctx.rules;
+  const cap_ms =
+    max_hold_seconds === null || command.lease_seconds === null ? null : at_ms + max_hold_seconds * 1000;
   const expires_at_ms = leaseEndMs(at_ms, command.lease_seconds, cap_ms);
   const payload: Payloads['granted'] = {
     previous_generation: head.generation,

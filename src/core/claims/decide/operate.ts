@@ -11,7 +11,7 @@ import type {
 } from '../commands.js';
 import type { Head } from '../head.js';
 import { holdReason } from '../lease.js';
-import { leaseAllowed, tellGrant, unready } from './claim.js';
+import { leaseAllowed, tellGrant, unknown, unready } from './claim.js';
 import { resultFields } from './submit.js';
 import { holder, operator, refuse, replay, Telling } from './tell.js';
 
@@ -34,8 +34,9 @@ export function decideForceRelease(head: Head, command: ForceReleaseCommand, ctx
 export function decideReassign(head: Head, command: ReassignCommand, ctx: Context): Decision {
   if (unseen(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (!leaseAllowed(command.to.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
-  if (!command.to.facts.known) return refuse(head, 'UNKNOWN_TASK');
+  if (!command.to.facts.known) return refuse(head, 'UNKNOWN_TASK', unknown(command.to.facts).details);
   if (command.to.facts.session_closed) return refuse(head, 'SESSION_CLOSED');
+  if (command.to.facts.edge?.second_agent) return refuse(head, 'DENIED_SINGLE_AGENT');
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   const refusal = unready({ ...head, retry_at_ms: null }, command.to, ctx);
   if (refusal !== null) return refuse(head, refusal.code, refusal.details);

@@ -1,8 +1,8 @@
-import { isoTime } from '../../events/envelope.js';
+import { type EventDraft, isoTime } from '../../events/envelope.js';
 import type { Code, Context, Decision, PastGrant, SubmitCommand } from '../commands.js';
-import type { Head, HeldClaim, SubmittedResult } from '../head.js';
+import type { Gate, Head, HeldClaim, SubmittedResult } from '../head.js';
 import { finiteOrNull, lapsed, lapsesAtMs, takeable } from '../lease.js';
-import type { ResultFields } from '../payloads.js';
+import type { Payloads, ResultFields } from '../payloads.js';
 import { isHolders } from './handle.js';
 import { holder, note, refuse, replay, Telling, tooLate } from './tell.js';
 
@@ -15,10 +15,27 @@ export function decideSubmit(head: Head, command: SubmitCommand, ctx: Context): 
   if (code !== null) return refused(head, command, ctx, code);
   if (needsHuman(head, command)) return escalate(head, command, ctx);
   const late = lapsed(head, ctx.now_ms, ctx.rules);
-  return new Telling(head, ctx)
+  const accepted = new Telling(head, ctx)
     .tell('accepted', holder(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
     .done('ACCEPTED', { late, result: command.result, work_lost: false }, strictBound(head, ctx));
+  return command.facts.authority === 'warn'
+    ? { ...accepted, notes: [warning(head, command, ctx)] }
+    : accepted;
 }
+
+/** Beyond the role's authority, where the project only wants to know of it. */
+function warning(head: Head, command: SubmitCommand, ctx: Context): EventDraft {
+  const said: Payloads['warned'] = {
+    action: 'warn',
+    reason: authorityReason(command),
+    iteration: command.facts.iteration,
+    result_sha256: command.result.sha256,
+  };
+  return note(head, 'warned', holder(head), said, ctx);
+}
+
+const authorityReason = ({ facts }: SubmitCommand): string =>
+  facts.convergence?.authority_reason ?? 'outside_role_authority';
 
 /** Where late work is refused, the store must see to it that the commit is not late either. */
 function strictBound(head: Head, ctx: Context): { not_after_ms: number | null } {
@@ -50,6 +67,9 @@ function refusalOf(head: Head, command: SubmitCommand, ctx: Context): Code | nul
   if (result.size_bytes > ctx.rules.max_result_size_bytes) return 'RESULT_TOO_LARGE';
   if (isTooLate(head, ctx)) return 'LEASE_EXPIRED';
   if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
+  if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';
+  // Checks come before humans: nobody is asked to look at what a program refuses.
+  if (facts.convergence !== undefined && facts.convergence.failing.length > 0) return 'NOT_CONVERGED';
   return null;
 }
 
@@ -60,13 +80,27 @@ function isTooLate(head: Head, ctx: Context): boolean {
 }
 
 /**
- * A role without authority needs a human's approval of exactly this candidate, under this generation. So does
- * everybody once a human was asked: whoever opens a gate cannot walk around it with another candidate.
+ * A role without authority, and an edge that asks for a human, need the approval of exactly this candidate, under this
+ * generation. So does everybody once a human was asked: whoever opens a gate cannot walk around it with another
+ * candidate.
  */
 function needsHuman(head: Head, command: SubmitCommand): boolean {
-  const { gate } = head;
-  if (gate === null || gate.generation !== head.generation) return command.facts.authority === 'escalate';
-  return gate.decision !== 'APPROVED' || gate.candidate_sha256 !== command.result.sha256;
+  const { authority, convergence } = command.facts;
+  if (gateOf(head) === null) return authority === 'escalate' || convergence?.needs_human === true;
+  return !isApproved(head, command);
+}
+
+const gateOf = ({ gate, generation }: Head): Gate | null => (gate?.generation === generation ? gate : null);
+
+function isApproved(head: Head, command: SubmitCommand): boolean {
+  const gate = gateOf(head);
+  return gate?.decision === 'APPROVED' && gate.candidate_sha256 === command.result.sha256;
+}
+
+function escalationReason(command: SubmitCommand): string {
+  const { authority, convergence } = command.facts;
+  if (authority === 'escalate') return authorityReason(command);
+  return convergence?.needs_human === true ? 'human_review_required' : 'review_pending';
 }
 
 function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
@@ -80,10 +114,10 @@ function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
   if (command.facts.no_room) return refused(head, command, ctx, 'LEASE_EXPIRED');
   const telling = new Telling(head, ctx);
   telling.tell('escalated', holder(head), {
-    reason: command.facts.authority === 'granted' ? 'review_pending' : 'outside_role_authority',
+    ...resultFields(command.result),
+    reason: escalationReason(command),
     iteration: command.facts.iteration,
     until: isoTime(telling.at_ms + ctx.rules.suspend_max_seconds * 1000),
-    ...resultFields(command.result),
   });
   const decision = telling.done(
     'ESCALATED',
@@ -114,7 +148,8 @@ function refused(head: Head, command: SubmitCommand, ctx: Context, code: Code): 
   const work_lost = WORK_LOST.has(code);
   const grant = grantOf(head, command, ctx);
   if (!work_lost || grant === null || code === 'SESSION_MISMATCH') {
-    return refuse(head, code, { work_lost, parked: null });
+    const failing = code === 'NOT_CONVERGED' ? { failing: command.facts.convergence?.failing ?? [] } : {};
+    return refuse(head, code, { work_lost, parked: null, ...failing });
   }
   const parked = !command.facts.parking_full;
   const rejected = note(
@@ -158,5 +193,5 @@ export function resultFields(result: SubmittedResult, withBody = true): ResultFi
   };
   if (withBody && result.data !== undefined) fields.result_data = result.data;
   if (withBody && result.blob_sha256 !== undefined) fields.blob_sha256 = result.blob_sha256;
-  return fields;
+  return { ...fields, ...result.evidence };
 }

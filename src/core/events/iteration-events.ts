@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { count, name, openObject, sentence } from './fields.js';
+
+const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as const;
+
+/** What happens within an iteration, and when one comes to nothing. */
+export const iterationEvents = {
+  evaluator_detail: z.strictObject({
+    iteration: count.exactOptional(),
+    check_name: name,
+    check_type: name.exactOptional(),
+    result: z.enum(CHECK_RESULTS),
+    expected: sentence.exactOptional(),
+    observed: sentence.exactOptional(),
+    command: sentence.exactOptional(),
+  }),
+  iteration_abandoned: z.strictObject({
+    iteration: count.exactOptional(),
+    reason: sentence,
+    last_event_at: name.exactOptional(),
+  }),
+};
+
+/** Somebody looked whether the workspace is sound. */
+export const healthEvents = {
+  health_checked: z.strictObject({
+    passed: count,
+    failed: count,
+    checks: z.array(openObject).max(1000).exactOptional(),
+    recommended_actions: z.array(sentence).max(100).exactOptional(),
+  }),
+};
