@@ -72,7 +72,11 @@ export class Coordinator {
     this.blobs = options.blobs ?? new MemoryBlobs();
     this.environment = options.environment ?? systemEnvironment;
     this.queries = new Queries(projects, options.store, this.blobs);
-    this.methodology = new MethodologyService();
+    this.methodology = new MethodologyService({
+      projects,
+      store: options.store,
+      recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
+    });
     this.sweeper = new Sweeper(projects, this.environment);
     const shared = !options.store.capabilities.single_writer;
     this.stopFollowing = shared ? followOthers(projects, this.environment) : () => {};

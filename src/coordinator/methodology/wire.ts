@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Checkpoint, EdgeStatus, GapsFound, Signal } from '../../core/features/feature-state.js';
-import {
-  type FeatureVector,
-  PRIORITIES,
-  VECTOR_TYPES,
-  type VectorType,
-} from '../../core/graph/methodology.js';
+import type { GapsFound, Signal } from '../../core/features/feature-state.js';
+import type { GapCluster } from '../../core/features/gaps.js';
+import type { ReadinessCheck } from '../../core/features/readiness.js';
+import type { FeatureSnapshot } from '../../core/features/snapshot.js';
+import { TRACE_DIRECTIONS, type Trace } from '../../core/features/trace.js';
+import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
 import type { Escalation, Route, SharedWork, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
 
@@ -15,7 +14,6 @@ const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const SEMVER =
   /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$/;
 export const GAP_KEYS_MAX = 10_000;
-export const FEATURES_MAX = 10_000;
 const ARTIFACTS_MAX = 100;
 
 const text = (max: number) => z.string().min(1).max(max);
@@ -50,7 +48,6 @@ export const startBody = z.strictObject({
 export const viewBody = z.strictObject({ feature: featureId.optional() });
 export const featureBody = z.strictObject({ feature: featureId });
 export const zoomBody = z.strictObject({ edge, feature: featureId.optional() });
-export const TRACE_DIRECTIONS = ['forward', 'backward', 'both'] as const;
 export const traceBody = z.strictObject({
   req: reqKey,
   direction: z.enum(TRACE_DIRECTIONS).default('both'),
@@ -189,19 +186,12 @@ export interface StartReply extends Seen {
   next: string;
 }
 
-export const SPAWN_REFUSALS = [
-  'NOT_INITIALISED',
-  'UNKNOWN_FEATURE',
-  'UNKNOWN_EDGE',
-  'UNKNOWN_PROFILE',
-  'PARENT_CONVERGED',
-  'NESTED_TOO_DEEP',
-  'FEATURE_EXISTS',
-  'PARENT_TIME_BOX',
-] as const;
 export interface SpawnReply {
   success: boolean;
-  /** SPAWNED, or why not. */
+  /**
+   * SPAWNED; NOT_INITIALISED, UNKNOWN_FEATURE, FEATURE_EXISTS, UNKNOWN_PROFILE, UNKNOWN_EDGE, PARENT_CONVERGED,
+   * NESTED_TOO_DEEP, INVALID_DURATION, PARENT_TIME_BOX.
+   */
   reason: string;
   feature_id: string | null;
   vector: FeatureVector | null;
@@ -221,24 +211,9 @@ export interface FoldBackReply {
   unblocked: string | null;
   /** What a hotfix leaves behind: the feature that does properly what was done in haste. */
   remediation: string | null;
-  event_id: string | null;
   next: string;
 }
 
-export interface FeatureSnapshot {
-  feature_id: string;
-  title: string;
-  vector_type: VectorType;
-  profile: string;
-  status: 'pending' | 'in_progress' | 'blocked' | 'converged';
-  edges: readonly {
-    edge: string;
-    status: EdgeStatus | 'pending';
-    iteration: number;
-    delta: number | null;
-    converged_at: string | null;
-  }[];
-}
 export interface Snapshot {
   /** Made from the log up to here: made again, it says the same. */
   position: number;
@@ -280,17 +255,12 @@ export interface ReviewsReply extends Seen {
   reviews: readonly PendingReview[];
 }
 
-export const GAP_LAYERS = ['code', 'tests', 'telemetry'] as const;
-export type GapLayer = (typeof GAP_LAYERS)[number];
-export interface GapCluster {
-  domain: string;
-  severity: 'high' | 'medium';
-  /** At most 100 are named. */
-  keys: readonly string[];
-  key_count: number;
-  layers: readonly GapLayer[];
-  /** The same gaps have the same intent, however often they are found. */
-  intent_id: string;
+/** A cluster of gaps, and what it is called: the same gaps have the same intent, however often they are found. */
+export interface FoundCluster extends GapCluster {
+  /** At most 100 of them are named. */
+  readonly keys: readonly string[];
+  readonly key_count: number;
+  readonly intent_id: string;
 }
 export interface GapsReply extends Seen {
   success: boolean;
@@ -303,7 +273,7 @@ export interface GapsReply extends Seen {
   test_gaps: number;
   telemetry_gaps: number;
   layer_results: Readonly<Record<string, string>>;
-  clusters: readonly GapCluster[];
+  clusters: readonly FoundCluster[];
   /** Null: a dry run wrote nothing. */
   event_id: string | null;
   next: string;
@@ -314,11 +284,6 @@ export interface GapsFoundReply extends Seen {
   open: readonly Signal[];
 }
 
-export interface ReadinessCheck {
-  name: string;
-  passed: boolean;
-  says: string;
-}
 export interface ReleaseReply {
   success: boolean;
   /** RELEASED; READY for a dry run; NOT_INITIALISED, NOT_READY, VERSION_EXISTS. */
@@ -335,32 +300,7 @@ export interface ReleaseReply {
     coverage_pct: number | null;
     known_gaps: number | null;
   } | null;
-  event_id: string | null;
   next: string;
 }
 
-/** From the intent of a requirement to what runs, as far as the log knows it. */
-export interface TraceReply extends Seen {
-  req: string;
-  direction: (typeof TRACE_DIRECTIONS)[number];
-  intents: readonly { intent: string; feature_id: string | null; raised_at: string | null }[];
-  features: readonly {
-    feature_id: string;
-    title: string;
-    vector_type: VectorType;
-    parent: string | null;
-    children: readonly string[];
-    /** In order of work; `asset` is what the edge makes. */
-    chain: readonly {
-      edge: string;
-      asset: string;
-      status: EdgeStatus | 'pending';
-      agent_id: string | null;
-      generation: number | null;
-      converged_at: string | null;
-    }[];
-  }[];
-  checkpoints: readonly Checkpoint[];
-  /** What is missing on the way, a sentence each. */
-  gaps: readonly string[];
-}
+export type TraceReply = Trace & Seen;
