@@ -30,7 +30,7 @@ export function buildProgram(
 ): Command {
   const program = new Command('gen')
     .description('The coordinator for fleets of AI agents: one authoritative result for every piece of work.')
-    .version(VERSION, '-V, --version')
+    .version(VERSION, '-V', 'the version of this program; so does gen --version')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -93,7 +93,8 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     code = exit_code;
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    // `--version` alone is asked of the program; after a command it is the command's own.
+    await program.parseAsync(argv[0] === '--version' ? ['-V'] : argv, { from: 'user' });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

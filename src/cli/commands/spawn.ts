@@ -18,6 +18,7 @@ export const addSpawn: AddCommands = (program, act) => {
     .option('--edge <edge>', 'the edge of the parent that waits for the answer')
     .option('--reason <text>', 'what is to be found out or done')
     .option('--title <text>', 'how to call it')
+    .option('--intent <id>', 'the intent that asked for it')
     .option('--duration <time>', 'how long it may take: 1h30m, 2 days, 3 weeks')
     .option('--profile <name>', 'other than its type’s own')
     .addOption(new Option('--priority <priority>', 'how urgent it is').choices(PRIORITIES))
@@ -40,13 +41,15 @@ interface SpawnOptions {
   readonly edge?: string;
   readonly reason?: string;
   readonly title?: string;
+  readonly intent?: string;
   readonly duration?: string;
   readonly profile?: string;
   readonly priority?: Priority;
 }
 
 async function spawn(context: Context, options: SpawnOptions): Promise<void> {
-  const { type, id, reason, parent, edge, title, duration, profile, priority } = options;
+  const { type, id, reason, ...rest } = options;
+  const { parent } = rest;
   if (type === undefined || reason === undefined)
     throw wrongUsage(
       'Say what and why: gen spawn --type spike --parent REQ-F-AUTH-001 --reason "which library?"',
@@ -55,16 +58,7 @@ async function spawn(context: Context, options: SpawnOptions): Promise<void> {
     throw wrongUsage('A feature is called by its requirement: --id REQ-F-AUTH-001');
   if (type !== 'feature' && parent === undefined)
     throw wrongUsage(`A ${type} belongs to a feature: --parent ID. What there is: gen status`);
-  const asked = {
-    parent,
-    edge,
-    title,
-    duration,
-    profile,
-    priority,
-    feature_id: id,
-    agent_id: context.agent_id,
-  };
+  const asked = { ...rest, feature_id: id, agent_id: context.agent_id };
   await withMethodology(context, 'write', async ({ calls }) => {
     const reply = expected(await calls.spawn({ vector_type: type, reason, ...defined(asked) }));
     if (!reply.success) return refuse(context, reply, '');

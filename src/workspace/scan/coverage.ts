@@ -54,7 +54,7 @@ export function coverageOf({ scan, feature_keys, layers, only }: CoverageQuestio
   };
 }
 
-const nowhere = (): Record<TagKind, Place[]> => ({
+export const nowhere = (): Record<TagKind, Place[]> => ({
   specified: [],
   designed: [],
   implements: [],
@@ -62,7 +62,7 @@ const nowhere = (): Record<TagKind, Place[]> => ({
   telemetry: [],
 });
 
-function placesByKey(tags: readonly Tag[]): Map<string, Record<TagKind, Place[]>> {
+export function placesByKey(tags: readonly Tag[]): Map<string, Record<TagKind, Place[]>> {
   const by_key = new Map<string, Record<TagKind, Place[]>>();
   for (const { key, kind, file, line } of tags) {
     const places = by_key.get(key) ?? nowhere();
