@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { ACTIVE_FILE, idOfFolder, SEGMENTS_FOLDER, STORE_FILE } from '../../stores/file/layout.js';
+import { ACTIVE_FILE, idOfFolder, SEGMENTS_FOLDER, STORE_FILE, TENANTS_FOLDER } from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 
 /** One project's log: the folder it lives in, or a lone file that was copied from one. */
@@ -12,8 +12,14 @@ export async function findLogs(path: string): Promise<LogPlace[] | null> {
   if (kind === 'nothing') return null;
   if (kind === 'file') return [placeOfFile(path)];
   const names = await nodeDisk.list(path);
-  if (names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER)) return [{ folder: path }];
-  const tenants = names.includes(STORE_FILE) ? await foldersIn(path) : [path];
+  const isOwn = names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
+  if (isOwn && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
+  // The store of a workspace: one project's log in the root, everybody else's below.
+  if (isOwn) return [{ folder: path }, ...(await logsOf(await foldersIn(join(path, TENANTS_FOLDER))))];
+  return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
+}
+
+async function logsOf(tenants: readonly string[]): Promise<LogPlace[]> {
   const folders = (await Promise.all(tenants.map(foldersIn))).flat();
   const logs = await Promise.all(folders.map(isLog));
   return folders.filter((_, at) => logs[at]).map((folder) => ({ folder }));

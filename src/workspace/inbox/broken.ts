@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { lstat, rename } from 'node:fs/promises';
+import { HeldFolder } from './held-folder.js';
+import { putWhole } from './mail.js';
+import { isCommandFile, REASON_ENDING } from './names.js';
+
+/** So many files of one agent are kept aside; then its inbox waits until a person has looked. */
+export const BROKEN_MAX = 500;
+
+/** What lay in an inbox and is no command. It is kept with the reason, and nobody but a person removes it. */
+export class BrokenFiles {
+  private constructor(private readonly folder: HeldFolder) {}
+
+  static async open(path: string): Promise<BrokenFiles> {
+    return new BrokenFiles(await HeldFolder.make(path));
+  }
+
+  async isFull(): Promise<boolean> {
+    const names = await this.folder.names();
+    return names.filter((name) => !name.toString('utf8').endsWith(REASON_ENDING)).length >= BROKEN_MAX;
+  }
+
+  /** Returns the name under which it is kept. */
+  async take(inbox: HeldFolder, name: Buffer, reason: string, at: string): Promise<string> {
+    const kept = await this.freeName(name);
+    await putWhole(this.folder, `${kept}${REASON_ENDING}`, { file: name.toString('utf8'), reason, at });
+    // Whatever it is, it moves as it is: nothing is opened or followed.
+    await rename(inbox.atBytes(name), this.folder.at(kept));
+    return kept;
+  }
+
+  close(): Promise<void> {
+    return this.folder.close();
+  }
+
+  private async freeName(name: Buffer): Promise<string> {
+    const text = name.toString('utf8');
+    const base = isCommandFile(text)
+      ? text
+      : `unnamed-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
+    for (let number = 0; ; number += 1) {
+      const candidate = number === 0 ? base : `${base}~${number}`;
+      if (!(await isTaken(this.folder.at(candidate)))) return candidate;
+    }
+  }
+}
+
+const isTaken = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,108 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isErrorCode } from '../../stores/file/disk.js';
+import { type FileFault, readRegular } from '../regular-file.js';
+import { BrokenFiles } from './broken.js';
+import { COMMAND_BYTES_MAX, type InboxCommand, readCommand } from './command.js';
+import { HeldFolder } from './held-folder.js';
+import { Outcomes } from './mail.js';
+import { isCommandFile, isIgnored } from './names.js';
+
+/** So many of one agent's commands are looked at before the others' are listed anew. */
+const NAMES_PER_LOOK_MAX = 1000;
+
+/** Why something in an inbox is no command. `file` is null where its name is none that an outcome could have. */
+export interface Flaw {
+  readonly file: string | null;
+  readonly reason: string;
+}
+
+/** One agent's folders, open for as long as a pass lasts: what it asks, what it is told, what it left broken. */
+export class Inbox {
+  private waiting: Buffer[] = [];
+  private outcomes: Outcomes | null = null;
+
+  private constructor(
+    readonly agent_id: string,
+    private readonly events: string,
+    private readonly folder: HeldFolder,
+  ) {}
+
+  /** Null where the agent's folder is none. */
+  static async open(events: string, agent_id: string): Promise<Inbox | null> {
+    const folder = await HeldFolder.open(join(events, 'inbox', agent_id));
+    return folder === null ? null : new Inbox(agent_id, events, folder);
+  }
+
+  get isEmpty(): boolean {
+    return this.waiting.length === 0;
+  }
+
+  /** Looks which commands lie here, the first by name first. */
+  async look(): Promise<void> {
+    const names = await this.folder.names();
+    const commands = names.filter((name) => !isIgnored(name.toString('utf8')));
+    // From the back, so that taking the next one moves nothing.
+    this.waiting = commands.sort(Buffer.compare).slice(0, NAMES_PER_LOOK_MAX).reverse();
+  }
+
+  /** The next command; what is wrong with it, if it is none; null when it was taken back meanwhile. */
+  async next(): Promise<InboxCommand | Flaw | null> {
+    const bytes = this.waiting.at(-1);
+    if (bytes === undefined) return null;
+    const name = bytes.toString('utf8');
+    if (!isCommandFile(name)) return { file: null, reason: BAD_NAME };
+    const content = await readRegular(this.folder.at(name), COMMAND_BYTES_MAX);
+    if (content === 'missing') {
+      this.waiting.pop();
+      return null;
+    }
+    if (typeof content === 'string') return { file: name, reason: FLAWS[content] };
+    const command = readCommand(this.agent_id, name, content);
+    return 'unreadable' in command ? { file: name, reason: command.unreadable } : command;
+  }
+
+  async putOutcome(name: string, outcome: object): Promise<void> {
+    this.outcomes ??= await Outcomes.open(join(this.events, 'outcome', this.agent_id));
+    await this.outcomes.put(name, outcome);
+  }
+
+  /** The command that `next` gave has been answered. */
+  async remove(name: string): Promise<void> {
+    await rm(this.folder.at(name), { force: true });
+    this.waiting.pop();
+  }
+
+  /** Puts away what `next` found to be no command. False: too much of this agent's has been put away before. */
+  async setAside(reason: string, at: string): Promise<boolean> {
+    const broken = await BrokenFiles.open(join(this.events, 'broken', this.agent_id));
+    try {
+      if (await broken.isFull()) return false;
+      const name = this.waiting.at(-1) as Buffer;
+      await broken.take(this.folder, name, reason, at).catch((error) => {
+        // Taken back meanwhile.
+        if (!isErrorCode(error, 'ENOENT')) throw error;
+      });
+      this.waiting.pop();
+      return true;
+    } finally {
+      await broken.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.folder.close();
+    await this.outcomes?.close();
+  }
+}
+
+const BAD_NAME =
+  'The name of a command begins with a letter or digit, goes on with letters, digits and . _ ~ @ + -, has at most ' +
+  '128 characters, and ends in .json.';
+
+const FLAWS: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
+  link: 'It is a link. A command is a plain file, moved here under its final name.',
+  not_a_file: 'It is no plain file. A command is a plain file, moved here under its final name.',
+  hard_link: 'It has a second name elsewhere. Write a file of its own, and move it here.',
+  too_large: `It has more than ${COMMAND_BYTES_MAX / 1024} KiB. Put large results into the drafts instead.`,
+};

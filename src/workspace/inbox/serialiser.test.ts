@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest';
+import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+
+const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_role: 'architect' };
+const about = { feature: FEATURE, edge: EDGE, generation: 1 };
+
+it('carries an edge from claim to convergence, as seed 002 draws it', async () => {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  await drop(workspace, 'a-01', '1.json', claim);
+  await drop(workspace, 'b-01', '1.json', { ...claim, timestamp: '2026-02-21T00:00:00Z', agent_id: 'b-01' });
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 1 });
+  expect(await outcome(workspace, 'a-01', '1.json')).toMatchObject({
+    event_type: 'edge_claim',
+    ok: true,
+    reply: { reason: 'GRANTED', claim: { generation: 1, session_id: 'inbox.a-01' } },
+  });
+  expect(await outcome(workspace, 'b-01', '1.json')).toMatchObject({
+    ok: false,
+    reply: {
+      reason: 'DENIED_ACTIVE_CLAIM',
+      current_holder: 'a-01',
+      next: expect.stringContaining('other work'),
+    },
+  });
+  await drop(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...about });
+  await drop(workspace, 'a-01', '3.json', {
+    event_type: 'iteration_completed',
+    ...about,
+    iteration: 1,
+    status: 'iterating',
+    delta: 2,
+  });
+  await drop(workspace, 'a-01', '4.json', {
+    event_type: 'edge_converged',
+    ...about,
+    iteration: 2,
+    result: { asset: 'code' },
+  });
+  await drop(workspace, 'b-01', '2.json', claim);
+  expect((await site.serialiser.pass()).outcomes).toEqual({
+    RENEWED: 1,
+    APPENDED: 1,
+    ACCEPTED: 1,
+    DENIED_ACTIVE_CLAIM: 1,
+  });
+  expect(await site.story()).toEqual([
+    'edge_started a-01 1',
+    'claim_rejected b-01 1',
+    'heartbeat a-01 1',
+    'iteration_completed a-01 1',
+    'edge_converged a-01 1',
+  ]);
+  expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
+  const { agents } = (await site.coordinator.queries.agents({
+    tenant_id: 'default',
+    project_id: 'shop',
+  })) as never;
+  expect(agents).toMatchObject([
+    { agent_id: 'a-01', role: 'architect', claims: [], completed: 1, last_activity: expect.any(String) },
+    { agent_id: 'b-01', role: 'architect', denied: 1 },
+  ]);
+});
+
+it('lets nobody but the holder renew, release or converge, whatever session it names', async () => {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  await drop(workspace, 'a-01', '1.json', claim);
+  await site.serialiser.pass();
+  const commands = [
+    { event_type: 'heartbeat', ...about },
+    { event_type: 'edge_released', ...about, reason: 'I want it' },
+    { event_type: 'edge_converged', ...about, result: 1 },
+  ];
+  for (const [at, command] of commands.entries()) {
+    await drop(workspace, 'b-01', `${at}-own.json`, command);
+    await drop(workspace, 'b-01', `${at}-theirs.json`, { ...command, session_id: 'inbox.a-01' });
+    await drop(workspace, 'b-01', `${at}-other.json`, { ...command, session_id: 'sess-1' });
+  }
+  expect((await site.serialiser.pass()).outcomes).toEqual({
+    SESSION_MISMATCH: 3,
+    FORBIDDEN: 3,
+    CLAIM_ID_REQUIRED: 3,
+  });
+  expect(await site.story()).toEqual(['edge_started a-01 1']);
+});
+
+it('grants an edge to one of many, and tells the others who has it', async () => {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  const agents = Array.from({ length: 20 }, (_, at) => `agent-${at + 10}`);
+  for (const agent_id of agents) await drop(workspace, agent_id, 'claim.json', claim);
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 19 });
+  const replies = await Promise.all(agents.map((agent_id) => outcome(workspace, agent_id, 'claim.json')));
+  const holder = replies.find(({ ok }) => ok)?.reply.claim.agent_id;
+  expect(replies.filter(({ ok }) => !ok).map(({ reply }) => reply.current_holder)).toEqual(
+    Array(19).fill(holder),
+  );
+  const story = await site.story();
+  expect(story.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
+  expect(story.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
+});
+
+it('begins each round with another agent, so that no name wins by itself', async () => {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  const agents = ['a', 'b', 'c'];
+  for (const agent_id of agents) {
+    for (const feature of ['F-1', 'F-2', 'F-3']) {
+      await drop(workspace, agent_id, `${feature}.json`, { event_type: 'edge_claim', feature, edge: EDGE });
+    }
+  }
+  await site.serialiser.pass();
+  const started = (await site.story()).filter((line) => line.startsWith('edge_started'));
+  expect(started).toEqual(['edge_started a 1', 'edge_started b 1', 'edge_started c 1']);
+});

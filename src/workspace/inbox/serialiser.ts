@@ -1,0 +1,222 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Coordinator } from '../../coordinator/coordinator.js';
+import { isProblem, problem } from '../../coordinator/problem.js';
+import { isErrorCode } from '../../stores/file/disk.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { ask, isDone, isUndecided, type Reply } from './ask.js';
+import type { InboxCommand } from './command.js';
+import { type Flaw, Inbox } from './inbox.js';
+import { isAgentFolder } from './names.js';
+import { recall } from './recall.js';
+import { Tally } from './tally.js';
+
+/** Agents whose folders are open at once. Where there are more, the others are served by the next look. */
+const AGENTS_AT_ONCE_MAX = 500;
+
+/** Whoever makes a thousand wrong folders is not told of each. */
+const WARNINGS_MAX = 100;
+
+export const STEPS = ['read', 'decided', 'told', 'removed'] as const;
+export type Step = (typeof STEPS)[number];
+
+export interface SerialiserOptions {
+  /** The folder with `inbox/`, `outcome/` and `broken/`: the one of the log. */
+  readonly events: string;
+  readonly key: ProjectKey;
+  readonly coordinator: Coordinator;
+  readonly now: () => Date;
+  /** Something in an inbox needs a person. */
+  readonly warn: (sentence: string) => void;
+  /** Hears of every step of every command, so that a test can end the world between any two. */
+  readonly onStep?: (step: Step, command: InboxCommand) => void;
+}
+
+/** The store could not be reached: what is not answered yet stays where it is. */
+export class Undecided extends Error {
+  override readonly name = 'Undecided';
+}
+
+interface Turn {
+  readonly inbox: Inbox;
+  readonly command: InboxCommand;
+}
+
+/**
+ * Turns what agents drop into their inboxes into commands, one of each agent per round, a round committed together.
+ * A file goes only when its outcome is there, and the outcome comes only when the log has it. So whatever a crash
+ * cuts short is done again: the log tells whether it had been done, and nothing is done twice.
+ */
+export class Serialiser {
+  /** Whose turn it is to be first. */
+  private first = 0;
+  /** Agents of whom nothing is left that may have been decided already, by a process that did not come to tell. */
+  private readonly settled = new Set<string>();
+  private readonly warned = new Set<string>();
+
+  constructor(private readonly options: SerialiserOptions) {}
+
+  /** Serves every inbox until all are empty. */
+  async pass(): Promise<Tally> {
+    const tally = new Tally();
+    const stuck = new Set<string>();
+    tally.expired = await this.options.coordinator.sweep();
+    for (;;) {
+      const inboxes = await this.open(stuck);
+      try {
+        if (inboxes.length === 0) return tally;
+        await this.serve(inboxes, tally, stuck);
+      } finally {
+        await Promise.all(inboxes.map((inbox) => inbox.close()));
+      }
+    }
+  }
+
+  /** The agents that have a folder, by name. */
+  async agents(): Promise<string[]> {
+    const folder = join(this.options.events, 'inbox');
+    const names = await readdir(folder).catch((error) => {
+      if (isErrorCode(error, 'ENOENT')) return [];
+      throw error;
+    });
+    for (const name of names) {
+      if (!isAgentFolder(name) && !name.startsWith('.')) {
+        this.warnOnce(join(folder, JSON.stringify(name)), 'is the name of no agent: it is not looked into');
+      }
+    }
+    return names.filter(isAgentFolder).sort();
+  }
+
+  private async open(stuck: ReadonlySet<string>): Promise<Inbox[]> {
+    const agents = rotated(
+      (await this.agents()).filter((agent_id) => !stuck.has(agent_id)),
+      this.first,
+    );
+    const open = async (agent_id: string): Promise<Inbox | null> => {
+      const inbox = await Inbox.open(this.options.events, agent_id);
+      if (inbox === null) {
+        this.warnOnce(join(this.options.events, 'inbox', agent_id), 'is no folder, and no inbox');
+        return null;
+      }
+      await inbox.look();
+      if (!inbox.isEmpty) return inbox;
+      // Nothing lies here that an earlier process could have decided.
+      this.settled.add(agent_id);
+      await inbox.close();
+      return null;
+    };
+    const opened: Inbox[] = [];
+    for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
+      const found = await Promise.all(agents.slice(at, at + AGENTS_AT_ONCE_MAX).map(open));
+      opened.push(...found.filter((inbox) => inbox !== null));
+    }
+    return opened;
+  }
+
+  private async serve(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
+    for (;;) {
+      const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !stuck.has(inbox.agent_id));
+      if (waiting.length === 0) return;
+      await this.round(rotated(waiting, this.first), tally, stuck);
+      this.first += 1;
+    }
+  }
+
+  private async round(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
+    const turns: Turn[] = [];
+    const taken = await Promise.all(
+      inboxes.map((inbox) => this.guarded(inbox, stuck, () => this.take(inbox, tally, stuck))),
+    );
+    taken.forEach((command, at) => {
+      if (command != null) turns.push({ inbox: inboxes[at] as Inbox, command });
+    });
+    const replies = await this.decide(turns);
+    await Promise.all(
+      turns.map((turn, at) =>
+        this.guarded(turn.inbox, stuck, () => this.finish(turn, replies[at] as Reply, tally)),
+      ),
+    );
+    const undecided = replies.find(isUndecided);
+    if (undecided !== undefined) throw new Undecided(undecided.detail);
+  }
+
+  /** What one agent's folders do to us stops that agent, and nobody else. */
+  private async guarded<T>(inbox: Inbox, stuck: Set<string>, action: () => Promise<T>): Promise<T | null> {
+    try {
+      return await action();
+    } catch (error) {
+      if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
+      this.settled.delete(inbox.agent_id);
+      stuck.add(inbox.agent_id);
+      this.warnOnce(`The inbox of ${inbox.agent_id}`, `waits: ${(error as Error).message}`);
+      return null;
+    }
+  }
+
+  private async take(inbox: Inbox, tally: Tally, stuck: Set<string>): Promise<InboxCommand | null> {
+    const found = await inbox.next();
+    if (found === null) return null;
+    if (!('reason' in found)) {
+      this.options.onStep?.('read', found);
+      return found;
+    }
+    if (!(await this.setAside(inbox, found))) stuck.add(inbox.agent_id);
+    else tally.broken += 1;
+    return null;
+  }
+
+  /** Whoever waits for an outcome gets one, also for what is no command. */
+  private async setAside(inbox: Inbox, { file, reason }: Flaw): Promise<boolean> {
+    const { events, now } = this.options;
+    const kept = join('events', 'broken', inbox.agent_id);
+    if (file !== null) {
+      const reply = problem('INVALID_REQUEST', `${reason} It is kept in ${kept}.`);
+      await inbox.putOutcome(file, { file, ok: false, reply });
+    }
+    if (await inbox.setAside(reason, now().toISOString())) return true;
+    this.warnOnce(
+      join(events, 'broken', inbox.agent_id),
+      'is full: this inbox waits until somebody has looked and emptied it',
+    );
+    return false;
+  }
+
+  private async decide(turns: readonly Turn[]): Promise<Reply[]> {
+    const { coordinator, key } = this.options;
+    const recalled = await Promise.all(
+      turns.map(({ inbox, command }) =>
+        this.settled.has(inbox.agent_id) ? null : recall(coordinator, key, command),
+      ),
+    );
+    const replies = turns.map(({ command }, at) => recalled[at] ?? ask(coordinator, key, command));
+    return Promise.all(replies);
+  }
+
+  private async finish({ inbox, command }: Turn, reply: Reply, tally: Tally): Promise<void> {
+    const { onStep } = this.options;
+    onStep?.('decided', command);
+    if (isUndecided(reply)) {
+      this.settled.delete(inbox.agent_id);
+      return;
+    }
+    const { name, event_type, request_id } = command;
+    await inbox.putOutcome(name, { file: name, event_type, request_id, ok: isDone(reply), reply });
+    onStep?.('told', command);
+    await inbox.remove(name);
+    this.settled.add(inbox.agent_id);
+    tally.count(isProblem(reply) ? reply.problem : reply.reason);
+    onStep?.('removed', command);
+  }
+
+  private warnOnce(whose: string, what: string): void {
+    if (this.warned.has(whose) || this.warned.size >= WARNINGS_MAX) return;
+    this.warned.add(whose);
+    this.options.warn(`${whose} ${what}.`);
+  }
+}
+
+/** The same list, begun further on. */
+const rotated = <T>(list: readonly T[], by: number): T[] => {
+  const cut = list.length === 0 ? 0 : by % list.length;
+  return [...list.slice(cut), ...list.slice(0, cut)];
+};

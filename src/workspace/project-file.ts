@@ -1,0 +1,55 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { ID_LENGTH_MAX, projectIdSchema, tenantIdSchema } from '../core/ids.js';
+import type { ProjectKey } from '../stores/store.js';
+import { WorkspaceRefused } from './refused.js';
+import { readRegular } from './regular-file.js';
+import type { Workspace } from './workspace.js';
+
+export const COORDINATION_FILE = 'coordination.yml';
+const FILE_BYTES_MAX = 256 * 1024;
+const DEFAULT_TENANT = 'default';
+
+const fileSchema = z.looseObject({
+  project: z.looseObject({
+    name: z.string().max(256).optional(),
+    project_id: projectIdSchema,
+    tenant_id: tenantIdSchema.optional(),
+  }),
+});
+
+/** Which project a workspace is: `coordination.yml` keeps its name through every move of the folder. */
+export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
+  const path = workspace.path(COORDINATION_FILE);
+  const bytes = await readRegular(path, FILE_BYTES_MAX);
+  if (bytes === 'missing') throw unnamed(path, 'is not there');
+  if (typeof bytes === 'string') throw unnamed(path, 'is no plain file of a sensible size');
+  const read = fileSchema.safeParse(parsed(bytes.toString('utf8'), path) ?? {});
+  if (!read.success) {
+    const issue = read.error.issues[0];
+    throw unnamed(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`);
+  }
+  const { project_id, tenant_id = DEFAULT_TENANT } = read.data.project;
+  return { tenant_id, project_id };
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw unnamed(path, `cannot be read (${(error as Error).message.split('\n')[0]})`);
+  }
+}
+
+const unnamed = (path: string, what: string): WorkspaceRefused =>
+  new WorkspaceRefused(
+    `${path} ${what}. It says which project this is: run gen init, which adds what is missing, ` +
+      'or write project: {project_id: NAME} into it.',
+  );
+
+/** A name made to fit the grammar of ids: `My Shop!` becomes `my-shop`. */
+export function idFromName(name: string): string {
+  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  const fitting = plain.replace(/[^a-z0-9._~@+-]+/g, '-').replace(/^[^a-z0-9]+/, '');
+  return fitting.slice(0, ID_LENGTH_MAX).replace(/[-.]+$/, '') || 'project';
+}

@@ -1,0 +1,70 @@
+import type { Dirent } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WorkspaceRefused } from './refused.js';
+import { type FileFault, readRegular } from './regular-file.js';
+import type { Workspace } from './workspace.js';
+
+const FILES_MAX = 2000;
+const FILE_BYTES_MAX = 1024 * 1024;
+const TOTAL_BYTES_MAX = 16 * 1024 * 1024;
+const DEPTH_MAX = 8;
+
+const YAML = /\.ya?ml$/;
+/** What is made by the work itself says nothing of how the project works. */
+const NOT_READ: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
+/** Beside the workspace, and read with it: whether a person has said what the project is for. */
+export const INTENT_FILE = 'specification/INTENT.md';
+
+/** Every YAML file of a workspace, by its path from `.ai-workspace/`, and the intent. Nothing outside is ever read. */
+export async function readFiles(workspace: Workspace): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  let total_bytes = 0;
+  const take = async (name: string, path: string): Promise<void> => {
+    const bytes = await readRegular(path, FILE_BYTES_MAX);
+    if (bytes === 'missing') return;
+    if (typeof bytes === 'string') throw new WorkspaceRefused(`${path} ${SAYS[bytes]}`);
+    total_bytes += bytes.length;
+    if (files.size >= FILES_MAX || total_bytes > TOTAL_BYTES_MAX) throw tooMuch(workspace);
+    files.set(name, bytes.toString('utf8'));
+  };
+  for (const name of await yamlFiles(workspace)) await take(name, workspace.path(name));
+  await take(INTENT_FILE, join(workspace.root, INTENT_FILE));
+  return files;
+}
+
+async function yamlFiles(workspace: Workspace): Promise<string[]> {
+  const names: string[] = [];
+  const walk = async (within: string, depth: number): Promise<void> => {
+    if (depth > DEPTH_MAX) throw tooMuch(workspace);
+    for (const entry of await entriesOf(workspace.path(within))) {
+      const name = within === '' ? entry.name : `${within}/${entry.name}`;
+      if (entry.name.startsWith('.') || NOT_READ.has(name)) continue;
+      if (entry.isSymbolicLink()) throw new WorkspaceRefused(`${workspace.path(name)} ${SAYS.link}`);
+      if (entry.isDirectory()) await walk(name, depth + 1);
+      else if (YAML.test(entry.name)) names.push(name);
+      if (names.length > FILES_MAX) throw tooMuch(workspace);
+    }
+  };
+  await walk('', 1);
+  return names;
+}
+
+/** Sorted, so that the same workspace is always read in the same order. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const SAYS: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
+  link: 'is a link. A workspace is read only where it lies: put a copy in its place.',
+  not_a_file: 'is no plain file. Remove it, or put the file there that it stands for.',
+  hard_link: 'has a second name elsewhere. A workspace is read only where it lies: put a copy in its place.',
+  too_large: `has more than ${FILE_BYTES_MAX / 1024} KiB. Split it, or take out what is no configuration.`,
+};
+
+const tooMuch = (workspace: Workspace): WorkspaceRefused =>
+  new WorkspaceRefused(
+    `${workspace.folder} holds too much: at most ${FILES_MAX} YAML files, ${TOTAL_BYTES_MAX / 1024 ** 2} MiB ` +
+      `together, in folders ${DEPTH_MAX} deep. Move out what is no configuration.`,
+  );

@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import type { Blobs } from '../stores/blobs.js';
+import { readFully } from '../stores/file/disk.js';
+import { openFileStore } from '../stores/file/file-store.js';
+import { FolderBlobs } from '../stores/file/folder-blobs.js';
+import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER } from '../stores/file/layout.js';
+import { decodeLine, HEADER } from '../stores/file/line.js';
+import { visitWholeLines } from '../stores/file/line-reader.js';
+import { nodeDisk } from '../stores/file/node-disk.js';
+import type { ProjectKey, Store } from '../stores/store.js';
+import { COORDINATION_FILE, readProjectKey } from './project-file.js';
+import { WorkspaceRefused } from './refused.js';
+import type { Workspace } from './workspace.js';
+
+export interface WorkspaceStore {
+  readonly store: Store;
+  readonly blobs: Blobs;
+  /** The project whose log `events/events.jsonl` is. */
+  readonly key: ProjectKey;
+}
+
+/** Room for the largest line that a log can begin with. */
+const FIRST_LINES_BYTES = 1024 * 1024;
+
+/** Opens the workspace's own log, and with it the store in which every other project of this machine's may live. */
+export async function openWorkspaceStore(
+  workspace: Workspace,
+  warn: (sentence: string) => void,
+): Promise<WorkspaceStore> {
+  const key = await readProjectKey(workspace);
+  await assertOwnLog(workspace, key);
+  const root = workspace.events;
+  const store = await openFileStore({ root, home: key, onWarning: warn });
+  return { store, blobs: new FolderBlobs(root), key };
+}
+
+/** Recovery would take a log of another kind for a torn one, and cut it. So it is looked at first. */
+async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void> {
+  const path = join(workspace.events, ACTIVE_FILE);
+  if (await isForeign(path)) {
+    throw new WorkspaceRefused(
+      `${path} was not written by this program: its lines carry no chain of hashes. Nothing was changed. ` +
+        'Move it aside, say to events/foreign.jsonl, and read it in: gen import --foreign FILE.',
+    );
+  }
+  const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
+  if (owner === null || (owner.tenant_id === key.tenant_id && owner.project_id === key.project_id)) return;
+  throw new WorkspaceRefused(
+    `${path} is the log of ${owner.tenant_id}/${owner.project_id}, but ${COORDINATION_FILE} says ` +
+      `${key.tenant_id}/${key.project_id}. Put the old name back there: a log keeps its project for good.`,
+  );
+}
+
+async function isForeign(path: string): Promise<boolean> {
+  const file = await nodeDisk.openRead(path);
+  if (file === null) return false;
+  try {
+    // A crash may have left less than a whole first line.
+    const start = await readFully(file, 0, HEADER.length);
+    return start.compare(HEADER, 0, start.length) !== 0;
+  } finally {
+    await file.close();
+  }
+}
+
+async function firstSegment(workspace: Workspace): Promise<string> {
+  const folder = join(workspace.events, SEGMENTS_FOLDER);
+  const [first = ''] = (await nodeDisk.list(folder))
+    .filter((name) => positionOfSegment(name) !== null)
+    .sort();
+  return join(folder, first);
+}
+
+/** The project that the first event of a log names; null where there is none yet. */
+async function ownerOf(path: string): Promise<ProjectKey | null> {
+  const file = await nodeDisk.openRead(path);
+  if (file === null) return null;
+  try {
+    let owner: ProjectKey | null = null;
+    visitWholeLines(await readFully(file, 0, Math.min(await file.size(), FIRST_LINES_BYTES)), 0, (line) => {
+      const decoded = owner === null ? decodeLine(line) : '';
+      if (typeof decoded !== 'string') owner = decoded.event;
+    });
+    return owner;
+  } finally {
+    await file.close();
+  }
+}
