@@ -1,10 +1,28 @@
-/** One canonical id per edge, `source_target`: arrows, spaces, hyphens and case all mean it. */
+/** Names of files that stand for an edge in this family of tools. */
+const FILE_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['tdd', 'code_unit_tests'],
+  ['bdd', 'design_uat_tests'],
+  ['design_tests', 'design_test_cases'],
+  ['feedback_loop', 'telemetry_intent'],
+]);
+
+const ARROWS = /<?[-=]+>|[→↔⇒⇔⟶⟷]/g;
+/** What people add behind a name: `Telemetry → Intent (Feedback Loop)`. */
+const REMARKS = /(?<=[^_])(_?\([^()]*\))+$/;
+
+/**
+ * One canonical id per edge, `source_target`: arrows, spaces, hyphens, case, remarks in brackets and the names of files
+ * all mean it. A name that means no edge stays what it is, in the same spelling.
+ */
 export function canonicalEdge(name: string): string {
-  return name
+  const spelt = name
     .trim()
-    .replace(/\s*(<->|->|↔|→)\s*/g, '_')
-    .replace(/[\s-]+/g, '_')
-    .toLowerCase();
+    .toLowerCase()
+    .replace(ARROWS, '_')
+    .replace(/[\s_-]+/g, '_')
+    .replace(REMARKS, '')
+    .replace(/(?<![a-z0-9])ci[_/]cd(?![a-z0-9])/g, 'cicd');
+  return FILE_ALIASES.get(spelt) ?? spelt;
 }
 
 export const edgeSubject = (feature_id: string, edge: string): string =>

@@ -73,6 +73,8 @@ export interface Profile {
   readonly evaluators: readonly CheckType[];
   readonly evaluators_by_edge: Readonly<Record<string, readonly CheckType[]>>;
   readonly convergence_rule: string;
+  /** What a human says besides, on the last edge: `production_verified`. */
+  readonly additional_condition?: string;
   readonly human_required_on_all_edges: boolean;
   readonly max_iterations: number;
   readonly stuck_threshold: number;
@@ -159,6 +161,14 @@ export interface Constraints {
 
 export type CoordinationMode = 'single' | 'multi';
 
+/** How long claims of edges last. What is absent, the policy of the project says. */
+export interface ClaimTimes {
+  readonly stale_threshold_seconds?: number;
+  readonly claim_ttl_seconds?: number;
+  readonly on_ttl?: 'hold' | 'takeover';
+  readonly max_hold_seconds?: number;
+}
+
 /**
  * All that a project says of how it works, in one normal form: edges by canonical id, durations in seconds, built-in
  * defaults filled in. It is kept whole in the project's record `~methodology`, so that decisions rest on the log.
@@ -171,6 +181,7 @@ export interface Methodology {
   readonly profiles: Readonly<Record<string, Profile>>;
   readonly roles: RoleRegistry;
   readonly parallelism: Parallelism;
+  readonly claims?: ClaimTimes;
   readonly modules: ModuleMap | null;
   readonly constraints: Constraints;
   /** The intent was written down by a person: not empty, not the placeholder. */

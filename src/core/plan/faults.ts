@@ -32,9 +32,12 @@ export interface PlanFault {
 
 export const FAULTS_MAX = 100;
 
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
 /** Collects faults up to a bound, each with its place. */
 export class FaultList implements ShapeFaults {
   readonly whole = 'The plan';
+  readonly forbidden = FORBIDDEN_NAMES;
   readonly #faults: PlanFault[] = [];
 
   constructor(readonly locate: Locate = () => null) {}

@@ -2,13 +2,12 @@ import type { z } from 'zod';
 import type { Path } from './place.js';
 
 const DEPTH_MAX = 32;
-/** Names that mean something to every object. Nobody needs them in a file, and code downstream may trip on them. */
-const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-
 /** Who is told what is wrong: a value, or a field that should not be there. */
 export interface ShapeFaults {
   /** What the whole is called in a sentence: `The plan`. */
   readonly whole: string;
+  /** Names that nobody needs there, and that code downstream may trip on: they mean something to every object. */
+  readonly forbidden: ReadonlySet<string>;
   badValue(path: Path, message: string): void;
   unknownField(path: Path, message: string): void;
 }
@@ -26,7 +25,7 @@ export function checkJson(value: unknown, path: (string | number)[], faults: Sha
   let shallow = true;
   for (const [step, item] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
     path.push(step);
-    if (typeof step === 'string' && FORBIDDEN_NAMES.has(step)) {
+    if (typeof step === 'string' && faults.forbidden.has(step)) {
       faults.unknownField(path, `The name ${step} is not allowed here; choose another.`);
     }
     if (!checkJson(item, path, faults)) shallow = false;

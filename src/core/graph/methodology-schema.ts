@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import {
+  AUTHORITY_ACTIONS,
+  CHECK_TYPES,
+  type FeatureVector,
+  type Methodology,
+  ON_EXPIRY,
+  PRIORITIES,
+  VECTOR_TYPES,
+} from './methodology.js';
+
+/** The records are kept whole in the log: in characters of JSON, so much and no more. */
+export const METHODOLOGY_LENGTH_MAX = 512 * 1024;
+export const FEATURE_LENGTH_MAX = 64 * 1024;
+
+const text = z.string();
+const texts = z.array(text);
+const types = z.array(z.enum(CHECK_TYPES));
+const open = z.record(text, z.unknown());
+const lists = z.record(text, texts);
+const amount = z.int().positive();
+
+const check = z.strictObject({
+  name: text,
+  type: z.enum(CHECK_TYPES),
+  criterion: text,
+  required: z.union([z.boolean(), text]),
+  source: text,
+  command: text.exactOptional(),
+  pass_criterion: text.exactOptional(),
+});
+
+const timeBox = {
+  duration_seconds: amount,
+  check_in_seconds: amount.nullable(),
+  on_expiry: z.enum(ON_EXPIRY),
+};
+
+const topology = z.strictObject({
+  asset_types: z.array(z.strictObject({ name: text, description: text, markov_criteria: texts })),
+  transitions: z.array(
+    z.strictObject({
+      edge: text,
+      name: text,
+      source: text,
+      target: text,
+      edge_type: z.enum(['standard', 'co_evolution']),
+      evaluators: types,
+    }),
+  ),
+  constraint_dimensions: z.array(z.strictObject({ name: text, mandatory: z.boolean() })),
+});
+
+const edgeConfig = z.strictObject({
+  edge: text,
+  description: text,
+  checklist: z.array(check),
+  max_iterations: amount.nullable(),
+  stuck_threshold: amount.nullable(),
+  human_required: z.boolean(),
+  extra: open,
+});
+
+const profile = z.strictObject({
+  name: text,
+  description: text,
+  include: z.union([z.literal('all'), texts]),
+  skip: texts,
+  optional: texts,
+  evaluators: types,
+  evaluators_by_edge: z.record(text, types),
+  convergence_rule: text,
+  additional_condition: text.exactOptional(),
+  human_required_on_all_edges: z.boolean(),
+  max_iterations: amount,
+  stuck_threshold: amount,
+  time_box: z.strictObject(timeBox).nullable(),
+  vector_types: z.union([z.literal('any'), texts]),
+});
+
+const roles = z.strictObject({
+  roles: z.record(
+    text,
+    z.strictObject({ description: text, converge_edges: z.union([z.literal('all'), texts]) }),
+  ),
+  outside_authority_action: z.enum(AUTHORITY_ACTIONS),
+  spec_mutation_requires_human: z.boolean(),
+});
+
+const claims = z.strictObject({
+  stale_threshold_seconds: amount.exactOptional(),
+  claim_ttl_seconds: amount.exactOptional(),
+  on_ttl: z.enum(['hold', 'takeover']).exactOptional(),
+  max_hold_seconds: amount.exactOptional(),
+});
+
+const constraints = z.strictObject({
+  project_name: text.nullable(),
+  language: text.nullable(),
+  tools: open,
+  thresholds: open,
+  standards: open,
+  architecture: open,
+  constraint_dimensions: open,
+});
+
+const bounded = (length_max: number) => (value: unknown) => JSON.stringify(value).length <= length_max;
+
+/** The normal form, as the record `~methodology` holds it. */
+export const methodologySchema: z.ZodType<Methodology> = z
+  .strictObject({
+    mode: z.enum(['single', 'multi']),
+    default_profile: text,
+    topology,
+    edges: z.record(text, edgeConfig),
+    profiles: z.record(text, profile),
+    roles,
+    parallelism: z.strictObject({ enforce: z.boolean() }),
+    claims: claims.exactOptional(),
+    modules: z.strictObject({ feature_module_map: lists, dependency_dag: lists }).nullable(),
+    constraints,
+    has_intent: z.boolean(),
+  })
+  .refine(bounded(METHODOLOGY_LENGTH_MAX), {
+    error: `expected at most ${METHODOLOGY_LENGTH_MAX} characters of JSON`,
+  });
+
+/** A feature's definition, as the record `~feature/<id>` holds it. */
+export const featureVectorSchema: z.ZodType<FeatureVector> = z
+  .strictObject({
+    feature_id: text,
+    title: text,
+    intent: text.nullable(),
+    vector_type: z.enum(VECTOR_TYPES),
+    profile: text,
+    priority: z.enum(PRIORITIES),
+    created: text.nullable(),
+    time_box: z.strictObject({ ...timeBox, started: text.nullable() }).nullable(),
+    parent: z.strictObject({ feature: text, edge: text.nullable(), reason: text }).nullable(),
+    dependencies: z.array(z.strictObject({ feature: text, asset: text.nullable() })),
+    requirements: texts,
+    acceptance_criteria: z.array(
+      z.strictObject({
+        id: text,
+        description: text,
+        evaluator: z.enum(CHECK_TYPES),
+        check: text.exactOptional(),
+        required: z.boolean(),
+      }),
+    ),
+    threshold_overrides: open,
+    additional_checks: z.array(check),
+  })
+  .refine(bounded(FEATURE_LENGTH_MAX), {
+    error: `expected at most ${FEATURE_LENGTH_MAX} characters of JSON`,
+  });

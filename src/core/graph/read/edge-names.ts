@@ -1,0 +1,35 @@
+import { canonicalEdge } from '../edge-name.js';
+import type { Topology } from '../methodology.js';
+
+/** The edges of a topology by every name they have: canonical id, the transition's own name, its file. */
+export class EdgeNames {
+  readonly #byName = new Map<string, string>();
+
+  constructor(
+    topology: Topology,
+    /** By edge: the stem of the file that its transition names. */
+    readonly config_stems: ReadonlyMap<string, string>,
+  ) {
+    const { transitions } = topology;
+    for (const { edge } of transitions) this.#byName.set(edge, edge);
+    for (const { edge, name } of transitions) this.#add(name, edge);
+    for (const [edge, stem] of config_stems) this.#add(stem, edge);
+  }
+
+  /** Null: the topology has no such edge. */
+  find(name: string): string | null {
+    return this.#byName.get(canonicalEdge(name)) ?? null;
+  }
+
+  get all(): readonly string[] {
+    return [...new Set(this.#byName.values())];
+  }
+
+  #add(name: string, edge: string): void {
+    const spelt = canonicalEdge(name);
+    if (!this.#byName.has(spelt)) this.#byName.set(spelt, edge);
+  }
+}
+
+/** `edge_params/tdd.yml` → `tdd`. */
+export const stemOf = (path: string): string => (path.split('/').at(-1) ?? path).replace(/\.ya?ml$/, '');

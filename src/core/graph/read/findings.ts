@@ -1,0 +1,16 @@
+import type { ConfigFault } from '../methodology.js';
+
+const FINDINGS_MAX = 100;
+
+/** What is wrong with the files of a workspace, and what was read otherwise than it is written. Bounded. */
+export class Findings {
+  readonly faults: ConfigFault[] = [];
+  readonly warnings: ConfigFault[] = [];
+
+  fault(fault: ConfigFault): void {
+    if (this.faults.length < FINDINGS_MAX) this.faults.push(fault);
+  }
+  warn(warning: ConfigFault): void {
+    if (this.warnings.length < FINDINGS_MAX) this.warnings.push(warning);
+  }
+}

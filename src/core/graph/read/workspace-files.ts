@@ -1,0 +1,60 @@
+import type { Findings } from './findings.js';
+import { type FileKind, sortFiles } from './places.js';
+import { openYamlFile, type YamlFile } from './yaml-file.js';
+
+export const FILES_MAX = 5000;
+/** In characters. */
+export const ALL_FILES_LENGTH_MAX = 32 * 1024 * 1024;
+
+/** The files of a workspace by what they are about. */
+export class WorkspaceFiles {
+  readonly #byKind: ReadonlyMap<FileKind, readonly string[]>;
+
+  constructor(
+    private readonly texts: ReadonlyMap<string, string>,
+    private readonly findings: Findings,
+  ) {
+    this.#byKind = sortFiles(texts.keys());
+  }
+
+  /** Those that can be read at all; the faults of the others are told. */
+  all(kind: FileKind): YamlFile[] {
+    const paths = this.#byKind.get(kind) ?? [];
+    return paths.map((path) => this.#open(path)).filter((file) => file !== null);
+  }
+
+  /** Of a kind that a workspace has once. Null: there is none, or its faults are told. */
+  one(kind: FileKind): YamlFile | null {
+    const [first, ...others] = this.#byKind.get(kind) ?? [];
+    if (first === undefined) return null;
+    for (const path of others) {
+      this.findings.warn({
+        file: path,
+        path: '',
+        message: `${first} counts instead; this file is left out.`,
+      });
+    }
+    return this.#open(first);
+  }
+
+  has(kind: FileKind): boolean {
+    return this.#byKind.has(kind);
+  }
+
+  textsOf(kind: FileKind): string[] {
+    return (this.#byKind.get(kind) ?? []).map((path) => this.texts.get(path) ?? '');
+  }
+
+  #open(path: string): YamlFile | null {
+    return openYamlFile(path, this.texts.get(path) ?? '', this.findings);
+  }
+}
+
+/** What is wrong with the files as a whole; null: they may be looked at. */
+export function tooMuch(texts: ReadonlyMap<string, string>): string | null {
+  if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are read.`;
+  let length = 0;
+  for (const text of texts.values()) length += text.length;
+  if (length <= ALL_FILES_LENGTH_MAX) return null;
+  return `The files have ${length} characters; at most ${ALL_FILES_LENGTH_MAX} are read.`;
+}
