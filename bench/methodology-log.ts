@@ -25,7 +25,9 @@ export async function workspaceWithLog(root: string, events: number): Promise<Wo
   await mkdir(workspace.path('features/active'), { recursive: true });
   for (const [path, text] of Object.entries(files)) await writeFile(workspace.path(path), text);
   must(await coordinator.configure(key, { files }));
-  await Promise.all(features.map((feature_id, at) => workOn(coordinator, key, feature_id, `agent-${at % 10}`)));
+  await Promise.all(
+    features.map((feature_id, at) => workOn(coordinator, key, feature_id, `agent-${at % 10}`)),
+  );
   coordinator.close();
   await store.close();
   return workspace;
@@ -39,7 +41,12 @@ async function writeIntent(root: string): Promise<void> {
 const vector = (id: string): string =>
   `feature: ${id}\ntitle: Work to measure with\nvector_type: feature\nprofile: standard\npriority: medium\n`;
 
-async function workOn(coordinator: Coordinator, key: ProjectKey, feature_id: string, agent_id: string): Promise<void> {
+async function workOn(
+  coordinator: Coordinator,
+  key: ProjectKey,
+  feature_id: string,
+  agent_id: string,
+): Promise<void> {
   const session_id = `s-${agent_id}`;
   for (const edge of EDGES) {
     const granted = must(await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id }));
@@ -47,10 +54,20 @@ async function workOn(coordinator: Coordinator, key: ProjectKey, feature_id: str
     const { task_id, generation } = granted.claim;
     for (let iteration = 1; iteration <= ITERATIONS; iteration += 1) {
       const payload = { iteration, status: 'iterating', delta: ITERATIONS - iteration };
-      const told = { event_type: 'iteration_completed', feature_id, edge, agent_id, session_id, generation, payload };
+      const told = {
+        event_type: 'iteration_completed',
+        feature_id,
+        edge,
+        agent_id,
+        session_id,
+        generation,
+        payload,
+      };
       must(await coordinator.appendEvent(key, told));
     }
-    must(await coordinator.submitResult(key, { task_id, session_id, generation, result_data: { done: true } }));
+    must(
+      await coordinator.submitResult(key, { task_id, session_id, generation, result_data: { done: true } }),
+    );
   }
 }
 

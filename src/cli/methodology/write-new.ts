@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -14,7 +15,7 @@ export async function writeNew(
   kind: 'ordinary' | 'read_only' = 'ordinary',
 ): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true });
-  const beside = `${path}.${process.pid}.tmp`;
+  const beside = `${path}.${randomUUID()}.tmp`;
   const file = await open(beside, 'wx', kind === 'read_only' ? READ_ONLY : ORDINARY);
   try {
     await file.writeFile(text);

@@ -1,6 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { ACTIVE_FILE, idOfFolder, SEGMENTS_FOLDER, STORE_FILE, TENANTS_FOLDER } from '../../stores/file/layout.js';
+import {
+  ACTIVE_FILE,
+  idOfFolder,
+  SEGMENTS_FOLDER,
+  STORE_FILE,
+  TENANTS_FOLDER,
+} from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 
 /** One project's log: the folder it lives in, or a lone file that was copied from one. */
