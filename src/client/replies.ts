@@ -9,6 +9,7 @@ export interface Problem {
   readonly status: number;
   readonly faults?: readonly {
     code?: string;
+    file?: string;
     path: string;
     message: string;
     line?: number;

@@ -1,13 +1,16 @@
+import { canonicalJson } from '../core/canonical-json.js';
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
+import { readMethodology } from '../core/graph/read-methodology.js';
 import { keyIdSchema, sessionIdSchema } from '../core/ids.js';
 import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
-import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
+import { kindOf, LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { briefingFor } from './briefing.js';
 import { type Caller, OPEN_CALLER } from './caller.js';
+import { evidenceFault, filesIn, jsonIn, roleFault } from './convergence-facts.js';
 import { type Desk, policyOf } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
@@ -17,6 +20,11 @@ import { KeyRing } from './key-ring.js';
 import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
+import {
+  type Configuration,
+  ConfigureOperation,
+  invalidMethodology,
+} from './operations/configure.js';
 import { HolderOperation } from './operations/holder.js';
 import { readImported } from './operations/import-events.js';
 import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
@@ -106,9 +114,10 @@ export class Coordinator {
   claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
     const claim = readClaim(body);
     if (isProblem(claim)) return Promise.resolve(claim);
-    return this.session(scope, { command: 'claim_task', body }, (project) =>
-      project.run(new ClaimOperation(claim, caller)),
-    );
+    return this.session(scope, { command: 'claim_task', body }, (project) => {
+      const fault = roleFault(project, [claim], caller);
+      return fault === null ? project.run(new ClaimOperation(claim, caller)) : Promise.resolve(fault);
+    });
   }
 
   async batchClaim(
@@ -123,6 +132,8 @@ export class Coordinator {
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
     return this.in(scope, async (project) => {
+      const fault = roleFault(project, claims, caller);
+      if (fault !== null) return fault;
       if (mode === 'partial') {
         const replies = claims.map((claim, at) =>
           signed(project, asked[at]!, () => project.run(new ClaimOperation(claim, caller))),
@@ -164,13 +175,15 @@ export class Coordinator {
     const asked = readHandled(wire.submitBody, body, caller);
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
+    const misplaced = evidenceFault(read, subject);
+    if (misplaced !== null) return misplaced;
     return this.session(scope, { command: 'submit_result', body }, async (project) => {
       const { tenant_id } = scope;
       const size_bytes_max = project.limits.max_result_size_bytes;
       const result = await resultFrom(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
       if (isProblem(result)) return result;
-      const { iteration = 1 } = read;
-      const submission = { subject, handle, result, iteration, said: read };
+      const files = kindOf(subject) === 'edge' ? await this.filesOf(tenant_id, read) : [];
+      const submission = { subject, handle, result, said: read, files, caller };
       return project.run(new SubmitOperation(submission, (of) => this.queries.eventsOf(scope, of)));
     });
   }
@@ -395,6 +408,17 @@ export class Coordinator {
     );
   }
 
+  /** Takes the files of a workspace as what the project says of how it works. */
+  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ConfigureResult> {
+    const read = readBody(wire.configureBody, body);
+    if (isProblem(read)) return read;
+    const { files, request_id } = read;
+    const reading = readMethodology(new Map(Object.entries(files)));
+    if (!reading.ok) return invalidMethodology(reading.faults);
+    const asked = { reading, request_id, digest: sha256Hex(canonicalJson(files)) };
+    return this.in(scope, (project) => configureIn(project, asked, caller));
+  }
+
   async getLimits(tenant_id: string): Reply<Limits> {
     const fault = tenantFault(tenant_id);
     if (fault !== null) return fault;
@@ -514,6 +538,13 @@ export class Coordinator {
     }
   }
 
+  /** Which files a result changes: a manifest may come in the body or, where it is long, as a blob. */
+  private async filesOf(tenant_id: string, body: wire.SubmitBody): Promise<readonly string[]> {
+    if (body.blob_sha256 === undefined) return filesIn(body.result_data);
+    const bytes = await this.blobs.get(tenant_id, body.blob_sha256);
+    return bytes === null ? [] : filesIn(jsonIn(bytes));
+  }
+
   private async closeIn(project: Project, session_id: string, caller: Caller): Reply<SessionResult> {
     const closed = await project.run(new CloseSessionOperation(session_id, caller));
     if (isProblem(closed) || !closed.success) return closed;
@@ -528,6 +559,25 @@ export class Coordinator {
 
   private newSessionId(): string {
     return `sess-${Buffer.from(this.environment.randomBytes(12)).toString('hex')}`;
+  }
+}
+
+/** As many features as a unit takes, and then the next, until all is written. */
+async function configureIn(
+  project: Project,
+  asked: Configuration,
+  caller: Caller,
+): Reply<wire.ConfigureResult> {
+  let changed = 0;
+  for (let part = 0; ; part += 1) {
+    const request_id = part === 0 || !asked.request_id ? asked.request_id : `${asked.request_id}~${part}`;
+    const step = await project.run(new ConfigureOperation({ ...asked, request_id }, caller));
+    if (isProblem(step)) return step;
+    const { left, ...done } = step;
+    changed += done.features_changed;
+    if (left > 0) continue;
+    const reason = part > 0 ? 'CONFIGURED' : done.reason;
+    return { ...done, reason, features_changed: changed };
   }
 }
 

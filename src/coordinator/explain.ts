@@ -1,8 +1,10 @@
 import { holdReason, live, stale } from '../core/claims/lease.js';
 import { isoTime } from '../core/events/envelope.js';
+import { kindOf } from '../core/subject.js';
 import { adviceFor } from './advice.js';
 import type { Desk } from './desk.js';
-import { isKnown, openDependencies } from './facts.js';
+import { edgeFacts, isSingle, SINGLE_AGENT } from './edge-facts.js';
+import { openDependencies, unknownSays } from './facts.js';
 
 export interface Explanation {
   task_id: string;
@@ -14,9 +16,9 @@ export interface Explanation {
 /** Every rule that stands between an agent and this work, not only the first, in the order they are asked. */
 /** `live_claims`: how many the tenant has now, as the store counts them. */
 export function explain(desk: Desk, subject: string, live_claims: number): Explanation {
-  const why = isKnown(desk, subject)
-    ? obstacles(desk, subject, live_claims)
-    : [{ rule: 'UNKNOWN_TASK', says: `${subject} is not in the plan` }];
+  const unknown = unknownSays(desk, subject);
+  const why =
+    unknown === null ? obstacles(desk, subject, live_claims) : [{ rule: 'UNKNOWN_TASK', says: unknown }];
   const first = why[0];
   return {
     task_id: subject,
@@ -31,6 +33,10 @@ function obstacles(desk: Desk, subject: string, live_claims: number): { rule: st
   const rules = desk.rulesOf(subject);
   const { now_ms } = desk;
   const why: { rule: string; says: string }[] = [];
+  if (kindOf(subject) === 'edge' && isSingle(desk.methodology)) {
+    const says = `only ${SINGLE_AGENT.agent_id} works here: coordination.mode is single in coordination.yml`;
+    why.push({ rule: 'DENIED_SINGLE_AGENT', says });
+  }
   if (head.phase === 'COMPLETED') {
     const result = head.result;
     const who = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
@@ -45,6 +51,7 @@ function obstacles(desk: Desk, subject: string, live_claims: number): { rule: st
   if (waiting.length > 0) {
     why.push({ rule: 'DENIED_DEPENDENCIES', says: `it waits for ${waiting.slice(0, 20).join(', ')}` });
   }
+  why.push(...sharedWork(desk, subject));
   if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
     const error = head.last_error ?? 'no message';
     const says = `its last attempt failed (${error}); it may be tried again at ${isoTime(head.retry_at_ms)}`;
@@ -62,6 +69,16 @@ function obstacles(desk: Desk, subject: string, live_claims: number): { rule: st
   return why;
 }
 
+/** Where sharing modules is forbidden. It is asked for whoever holds none of that work. */
+function sharedWork(desk: Desk, subject: string): { rule: string; says: string }[] {
+  const facts = edgeFacts(desk, subject, desk.head(subject).claim?.agent_id ?? '');
+  if (!facts?.enforced) return [];
+  return facts.shared.map((held) => ({
+    rule: 'DENIED_PARALLEL',
+    says: `${held.agent_id} holds ${held.subject}, which touches ${held.shared_modules.join(', ')} too`,
+  }));
+}
+
 function heldBy(desk: Desk, subject: string): string {
   const { claim, generation } = desk.head(subject);
   if (claim === null) return '';
@@ -69,6 +86,9 @@ function heldBy(desk: Desk, subject: string): string {
   if (claim.state === 'SUSPENDED') return `${who}, and waits for a human`;
   if (stale(desk.head(subject), desk.now_ms, desk.rulesOf(subject))) {
     return `${who}, silent since ${isoTime(claim.active_at_ms)}; this project leaves such claims to a human`;
+  }
+  if (claim.lease_seconds === null) {
+    return `${who}, without a lease: until it is released, or an operator releases it by force`;
   }
   return claim.expires_at_ms === null ? who : `${who} until ${isoTime(claim.expires_at_ms)}`;
 }

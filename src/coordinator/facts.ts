@@ -4,31 +4,44 @@ import { dependenciesOf, inputsOf, waitingFor } from '../core/plan/index.js';
 import type { RecordHead } from '../core/record.js';
 import { kindOf } from '../core/subject.js';
 import type { Desk } from './desk.js';
+import { edgeFacts, unknownEdge } from './edge-facts.js';
 import { sha256Hex } from './identity.js';
+import { type Problem, problem } from './problem.js';
 
 const INPUTS_CHARS_MAX = 64;
 
-/** What the plan and the sessions say of a claim, as the rules want to be told. */
-export function claimFacts(desk: Desk, subject: string, session: RecordHead | null): ClaimFacts {
+/** What the plan, the methodology and the sessions say of a claim, as the rules want to be told. */
+export function claimFacts(
+  desk: Desk,
+  subject: string,
+  agent_id: string,
+  session: RecordHead | null,
+): ClaimFacts {
   const dependencies = dependenciesOf(desk.state.plan, subject);
+  const edge = edgeFacts(desk, subject, agent_id);
   return {
-    known: isKnown(desk, subject),
+    known: edge === undefined ? isKnown(desk, subject) : edge.unknown_says === null,
     session_closed: session?.value.state === 'closed',
     waiting_for: dependencies.filter((id) => desk.head(id).phase !== 'COMPLETED'),
     inputs: dependencies.length === 0 ? null : inputsDigest(desk, subject),
     full: desk.full,
+    ...(edge === undefined ? {} : { edge }),
   };
 }
 
 export const isSessionClosed = (desk: Desk, session_id: string): boolean =>
   desk.session(session_id).record?.value.state === 'closed';
 
-const EDGE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
+export const isKnown = (desk: Desk, subject: string): boolean => unknownSays(desk, subject) === null;
 
-/** A task is known by the plan; an edge by its name, since features come and go with the methodology. */
-export function isKnown(desk: Desk, subject: string): boolean {
-  return kindOf(subject) === 'edge' ? EDGE.test(subject) : desk.state.plan.get(subject) !== undefined;
+/** A task is known by the plan, an edge by what the project says of features. Null: it is known. */
+export function unknownSays(desk: Desk, subject: string): string | null {
+  if (kindOf(subject) === 'edge') return unknownEdge(desk, subject);
+  return desk.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
 }
+
+export const notKnown = (desk: Desk, subject: string): Problem =>
+  problem('NOT_FOUND', unknownSays(desk, subject) ?? `${subject} has no history yet.`);
 
 export function openDependencies(desk: Desk, subject: string): readonly string[] {
   return waitingFor(desk.state.plan, subject, (id) => desk.glimpse(id).phase === 'COMPLETED');

@@ -7,6 +7,7 @@ export const PROBLEM_CODES = [
   'INVALID_PLAN',
   'PLAN_CHANGED',
   'INVALID_EVENT',
+  'INVALID_METHODOLOGY',
   'BLOB_MISSING',
   'NOT_FOUND',
   'FORBIDDEN',
@@ -20,6 +21,8 @@ export type ProblemCode = (typeof PROBLEM_CODES)[number];
 export interface Fault {
   /** Where a fault has a name of its own, as those of a plan do. */
   readonly code?: string;
+  /** Of a workspace: where it stands. */
+  readonly file?: string;
   readonly path: string;
   readonly message: string;
   readonly line?: number;
@@ -36,9 +39,6 @@ export interface Problem {
 
 export const problem = (code: ProblemCode, detail: string, faults?: readonly Fault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
-
-export const notInPlan = (subject: string): Problem =>
-  problem('NOT_FOUND', `${subject} is not in the plan of this project.`);
 
 export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'problem' in reply;

@@ -3,6 +3,7 @@ import type { FailingCheck } from '../core/claims/commands.js';
 import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
 import { isoTimestamp } from '../core/events/fields.js';
+import type { ConfigFault } from '../core/graph/methodology.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
 import { ROLES, type Role } from '../core/roles.js';
 import { isPublicKey } from './public-key.js';
@@ -82,6 +83,31 @@ export const releaseBody = z.strictObject({
   message: text(2000).optional(),
   ...common,
 });
+const EVALUATORS_BYTES_MAX = 64 * 1024;
+const checkCount = z.number().int().min(0).max(100_000);
+/** How the checks of an edge came out. Judged one by one; the counts are for those who read. */
+const evaluators = z
+  .strictObject({
+    passed: checkCount,
+    failed: checkCount,
+    skipped: checkCount,
+    total: checkCount,
+    details: z
+      .array(
+        z.strictObject({
+          name: text(256),
+          type: text(64).optional(),
+          result: z.enum(['pass', 'fail', 'skip', 'error', 'pending']),
+          required: z.boolean().optional(),
+          says: z.string().max(2000).optional(),
+        }),
+      )
+      .max(500),
+  })
+  .refine(
+    (said) => JSON.stringify(said).length <= EVALUATORS_BYTES_MAX,
+    `at most ${EVALUATORS_BYTES_MAX} bytes`,
+  );
 export const submitBody = z
   .strictObject({
     ...handle,
@@ -89,6 +115,9 @@ export const submitBody = z
     result_data: z.custom<unknown>((value) => value === undefined || plainData(value), PLAIN).optional(),
     blob_sha256: sha256.optional(),
     iteration: z.number().int().min(1).max(1_000_000).optional(),
+    evaluators: evaluators.optional(),
+    convergence_type: text(256).optional(),
+    context_hash: text(256).optional(),
     ...common,
   })
   .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
@@ -170,6 +199,7 @@ export const operatorBodies = {
     ...operatorFields,
     agent_id: agentIdSchema,
     session_id: sessionIdSchema,
+    agent_role: text(64).optional(),
     ...lease,
   }),
   adopt: z.strictObject({ ...operatorFields, result_id: text(100) }),
@@ -206,6 +236,14 @@ export const policyBody = z.strictObject({
   max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
   compliance_profile: z.enum(['hipaa', 'soc2', 'pci']).nullable().optional(),
   ...common,
+});
+
+/** The YAML files of a workspace, by their path from `.ai-workspace/`. Whoever reads them says how many and how long. */
+export const configureBody = z.strictObject({
+  files: z.record(text(1024), z.string()),
+  ...common,
+  // Room for the number of a unit: features are written some at a time.
+  request_id: requestIdSchema.max(120).optional(),
 });
 
 const count = (max: number) => z.number().int().min(0).max(max);
@@ -252,6 +290,7 @@ export type ImportBody = z.infer<typeof importBody>;
 export type SessionBody = z.infer<typeof sessionBody>;
 export type PolicyBody = z.infer<typeof policyBody>;
 export type LimitsBody = z.infer<typeof limitsBody>;
+export type ConfigureBody = z.infer<typeof configureBody>;
 export type KeyBody = z.infer<typeof keyBody>;
 
 /** Replies, field by field as the wire contract has them. */
@@ -329,6 +368,16 @@ export interface SubmissionResult {
   /** The required checks that are not passed; with NOT_CONVERGED. */
   failing?: readonly FailingCheck[];
   next?: string;
+}
+export interface ConfigureResult {
+  success: true;
+  /** UNCHANGED: the project says already what the files say, and nothing was written. */
+  reason: 'CONFIGURED' | 'UNCHANGED';
+  /** How often the methodology has changed. */
+  version: number;
+  feature_count: number;
+  features_changed: number;
+  warnings: readonly ConfigFault[];
 }
 export interface GateResult {
   success: boolean;

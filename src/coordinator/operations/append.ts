@@ -3,11 +3,11 @@ import { speakerFault } from '../../core/claims/decide/handle.js';
 import { checkNewEvent, isTold } from '../../core/events/catalogue.js';
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
-import { subjectKeys } from '../../core/subject.js';
+import { kindOf, subjectKeys } from '../../core/subject.js';
 import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
-import { isKnown } from '../facts.js';
+import { unknownSays } from '../facts.js';
 import { newEventId, textDigest } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
 import { type Problem, problem } from '../problem.js';
@@ -34,7 +34,7 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
   attempt(desk: Desk): Attempt<AppendResult | Problem> {
     const unit = new UnitBuilder(desk, this.body.request_id ?? null);
     const refusal = this.subject === null ? null : this.refusal(desk, unit, this.subject);
-    if (refusal !== null) return { unit: unit.build(this.request), reply: refused(refusal) };
+    if (refusal !== null) return { unit: unit.build(this.request), reply: refusal };
     const event_id = this.body.event_id ?? newEventId(desk.environment, desk.now_ms);
     const draft = this.draft(desk);
     const checked = checkNewEvent({ ...desk.key, event_id, ...draft });
@@ -55,11 +55,15 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
   }
 
   /** Checked where it was decided: the one who holds it may be another by the time of the commit. */
-  private refusal(desk: Desk, unit: UnitBuilder, subject: string): string | null {
+  private refusal(desk: Desk, unit: UnitBuilder, subject: string): AppendResult | null {
     const head = desk.head(subject);
     unit.check(subject, head.seq);
-    if (!isKnown(desk, subject) && head.seq === 0) return 'UNKNOWN_TASK';
-    return speakerFault(head, this.handle(), desk.context(subject));
+    const unknown = head.seq === 0 ? unknownSays(desk, subject) : null;
+    if (unknown !== null) {
+      return refused('UNKNOWN_TASK', kindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK'));
+    }
+    const fault = speakerFault(head, this.handle(), desk.context(subject));
+    return fault === null ? null : refused(fault);
   }
 
   private handle(): Handle | null {
@@ -108,9 +112,9 @@ export function readTold({ event_type, task_id, feature_id, edge }: AppendBody):
 
 const appended = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });
 
-const refused = (reason: string): AppendResult => ({
+const refused = (reason: string, next = adviceFor(reason)): AppendResult => ({
   success: false,
   reason,
   event_id: null,
-  next: adviceFor(reason),
+  next,
 });

@@ -7,6 +7,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { kindOf } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
+import { fenceSharing, isSingle, SINGLE_AGENT } from '../edge-facts.js';
 import { claimFacts } from '../facts.js';
 import type { Attempt, Operation } from '../operation.js';
 import type { Problem } from '../problem.js';
@@ -74,7 +75,10 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
     }
     const unit = new UnitBuilder(desk);
     for (const subject of trial.stoodOn) desk.head(subject);
-    for (const { head } of decisions) unit.check(head.subject, desk.head(head.subject).seq);
+    for (const decision of decisions) {
+      unit.check(decision.head.subject, desk.head(decision.head.subject).seq);
+      if (!decision.ok) fenceSharing(unit, desk, decision);
+    }
     const reply = decisions.map((decision) =>
       decision.ok ? refusedClaim('DENIED_BATCH') : renderClaim(desk, decision),
     );
@@ -115,6 +119,7 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
   unit.decided(decision, body.signature);
   countSession(unit, desk, decision);
   countTrackAgent(unit, desk, decision);
+  fenceSharing(unit, desk, decision);
   if (decision.code === 'SESSION_CLOSED') unit.session(body.session_id, body.agent_id, caller, desk.now_ms);
   if (decision.code === 'DENIED_DEPENDENCIES') {
     for (const id of command.facts.waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) {
@@ -125,7 +130,9 @@ export function tryClaim(desk: Desk, unit: UnitBuilder, claim: ClaimRequest, cal
 }
 
 export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller: Caller): ClaimCommand {
-  const lease = kindOf(subject) === 'edge' ? desk.policy.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
+  const is_edge = kindOf(subject) === 'edge';
+  const alone = is_edge && isSingle(desk.methodology);
+  const lease = is_edge ? desk.policy.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
   const session = desk.session(body.session_id).record;
   const address = caller.client_ip === null ? null : { client_ip: caller.client_ip };
   const metadata = body.metadata === undefined && address === null ? null : { ...body.metadata, ...address };
@@ -133,12 +140,13 @@ export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller
     type: 'claim',
     agent_id: body.agent_id,
     session_id: body.session_id,
-    agent_role: body.agent_role ?? null,
+    agent_role: body.agent_role ?? (alone ? SINGLE_AGENT.agent_role : null),
     user_id: caller.user_id ?? (session?.value.user_id as string | null | undefined) ?? null,
-    lease_seconds: body.lease_duration_seconds ?? lease,
+    // Who works alone has nobody to give way to.
+    lease_seconds: alone ? null : (body.lease_duration_seconds ?? lease),
     request_id: body.request_id ?? null,
     metadata,
-    facts: claimFacts(desk, subject, session),
+    facts: claimFacts(desk, subject, body.agent_id, session),
   };
 }
 

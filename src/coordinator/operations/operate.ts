@@ -9,9 +9,10 @@ import { parkedResults, pastGrant, type TaskState } from '../../core/views/index
 import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
-import { isKnown } from '../facts.js';
+import { fenceSharing } from '../edge-facts.js';
+import { isKnown, notKnown } from '../facts.js';
 import type { Attempt, Needs, Operation } from '../operation.js';
-import { notInPlan, type Problem } from '../problem.js';
+import type { Problem } from '../problem.js';
 import { stateOf } from '../queries/task.js';
 import { invalidLease } from '../render.js';
 import { UnitBuilder } from '../unit-builder.js';
@@ -50,7 +51,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const { body } = this.asked;
     if (!isKnown(desk, this.subject) && desk.head(this.subject).seq === 0) {
       const unit = new UnitBuilder(desk).check(this.subject, 0);
-      return { unit: unit.build(this.request), reply: notInPlan(this.subject) };
+      return { unit: unit.build(this.request), reply: notKnown(desk, this.subject) };
     }
     if (this.history === null) return { needs: () => this.readHistory() };
     const decision = decide(desk.head(this.subject), this.command(desk), desk.context(this.subject));
@@ -62,6 +63,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     }
     unit.decided(decision);
     countTrackAgent(unit, desk, decision);
+    fenceSharing(unit, desk, decision);
     const reply = this.render(desk, decision);
     return { unit: unit.build(this.request, reply), reply };
   }
@@ -116,7 +118,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const kept = parkedResults(this.history ?? []).length - (decision.code === 'ADOPTED' ? 1 : 0);
     const state = stateOf(desk, decision.next, Math.max(kept, 0));
     const base = { success: decision.ok, reason: decision.code, ...state };
-    return decision.ok ? base : { ...base, next: adviceFor(decision.code) };
+    return decision.ok ? base : { ...base, next: decision.details.says ?? adviceFor(decision.code) };
   }
 }
 

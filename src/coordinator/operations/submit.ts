@@ -2,14 +2,17 @@ import type { Handle, PastGrant, SubmitFacts } from '../../core/claims/commands.
 import { decide } from '../../core/claims/decide.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { kindOf } from '../../core/subject.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';
+import type { Caller } from '../caller.js';
+import { convergenceFacts, evidenceIn } from '../convergence-facts.js';
 import type { Desk } from '../desk.js';
 import { inputsDigest } from '../facts.js';
 import type { Attempt, Needs, Operation } from '../operation.js';
 import { submissionResult } from '../render.js';
 import { UnitBuilder } from '../unit-builder.js';
-import type { SubmissionResult } from '../wire.js';
-import { countSession, countTrackAgent, type Said } from './shared.js';
+import type { SubmissionResult, SubmitBody } from '../wire.js';
+import { countSession, countTrackAgent } from './shared.js';
 
 /** How many refused results a subject keeps of one agent. */
 export const PARKED_PER_AGENT_MAX = 16;
@@ -18,8 +21,10 @@ export interface Submission {
   readonly subject: string;
   readonly handle: Handle;
   readonly result: SubmittedResult;
-  readonly iteration: number;
-  readonly said: Said;
+  readonly said: SubmitBody;
+  /** What the result changes, from the project's root. */
+  readonly files: readonly string[];
+  readonly caller: Caller;
 }
 
 /** What the log says of a zombie: who was granted its generation, and how much of its work is kept. */
@@ -39,13 +44,14 @@ export class SubmitOperation implements Operation<SubmissionResult> {
   ) {}
 
   attempt(desk: Desk): Attempt<SubmissionResult> | Needs {
-    const { subject, handle, result, said } = this.submission;
+    const { subject, handle, said } = this.submission;
     const head = desk.head(subject);
+    const result = this.result(desk);
     const facts: SubmitFacts = {
       inputs: inputsDigest(desk, subject),
       past_grant: this.past?.grant ?? null,
-      authority: 'granted',
-      iteration: this.submission.iteration,
+      ...convergenceFacts(desk, head, { ...this.submission, evidence: result.evidence }),
+      iteration: said.iteration ?? 1,
       parking_full: this.past?.parking_full ?? false,
       no_room: desk.full !== null,
     };
@@ -60,6 +66,12 @@ export class SubmitOperation implements Operation<SubmissionResult> {
 
   replay(): SubmissionResult {
     throw new Error('a submission is idempotent from the head and never remembered');
+  }
+
+  private result(desk: Desk): SubmittedResult {
+    const { result, said, subject } = this.submission;
+    const evidence = kindOf(subject) === 'edge' ? evidenceIn(said, desk.methodology !== null) : null;
+    return evidence === null ? result : { ...result, evidence };
   }
 
   private async readPast(): Promise<void> {

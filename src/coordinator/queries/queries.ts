@@ -30,10 +30,10 @@ import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import { cursorAt, positionOf } from '../cursor.js';
 import { type Desk, policyOf } from '../desk.js';
 import { type Explanation, explain } from '../explain.js';
-import { isKnown } from '../facts.js';
+import { isKnown, notKnown } from '../facts.js';
 import { readSubject } from '../operations/read.js';
 import { type SessionRecord, sessionRecord } from '../operations/session.js';
-import { isProblem, notInPlan, type Problem, problem } from '../problem.js';
+import { isProblem, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
 import { CLAIMS_SCOPE } from '../rooms.js';
@@ -339,7 +339,7 @@ export class Queries {
     return this.current(key, async (project) => {
       const desk = project.desk();
       if (isKnown(desk, subject) || project.state.heads.has(subject)) return ask(desk, subject);
-      return notInPlan(subject);
+      return notKnown(desk, subject);
     });
   }
 

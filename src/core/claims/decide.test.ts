@@ -63,6 +63,10 @@ const failedUntil = (at: number, retry_at: number): PastFact =>
 
 const waiting = { waiting_for: ['A-000-before'] };
 const full = { full: 'max_concurrent_claims' };
+const edge = { unknown_says: null, second_agent: false, shared: [], enforced: true, warnings: [] };
+const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
+const alone = { edge: { ...edge, second_agent: true, shared } };
+const sharing = { edge: { ...edge, shared } };
 const twoGenerations = { max_generations_per_task: 2 };
 const twice = [granted(ada, 0), released(1), granted(bob, 2)];
 const failed = [...twice, failedUntil(3, 9000)];
@@ -71,43 +75,59 @@ table('claim', [
   {
     code: 'INVALID_LEASE',
     past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, { lease_seconds: 1 }, { known: false, session_closed: true, ...waiting, ...full }),
+    command: claim(
+      ada,
+      { lease_seconds: 1 },
+      { known: false, session_closed: true, ...alone, ...waiting, ...full },
+    ),
     rules: twoGenerations,
   },
   {
     code: 'UNKNOWN_TASK',
     past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { known: false, session_closed: true, ...waiting, ...full }),
+    command: claim(ada, {}, { known: false, session_closed: true, ...alone, ...waiting, ...full }),
     rules: twoGenerations,
   },
   {
     code: 'SESSION_CLOSED',
     past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { session_closed: true, ...waiting, ...full }),
+    command: claim(ada, {}, { session_closed: true, ...alone, ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_SINGLE_AGENT',
+    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { ...alone, ...waiting, ...full }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_COMPLETED',
     past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { ...waiting, ...full }),
+    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_HELD',
     past: [...failed, revived(4), held(5)],
-    command: claim(ada, {}, { ...waiting, ...full }),
+    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_ACTIVE_CLAIM',
     past: [...failed, revived(4)],
-    command: claim(ada, {}, { ...waiting, ...full }),
+    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_DEPENDENCIES',
     past: failed,
-    command: claim(ada, {}, { ...waiting, ...full }),
+    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
+    rules: twoGenerations,
+  },
+  {
+    code: 'DENIED_PARALLEL',
+    past: failed,
+    command: claim(ada, {}, { ...sharing, ...full }),
     rules: twoGenerations,
   },
   { code: 'DENIED_BACKOFF', past: failed, command: claim(ada, {}, full), rules: twoGenerations },
@@ -242,7 +262,9 @@ describe('a release', () => {
 
 const strict = { late_submit: 'reject' } as const;
 const large = { result: { ...result('bb22'), size_bytes: 1e9 } };
-const changed = { inputs: 'other', authority: 'escalate' } as const;
+const failing = [{ name: 'tests_pass', says: 'It failed.' }];
+const unchecked = { convergence: { failing, needs_human: true, authority_reason: null } };
+const changed = { inputs: 'other', authority: 'reject', ...unchecked } as const;
 
 table('submit', [
   {
@@ -285,6 +307,20 @@ table('submit', [
   { code: 'RESULT_TOO_LARGE', past: twice, at: 400, command: submit(bob, 2, large, changed), rules: strict },
   { code: 'LEASE_EXPIRED', past: twice, at: 302, command: submit(bob, 2, {}, changed), rules: strict },
   { code: 'DEPENDENCY_CHANGED', past: twice, at: 301, command: submit(bob, 2, {}, changed), rules: strict },
+  {
+    code: 'OUTSIDE_AUTHORITY',
+    past: twice,
+    at: 301,
+    command: submit(bob, 2, {}, { authority: 'reject', ...unchecked }),
+    rules: strict,
+  },
+  {
+    code: 'NOT_CONVERGED',
+    past: twice,
+    at: 301,
+    command: submit(bob, 2, {}, { authority: 'escalate', ...unchecked }),
+    rules: strict,
+  },
   {
     code: 'ESCALATED',
     past: twice,

@@ -127,12 +127,13 @@ class MethodologyReader {
     return (profile) => (Object.hasOwn(builtIn, profile) ? builtIn[profile] : undefined) ?? THRESHOLDS;
   }
 
-  private edges({ topology, names }: TopologyReading): Record<string, EdgeConfig> {
+  private edges(graph: TopologyReading): Record<string, EdgeConfig> {
+    const { names } = graph;
     const written = this.files
       .all('edge')
       .map((file) => readEdgeFile(file, names))
       .filter((file) => file !== null);
-    return composeEdges(topology, names, written, (edge) => {
+    return composeEdges(graph, written, (edge) => {
       const file = builtInEdge(edge, names);
       return file && readEdgeFile(file, names);
     });

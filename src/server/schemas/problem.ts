@@ -16,6 +16,7 @@ export const problemDocument = describe<ProblemDocument>()(
       .array(
         z.object({
           code: z.string().exactOptional(),
+          file: z.string().exactOptional(),
           path: z.string(),
           message: z.string(),
           line: z.number().int().exactOptional(),

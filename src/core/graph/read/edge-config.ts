@@ -75,16 +75,12 @@ function bounded(extra: Record<string, unknown>, file: YamlFile): Record<string,
 
 /** Where nobody says what an edge asks: one check for each kind of evaluator that its transition names. */
 export function bareConfig({ edge, name, evaluators }: Transition): EdgeConfig {
-  const checklist = evaluators.map(
-    (type): Check => ({
-      name: `${edge}_${type}`,
-      type,
-      criterion: `The result of ${name} is as it should be`,
-      required: true,
-      source: 'default',
-      ...(type === 'deterministic' ? { command: `$tools.${edge}.command $tools.${edge}.args` } : {}),
-    }),
-  );
+  const types = evaluators.length > 0 ? evaluators : (['agent', 'human'] as const);
+  const checklist = types.map((type): Check => {
+    const criterion = `The result of ${name} is as it should be`;
+    const command = type === 'deterministic' ? { command: `$tools.${edge}.command $tools.${edge}.args` } : {};
+    return { name: `${edge}_${type}`, type, criterion, required: true, source: 'default', ...command };
+  });
   const none = { max_iterations: null, stuck_threshold: null, human_required: false, extra: {} };
   return { edge, description: '', checklist, ...none };
 }

@@ -1,10 +1,11 @@
 import { canonicalEdge } from '../edge-name.js';
-import type { Check, EdgeConfig, Topology, Transition } from '../methodology.js';
+import type { Check, EdgeConfig, Transition } from '../methodology.js';
 import { bareConfig, type EdgeFile } from './edge-config.js';
 import type { EdgeNames } from './edge-names.js';
 import { checkOf, checksSchema } from './fields.js';
+import type { TopologyReading } from './topology.js';
 
-/** Asked of every result of an edge that has a checklist of its own. */
+/** Files that only add to an edge which has a file of its own. */
 const PARTS_OF_AN_EDGE: ReadonlySet<string> = new Set(['adr']);
 /** About no edge: composed into those that make code or tests. */
 const TAGGING = 'code_tagging';
@@ -14,8 +15,7 @@ const TRACEABILITY = 'traceability';
 
 /** What each edge of the topology asks: by its own file, else by the built-in one, else by its transition alone. */
 export function composeEdges(
-  topology: Topology,
-  names: EdgeNames,
+  { file: topologyFile, topology, names }: TopologyReading,
   written: readonly EdgeFile[],
   builtIn: (edge: string) => EdgeFile | null,
 ): Record<string, EdgeConfig> {
@@ -29,6 +29,11 @@ export function composeEdges(
   for (const transition of topology.transitions) {
     const { edge } = transition;
     const main = mainFile(edge, names, written) ?? builtIn(edge);
+    if (main === null)
+      topologyFile.warn(
+        ['transitions'],
+        `No file says what ${edge} asks: it asks for one check of each of its evaluators.`,
+      );
     const config = main === null ? bareConfig(transition) : { edge, ...main.config };
     const parts = written.filter((one) => one !== main && isPart(one, transition));
     const checks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);

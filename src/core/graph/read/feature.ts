@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { ID_LENGTH_MAX } from '../../ids.js';
 import { canonicalEdge } from '../edge-name.js';
-import { CHECK_TYPES, type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../methodology.js';
+import {
+  type AcceptanceCriterion,
+  CHECK_TYPES,
+  type FeatureVector,
+  PRIORITIES,
+  VECTOR_TYPES,
+} from '../methodology.js';
 import { checksOf } from './edge-config.js';
 import { stemOf } from './edge-names.js';
 import { checksSchema, filled, flag, label, openRecord, timeBoxSchema, words } from './fields.js';
@@ -49,7 +55,10 @@ const schema = z.object({
   satisfies: keys.nullish(),
   constraints: z
     .object({
-      acceptance_criteria: z.array(criterion).max(500).nullish(),
+      acceptance_criteria: z
+        .array(z.union([words, criterion]))
+        .max(500)
+        .nullish(),
       threshold_overrides: openRecord.nullish(),
       additional_checks: checksSchema.nullish(),
     })
@@ -150,14 +159,23 @@ function requirementsOf(said: Said, feature_id: string): string[] {
 function asked({ constraints }: Said, file: YamlFile) {
   const path = ['constraints', 'additional_checks'];
   return {
-    acceptance_criteria: (constraints?.acceptance_criteria ?? []).map((said) => ({
-      id: said.id,
-      description: said.description ?? said.id,
-      evaluator: said.evaluator ?? ('agent' as const),
-      ...(said.check ? { check: said.check } : {}),
-      required: said.required ?? true,
-    })),
+    acceptance_criteria: (constraints?.acceptance_criteria ?? []).map(criterionOf),
     threshold_overrides: constraints?.threshold_overrides ?? {},
     additional_checks: checksOf(constraints?.additional_checks ?? [], path, file, 'feature'),
+  };
+}
+
+/** A criterion that is only a sentence is judged by an agent, and named by its place. */
+function criterionOf(said: string | z.infer<typeof criterion>, at: number): AcceptanceCriterion {
+  if (typeof said === 'string') {
+    return { id: `AC-${at + 1}`, description: said, evaluator: 'agent', required: true };
+  }
+  const { id, description, evaluator, check, required } = said;
+  return {
+    id,
+    description: description ?? id,
+    evaluator: evaluator ?? 'agent',
+    ...(check ? { check } : {}),
+    required: required ?? true,
   };
 }

@@ -1,0 +1,112 @@
+import type { ConvergenceFacts, SubmitFacts } from '../core/claims/commands.js';
+import type { CheckCounts, Evidence, Head } from '../core/claims/head.js';
+import { authorityOf } from '../core/graph/authority.js';
+import { type EffectiveCheck, effectiveChecklist } from '../core/graph/checklist.js';
+import { judgeConvergence } from '../core/graph/convergence.js';
+import type { Methodology } from '../core/graph/methodology.js';
+import { kindOf, subjectKeys } from '../core/subject.js';
+import type { Caller } from './caller.js';
+import type { Desk } from './desk.js';
+import type { ClaimRequest } from './operations/claim.js';
+import { type Problem, problem } from './problem.js';
+import type { Project } from './project.js';
+import type { SubmitBody } from './wire.js';
+
+/** What a submission says of its own convergence. */
+export interface Reported {
+  readonly evidence: Evidence | undefined;
+  /** What the result changes, from the project's root. */
+  readonly files: readonly string[];
+  readonly caller: Caller;
+}
+
+/** The role in which a human works. Only who may review can have it, so that no agent passes for one. */
+export const HUMAN_ROLE = 'human';
+
+/** What a configured project asks of this result. The role is that of the grant, whatever the submission says. */
+export function convergenceFacts(
+  desk: Desk,
+  head: Head,
+  reported: Reported,
+): Pick<SubmitFacts, 'authority' | 'convergence'> {
+  const { methodology } = desk;
+  if (methodology === null || kindOf(head.subject) !== 'edge') return { authority: 'granted' };
+  const { edge = '' } = subjectKeys(head.subject);
+  const agent_role = head.claim?.agent_role ?? null;
+  const is_human = agent_role === HUMAN_ROLE && reported.caller.may_review;
+  const authority = authorityOf(methodology, { edge, agent_role, files: reported.files, is_human });
+  const { failing, needs_human } = judged(desk, methodology, head.subject, reported.evidence?.evaluators);
+  return {
+    authority: authority.verdict,
+    convergence: {
+      // A human may settle everything but what a program has found wrong.
+      failing: is_human ? failing.filter(({ type }) => type === 'deterministic') : failing,
+      needs_human: needs_human && !is_human,
+      authority_reason: authority.reason,
+    },
+  };
+}
+
+interface Judged extends Pick<ConvergenceFacts, 'needs_human'> {
+  readonly failing: readonly { name: string; says: string; type: EffectiveCheck['type'] | null }[];
+}
+
+function judged(desk: Desk, methodology: Methodology, subject: string, evaluators?: CheckCounts): Judged {
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = desk.feature(feature_id);
+  if (vector === null) {
+    const says = `There is no vector of ${feature_id}, so nobody knows what its result must pass. Write features/active/${feature_id}.yml, then configure the project again.`;
+    return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
+  }
+  const checks = effectiveChecklist(methodology, vector, edge);
+  const details = (evaluators?.details ?? []) as unknown as Parameters<typeof judgeConvergence>[1];
+  const { failing, human } = judgeConvergence(checks, details);
+  const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
+  return {
+    failing: failing.map((check) => ({ ...check, type: typeOf(check.name) })),
+    needs_human: human.length > 0,
+  };
+}
+
+/** Told with the result: always where the project is configured, and elsewhere where something was said. */
+export function evidenceIn(body: SubmitBody, configured: boolean): Evidence | null {
+  const { evaluators, convergence_type, context_hash } = body;
+  const said = {
+    ...(evaluators === undefined ? {} : { evaluators }),
+    ...(convergence_type === undefined ? {} : { convergence_type }),
+    ...(context_hash === undefined ? {} : { context_hash }),
+  };
+  if (!configured && Object.keys(said).length === 0) return null;
+  return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...said };
+}
+
+export function evidenceFault(body: SubmitBody, subject: string): Problem | null {
+  if (kindOf(subject) === 'edge' || evidenceIn(body, false) === null) return null;
+  const message = 'expected only with the result of an edge, as convergence_type and context_hash are';
+  return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
+}
+
+/** Whoever claims in the role of a human must be one, as far as the door can tell. */
+export function roleFault(project: Project, claims: readonly ClaimRequest[], caller: Caller): Problem | null {
+  if (caller.may_review || !claims.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
+  if (project.desk().methodology === null) return null;
+  const message = 'the role human is for those who may review: claim in the role of an agent';
+  return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
+}
+
+export function jsonIn(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** The files that a manifest names; a result that is none changes no file. */
+export function filesIn(result: unknown): readonly string[] {
+  const files = (result as { files?: unknown } | null)?.files;
+  if (!Array.isArray(files)) return [];
+  return files
+    .map((file) => (file as { path?: unknown } | null)?.path)
+    .filter((path) => typeof path === 'string');
+}

@@ -1,0 +1,106 @@
+import type { Decision, EdgeFacts, SharedClaim } from '../core/claims/commands.js';
+import type { Head } from '../core/claims/head.js';
+import type { Methodology } from '../core/graph/methodology.js';
+import { innerProduct, touchedModules } from '../core/graph/modules.js';
+import { edgesOf, profileOf } from '../core/graph/profile.js';
+import { kindOf, subjectKeys } from '../core/subject.js';
+import type { Desk } from './desk.js';
+import type { UnitBuilder } from './unit-builder.js';
+
+/** Who works where one agent does, and in which role unless it names one. */
+export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
+
+/** Others whose modules are shared are named, but not without bound. */
+const SHARED_NAMED_MAX = 20;
+const EDGE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
+
+/**
+ * Why an edge cannot be claimed by anybody, in a sentence; null: it can. A project that was never configured knows
+ * edges by their names alone, since features then come and go with those who work on them.
+ */
+export function unknownEdge(desk: Desk, subject: string): string | null {
+  if (!EDGE.test(subject))
+    return `${subject} is no edge of a feature: expected as REQ-F-AUTH-001#design_code.`;
+  const { methodology } = desk;
+  if (methodology === null) return null;
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const { topology } = methodology;
+  if (!topology.transitions.some((transition) => transition.edge === edge)) {
+    const known = topology.transitions.map((transition) => transition.edge).join(', ');
+    return `The topology of this project has no edge ${edge}. It has ${known}.`;
+  }
+  const vector = desk.feature(feature_id);
+  if (vector === null) {
+    return `There is no vector of a feature ${feature_id}. Write features/active/${feature_id}.yml, then configure the project again.`;
+  }
+  const profile = profileOf(methodology, vector);
+  if (edgesOf(profile, topology).some((included) => included.edge === edge)) return null;
+  return `The profile ${profile.name} of ${feature_id} leaves ${edge} out. Work on another edge, or give the feature another profile.`;
+}
+
+/** What the project says of this agent's claim to an edge; undefined where it says nothing. */
+export function edgeFacts(desk: Desk, subject: string, agent_id: string): EdgeFacts | undefined {
+  if (kindOf(subject) !== 'edge') return undefined;
+  const { methodology } = desk;
+  if (methodology === null) return undefined;
+  const others = desk.heldEdges().filter(isOther(subject, agent_id));
+  const found = others.map((head) => sharing(methodology, subject, head));
+  const shared = found.flatMap(({ claim }) => (claim === null ? [] : [claim]));
+  const { enforce } = methodology.parallelism;
+  return {
+    unknown_says: unknownEdge(desk, subject),
+    second_agent: isSingle(methodology) && agent_id !== SINGLE_AGENT.agent_id,
+    shared: shared.slice(0, SHARED_NAMED_MAX),
+    enforced: enforce,
+    warnings: found.flatMap(({ warning }) => (warning === null ? [] : [warning])).slice(0, SHARED_NAMED_MAX),
+  };
+}
+
+export const isSingle = (methodology: Methodology | null): boolean => methodology?.mode === 'single';
+
+const isOther =
+  (subject: string, agent_id: string) =>
+  (head: Head): boolean =>
+    head.subject !== subject && head.claim !== null && head.claim.agent_id !== agent_id;
+
+interface Sharing {
+  readonly claim: SharedClaim | null;
+  readonly warning: string | null;
+}
+
+/** Sharing no module is free. Not knowing is not the same as sharing none, and is said. */
+function sharing({ modules }: Methodology, subject: string, head: Head): Sharing {
+  const { feature_id = '' } = subjectKeys(subject);
+  const { feature_id: other = '' } = subjectKeys(head.subject);
+  const agent_id = head.claim?.agent_id ?? '';
+  const { count, shared } = innerProduct(modules, feature_id, other);
+  const held = `${agent_id} holds ${head.subject}`;
+  if (count === 0) return { claim: null, warning: null };
+  if (count === null) {
+    const warning = `${held}, and nobody knows whether it shares modules with ${feature_id}: see graph/modules.yml.`;
+    return { claim: null, warning };
+  }
+  const warning = `${held}, which touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')} too. Do one after the other.`;
+  return { claim: { subject: head.subject, agent_id, shared_modules: shared }, warning };
+}
+
+/**
+ * Two coordinators may grant two edges that share modules in the same moment: neither has seen the other's grant, and
+ * no head is in both their units. So a grant of work that could share modules changes the rules: of two units decided
+ * under one `rules_seq` the store commits one, and the other is decided again by a coordinator that has by then read
+ * every event up to that change, and so sees the claim that was granted before it. Claims from before sharing was
+ * enforced are seen for the same reason: the configuration changed the rules.
+ */
+export function fenceSharing(unit: UnitBuilder, desk: Desk, decision: Decision): void {
+  const { subject } = decision.next;
+  if (kindOf(subject) !== 'edge') return;
+  const { methodology } = desk;
+  if (methodology === null || !methodology.parallelism.enforce) return;
+  if (decision.code === 'DENIED_PARALLEL') {
+    // The refusal is true only while they are held.
+    for (const held of decision.details.shared ?? []) unit.check(held.subject, desk.head(held.subject).seq);
+  }
+  if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
+  const { feature_id = '' } = subjectKeys(subject);
+  if (touchedModules(methodology.modules, feature_id) !== null) unit.changingRules();
+}

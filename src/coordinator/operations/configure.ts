@@ -1,0 +1,171 @@
+import { sameValue } from '../../core/claims/invariants/same.js';
+import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
+import { type EventDraft, isoTime } from '../../core/events/envelope.js';
+import type {
+  ConfigFault,
+  FeatureVector,
+  Methodology,
+  MethodologyReading,
+} from '../../core/graph/methodology.js';
+import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
+import type { Caller } from '../caller.js';
+import { type Desk, policyOf } from '../desk.js';
+import { newEventId } from '../identity.js';
+import type { Attempt, Operation } from '../operation.js';
+import { type Problem, problem } from '../problem.js';
+import { UnitBuilder } from '../unit-builder.js';
+import type { ConfigureResult } from '../wire.js';
+import { requestOf } from './shared.js';
+
+/** An engine takes so many records in one unit; the rest follow in units of their own. */
+const FEATURES_PER_UNIT_MAX = 30;
+
+export interface Configuration {
+  readonly reading: Extract<MethodologyReading, { ok: true }>;
+  readonly request_id: string | undefined;
+  /** What was asked, for telling one request from another. */
+  readonly digest: string;
+}
+
+/** What one unit did, and how many features are still to be written. */
+export interface ConfigureStep extends ConfigureResult {
+  readonly left: number;
+}
+
+/**
+ * Takes what a project's files say into its records: the methodology, the features that changed, and of the policy what
+ * the files have said anew. Nothing changed, nothing written. A feature that is no longer among the files stays: work
+ * may have been done on it.
+ */
+export class ConfigureOperation implements Operation<ConfigureStep> {
+  readonly kind = 'configure';
+  readonly request;
+  private readonly by: string;
+  private readonly methodology: Methodology;
+
+  constructor(
+    private readonly asked: Configuration,
+    caller: Caller,
+  ) {
+    const { request_id, digest } = asked;
+    this.request = requestOf(caller, 'configure', { ...{ digest }, request_id });
+    this.by = caller.user_id ?? caller.principal;
+    this.methodology = plain(asked.reading.methodology);
+  }
+
+  attempt(desk: Desk): Attempt<ConfigureStep> {
+    const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
+    const changed = this.asked.reading.features
+      .map(plain)
+      .filter((vector) => !sameValue(desk.feature(vector.feature_id), vector));
+    const features = changed.slice(0, FEATURES_PER_UNIT_MAX);
+    const changes = this.configure(desk, unit) || features.length > 0;
+    for (const vector of features) writeFeature(unit, desk, vector, this.by);
+    const reply = this.reply(desk, changes, features.length, changed.length - features.length);
+    if (!changes) unit.check(METHODOLOGY_SUBJECT, desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
+    // What is known, allowed and asked for is decided by these records: whoever was decided on others decides again.
+    else unit.changingRules();
+    return { unit: unit.build(this.request, reply), reply };
+  }
+
+  replay(): ConfigureStep {
+    throw new Error('a configuration is remembered with its reply');
+  }
+
+  private configure(desk: Desk, unit: UnitBuilder): boolean {
+    const before = desk.methodology;
+    if (before !== null && sameValue(before, this.methodology)) return false;
+    const policy = policySaid(policyOf(desk.record(POLICY_SUBJECT)), before, this.methodology);
+    if (policy !== null) this.write(unit, desk, POLICY_SUBJECT, 'POLICY_CHANGED', policy);
+    this.write(unit, desk, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.methodology);
+    if (before === null) {
+      const event_id = newEventId(desk.environment, desk.now_ms);
+      unit.told(initialized(this.methodology, this.by, desk.now_ms), event_id);
+    }
+    return true;
+  }
+
+  private write(unit: UnitBuilder, desk: Desk, subject: string, event_type: string, record: object): void {
+    unit.record(subject, desk.record(subject), [recordEvent(event_type, record, this.by, desk.now_ms)]);
+  }
+
+  private reply(desk: Desk, changes: boolean, features_changed: number, left: number): ConfigureStep {
+    const { features, warnings } = this.asked.reading;
+    return {
+      success: true,
+      reason: changes ? 'CONFIGURED' : 'UNCHANGED',
+      version: desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0,
+      feature_count: features.length,
+      features_changed,
+      warnings,
+      left,
+    };
+  }
+}
+
+/** A feature as it is from now on. Whoever writes one changes what can be claimed, and so the rules. */
+export function writeFeature(unit: UnitBuilder, desk: Desk, vector: FeatureVector, by: string): void {
+  const subject = featureSubject(vector.feature_id);
+  unit.record(subject, desk.record(subject), [recordEvent('FEATURE_CHANGED', vector, by, desk.now_ms)]);
+}
+
+const recordEvent = (event_type: string, record: object, by: string, now_ms: number): EventDraft => ({
+  event_type,
+  timestamp: isoTime(now_ms),
+  agent_id: by,
+  payload: { by, record },
+});
+
+/** As a store gives it back: what is undefined is not there. */
+const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+/**
+ * The policy with what the files say of claims. A word of the files counts when it changes: what an admin has set
+ * meanwhile stands until then. Null: nothing is said anew.
+ */
+function policySaid(policy: Policy, before: Methodology | null, now: Methodology): Policy | null {
+  const [was, is] = [claimPolicy(before), claimPolicy(now)];
+  const keys = (Object.keys(is) as (keyof typeof is)[]).filter((key) => was[key] !== is[key]);
+  if (keys.length === 0) return null;
+  const { edge, ...said } = Object.fromEntries(keys.map((key) => [key, is[key]])) as Partial<typeof is>;
+  const stale_policy = edge === undefined ? policy.stale_policy : { ...policy.stale_policy, edge };
+  return { ...policy, ...said, stale_policy };
+}
+
+const claimPolicy = (methodology: Methodology | null) => ({
+  stale_threshold_seconds:
+    methodology?.claims?.stale_threshold_seconds ?? DEFAULT_POLICY.stale_threshold_seconds,
+  claim_ttl_seconds: methodology?.claims?.claim_ttl_seconds ?? DEFAULT_POLICY.claim_ttl_seconds,
+  max_hold_seconds: methodology?.claims?.max_hold_seconds ?? DEFAULT_POLICY.max_hold_seconds,
+  edge: methodology?.claims?.on_ttl ?? DEFAULT_POLICY.stale_policy.edge,
+});
+
+function initialized(methodology: Methodology, by: string, now_ms: number): EventDraft {
+  const { topology, constraints, default_profile } = methodology;
+  const settled = Object.values(constraints.constraint_dimensions).filter(
+    (said) => said !== null && said !== undefined && said !== '',
+  );
+  return {
+    event_type: 'project_initialized',
+    timestamp: isoTime(now_ms),
+    agent_id: by,
+    payload: {
+      ...(constraints.language === null ? {} : { language: constraints.language }),
+      constraint_dimensions_configured: settled.length,
+      asset_types: topology.asset_types.length,
+      transitions: topology.transitions.length,
+      profile: default_profile,
+    },
+  };
+}
+
+/** Every fault with the file, the line and the column it was found at. */
+export function invalidMethodology(faults: readonly ConfigFault[]): Problem {
+  const [first] = faults;
+  const line = first?.line === undefined ? '' : `:${first.line}`;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  const detail = `${first?.file}${line}: ${first?.message}${more}. Nothing was changed.`;
+  return problem('INVALID_METHODOLOGY', detail, faults.slice(0, FAULTS_TOLD_MAX));
+}
+
+const FAULTS_TOLD_MAX = 100;

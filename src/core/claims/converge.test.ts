@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { checkNewEvent } from '../events/catalogue.js';
+import type { ConvergenceFacts, EdgeFacts, SubmitFacts } from './commands.js';
+import type { Evidence } from './head.js';
+import { claim, reassign, result, review, seen, submit } from './testing/commands.js';
+import {
+  ada,
+  bob,
+  EDGE,
+  escalated,
+  type Given,
+  given,
+  granted,
+  held,
+  type PastFact,
+} from './testing/given.js';
+
+const SHA = 'ab'.repeat(32);
+const evidence: Evidence = {
+  iteration: 2,
+  evaluators: {
+    passed: 1,
+    failed: 0,
+    skipped: 0,
+    total: 1,
+    details: [{ name: 'tests_pass', result: 'pass' }],
+  },
+  convergence_type: 'standard',
+  context_hash: 'sha256:77',
+};
+const candidate = { ...result(SHA, 1, EDGE), evidence };
+const asked = (fields: Partial<ConvergenceFacts> = {}): { convergence: ConvergenceFacts } => ({
+  convergence: { failing: [], needs_human: false, authority_reason: null, ...fields },
+});
+const edge = (...past: PastFact[]): Given => given(...past).on(EDGE);
+const converges = (facts: Partial<SubmitFacts>) =>
+  submit(ada, 1, { result: candidate }, { iteration: 2, ...facts });
+const failing = [{ name: 'tests_pass', says: 'It failed.' }];
+
+describe('an edge that converges', () => {
+  it('tells by what: the iteration, the checks, the kind of convergence, the context', () => {
+    const { decision } = edge(granted(ada, 0)).when(converges(asked()), 5);
+    expect(decision.events.map(({ event_type, payload }) => ({ event_type, ...payload }))).toMatchObject([
+      { event_type: 'edge_converged', outcome: 'ACCEPTED', ...evidence },
+    ]);
+  });
+
+  it('is told so too when a human approved it', () => {
+    const { decision } = edge(granted(ada, 0)).when(converges(asked({ needs_human: true })), 5);
+    expect(decision).toMatchObject({ ok: false, code: 'ESCALATED' });
+    expect(decision.events[0]?.payload).toMatchObject({ reason: 'human_review_required', ...evidence });
+    expect(decision.next.claim?.state).toBe('SUSPENDED');
+    const approved = edge(granted(ada, 0), () => decision.events[0]!).when(
+      review(1, { iteration: 2, candidate_sha256: SHA }),
+      6,
+    );
+    expect(approved.decision.events.at(-1)).toMatchObject({
+      event_type: 'edge_converged',
+      payload: evidence,
+    });
+  });
+
+  it('may not while a required check fails: the claim stays, nothing is lost and nothing is parked', () => {
+    const { decision } = edge(granted(ada, 0)).when(converges(asked({ failing, needs_human: true })), 5);
+    expect(decision).toMatchObject({ ok: false, code: 'NOT_CONVERGED', events: [], notes: [] });
+    expect(decision.details).toEqual({ work_lost: false, parked: null, failing });
+    expect(decision.next).toBe(decision.head);
+  });
+
+  it('may not where the role is rejected, unless a human approved exactly this', () => {
+    const rejected = { authority: 'reject', ...asked() } as const;
+    const { decision } = edge(granted(ada, 0)).when(converges(rejected), 5);
+    expect(decision).toMatchObject({ code: 'OUTSIDE_AUTHORITY', events: [], notes: [] });
+    expect(decision.next.claim?.state).toBe('ACTIVE');
+    const gate = { iteration: 2, candidate_sha256: SHA };
+    const suspended = edge(granted(ada, 0)).when(
+      { type: 'suspend', handle: converges({}).handle, gate },
+      1,
+    ).decision;
+    const seenIt = edge(granted(ada, 0), () => suspended.events[0]!).when(
+      review(1, { iteration: 2, candidate_sha256: SHA }),
+      2,
+    ).decision;
+    const past = [granted(ada, 0), () => suspended.events[0]!, () => seenIt.events[0]!];
+    expect(edge(...past).when(converges(rejected), 5).decision.code).toBe('ACCEPTED');
+  });
+
+  it('says which rule asked for the human', () => {
+    const reasonOf = (facts: Partial<SubmitFacts>) =>
+      edge(granted(ada, 0)).when(converges(facts), 5).decision.events[0]?.payload.reason;
+    expect(reasonOf({ authority: 'escalate', ...asked({ authority_reason: 'spec_mutation' }) })).toBe(
+      'spec_mutation',
+    );
+    expect(reasonOf({ authority: 'escalate' })).toBe('outside_role_authority');
+    expect(reasonOf(asked({ needs_human: true }))).toBe('human_review_required');
+  });
+
+  it('outside its role where that is only warned of: accepted, with a note that moves no head', () => {
+    const warned = { authority: 'warn', ...asked({ authority_reason: 'outside_role_authority' }) } as const;
+    const { decision } = edge(granted(ada, 0)).when(converges(warned), 5);
+    expect(decision).toMatchObject({ ok: true, code: 'ACCEPTED' });
+    expect(decision.notes).toMatchObject([
+      {
+        event_type: 'convergence_escalated',
+        agent_id: 'ada',
+        payload: { action: 'warn', reason: 'outside_role_authority', iteration: 2, result_sha256: SHA },
+      },
+    ]);
+    const written = {
+      event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
+      tenant_id: 'acme',
+      project_id: 'shop',
+      ...decision.notes[0],
+    };
+    expect(checkNewEvent(written)).toEqual({ ok: true });
+    expect(checkNewEvent({ ...written, seq: 2 })).toMatchObject({ ok: false });
+  });
+
+  it('once it waits for a human, waits for that one', () => {
+    const { decision } = edge(granted(ada, 0), escalated(1)).when(converges(asked()), 5);
+    expect(decision).toMatchObject({
+      code: 'ESCALATED',
+      events: [{ payload: { reason: 'review_pending' } }],
+    });
+  });
+});
+
+describe('a claim to an edge', () => {
+  const free: EdgeFacts = {
+    unknown_says: null,
+    second_agent: false,
+    shared: [],
+    enforced: false,
+    warnings: [],
+  };
+  const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth', 'db'] }];
+
+  it('of one agent in its own project has no lease, whatever is the longest hold', () => {
+    const { decision } = edge()
+      .under({ max_hold_seconds: 60 })
+      .when(claim(ada, { lease_seconds: null }, { edge: free }), 0);
+    expect(decision.events[0]?.payload).toMatchObject({ lease_duration_seconds: null, expires_at: null });
+    expect(decision.next.claim).toMatchObject({ expires_at_ms: null, max_hold_until_ms: null });
+    const later = edge(granted(ada, 0, { lease_seconds: null })).when({ type: 'expire' }, 10 ** 8);
+    expect(later.decision.code).toBe('NOT_EXPIRED');
+  });
+
+  it('that shares modules is granted with a warning, and refused where that is enforced', () => {
+    const warnings = ['bob touches auth too'];
+    const warned = edge().when(claim(ada, {}, { edge: { ...free, shared, warnings } }), 0).decision;
+    expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
+    const refused = edge().when(claim(ada, {}, { edge: { ...free, shared, enforced: true } }), 0).decision;
+    expect(refused).toMatchObject({ code: 'DENIED_PARALLEL', details: { shared } });
+    expect(refused.notes).toMatchObject([
+      {
+        event_type: 'claim_rejected',
+        payload: { reason: 'DENIED_PARALLEL', holding_agent: 'bob', shared_modules: ['auth', 'db'] },
+      },
+    ]);
+  });
+
+  it('says why there is no such edge, and leaves no trace', () => {
+    const facts = { known: false, edge: { ...free, unknown_says: 'There is no vector.' } };
+    const { decision } = edge().when(claim(ada, {}, facts), 0);
+    expect(decision).toMatchObject({
+      code: 'UNKNOWN_TASK',
+      notes: [],
+      details: { says: 'There is no vector.' },
+    });
+  });
+
+  it('cannot be reassigned to a second agent, nor onto shared modules', () => {
+    const to = (facts: EdgeFacts) =>
+      edge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
+    expect(to({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
+    expect(to({ ...free, shared, enforced: true }).decision.code).toBe('DENIED_PARALLEL');
+    expect(to(free).decision.code).toBe('REASSIGNED');
+  });
+
+  it('without a lease is freed by its holder, or by force', () => {
+    const past = granted(ada, 0, { lease_seconds: null });
+    const forced = edge(past).when({ type: 'force_release', ...seen(1) }, 10 ** 7).decision;
+    expect(forced).toMatchObject({ code: 'FORCED' });
+  });
+});
