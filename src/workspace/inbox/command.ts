@@ -25,12 +25,12 @@ export interface Unreadable {
   readonly unreadable: string;
 }
 
-const KINDS: Readonly<Record<string, InboxCommand['kind']>> = {
-  edge_claim: 'claim',
-  heartbeat: 'renew',
-  edge_released: 'release',
-  edge_converged: 'submit',
-};
+const KINDS: ReadonlyMap<string, InboxCommand['kind']> = new Map([
+  ['edge_claim', 'claim'],
+  ['heartbeat', 'renew'],
+  ['edge_released', 'release'],
+  ['edge_converged', 'submit'],
+]);
 
 /** The serialiser gives these itself: what an agent's clock or counter says of them is not believed. */
 const GIVEN: ReadonlySet<string> = new Set(['timestamp', 'event_id', 'project', 'instance_id', 'seq']);
@@ -40,9 +40,9 @@ export function readCommand(agent_id: string, name: string, bytes: Buffer): Inbo
   if (line === null) return { unreadable: 'It is not one JSON object.' };
   const { event_type, data, ...top } = line;
   if (typeof event_type !== 'string') return { unreadable: 'It has no event_type.' };
-  const kind = KINDS[event_type] ?? (isTold(event_type) ? 'append' : null);
+  const kind = KINDS.get(event_type) ?? (isTold(event_type) ? 'append' : null);
   if (kind === null) {
-    const known = Object.keys(KINDS).join(', ');
+    const known = [...KINDS.keys()].join(', ');
     const shown = JSON.stringify(event_type.slice(0, 100));
     return { unreadable: `${shown} is no command: expected ${known}, or a step that agents tell of.` };
   }

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { type FileFault, readRegular } from '../regular-file.js';
@@ -69,7 +69,7 @@ export class Inbox {
 
   /** The command that `next` gave has been answered. */
   async remove(name: string): Promise<void> {
-    await rm(this.folder.at(name), { force: true });
+    await unlink(this.folder.at(name)).catch(orTakenBack);
     this.waiting.pop();
   }
 
@@ -79,10 +79,7 @@ export class Inbox {
     try {
       if (await broken.isFull()) return false;
       const name = this.waiting.at(-1) as Buffer;
-      await broken.take(this.folder, name, reason, at).catch((error) => {
-        // Taken back meanwhile.
-        if (!isErrorCode(error, 'ENOENT')) throw error;
-      });
+      await broken.take(this.folder, name, reason, at).catch(orTakenBack);
       this.waiting.pop();
       return true;
     } finally {
@@ -94,6 +91,11 @@ export class Inbox {
     await this.folder.close();
     await this.outcomes?.close();
   }
+}
+
+/** Its agent may have removed it meanwhile. */
+function orTakenBack(error: unknown): void {
+  if (!isErrorCode(error, 'ENOENT')) throw error;
 }
 
 const BAD_NAME =

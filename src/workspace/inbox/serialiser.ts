@@ -124,14 +124,14 @@ export class Serialiser {
 
   private async round(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
     const turns: Turn[] = [];
-    const taken = await Promise.all(
+    const taken = await allOf(
       inboxes.map((inbox) => this.guarded(inbox, stuck, () => this.take(inbox, tally, stuck))),
     );
     taken.forEach((command, at) => {
       if (command != null) turns.push({ inbox: inboxes[at] as Inbox, command });
     });
     const replies = await this.decide(turns);
-    await Promise.all(
+    await allOf(
       turns.map((turn, at) =>
         this.guarded(turn.inbox, stuck, () => this.finish(turn, replies[at] as Reply, tally)),
       ),
@@ -213,6 +213,12 @@ export class Serialiser {
     this.warned.add(whose);
     this.options.warn(`${whose} ${what}.`);
   }
+}
+
+/** Waits for all of them, whatever happens to one: nobody is at work any more in folders that are then closed. */
+async function allOf<T>(works: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /** The same list, begun further on. */

@@ -1,0 +1,80 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { Coordinator } from '../src/coordinator/index.js';
+import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
+import { Serialiser } from '../src/workspace/inbox/serialiser.js';
+import { openWorkspaceStore } from '../src/workspace/store.js';
+import { Workspace } from '../src/workspace/workspace.js';
+import { newRoot } from './house.js';
+import { table, whole } from './table.js';
+
+const AGENTS = 100;
+
+/** `npx tsx bench/inbox.ts [cycles]`: how many commands of 100 agents a second the serialiser carries to their outcomes. */
+export async function inbox(cycles: number): Promise<void> {
+  const root = await newRoot();
+  const workspace = new Workspace(root);
+  await mkdir(workspace.events, { recursive: true });
+  await writeFile(workspace.path('coordination.yml'), 'project: {project_id: bench}\n');
+  const { store, blobs, key } = await openWorkspaceStore(workspace, console.error);
+  const coordinator = await Coordinator.open({ store, blobs, limits: ENTERPRISE_LIMITS });
+  const serialiser = new Serialiser({
+    events: workspace.events,
+    key,
+    coordinator,
+    now: () => new Date(),
+    warn: console.error,
+  });
+  const rows: string[][] = [];
+  const measure = async (name: string, drop: () => Promise<void>): Promise<void> => {
+    await drop();
+    const began = performance.now();
+    const spent = process.cpuUsage();
+    const { commands, outcomes } = await serialiser.pass();
+    const seconds = (performance.now() - began) / 1000;
+    const { user, system } = process.cpuUsage(spent);
+    const cpu_us = (user + system) / commands;
+    rows.push([name, whole(commands), whole(commands / seconds), whole(cpu_us), JSON.stringify(outcomes)]);
+  };
+  await measure('warm-up', () => dropAll(workspace, 2, 0));
+  await measure(`${cycles} edges of each agent, from claim to convergence`, () =>
+    dropAll(workspace, cycles, 1),
+  );
+  await measure('the same, one command of each agent at a time', () => dropAll(workspace, 1, 2));
+  console.log(`\nThe inbox: ${AGENTS} agents, one process, outcomes written\n`);
+  console.log(table(['', 'commands', 'commands/s', 'µs of processor each', 'outcomes'], rows.slice(1)));
+  coordinator.close();
+  await store.close();
+  await rm(root, { recursive: true, force: true });
+}
+
+/** Of every agent and edge: a claim, a heartbeat, a step told, a result. */
+async function dropAll(workspace: Workspace, cycles: number, lot: number): Promise<void> {
+  for (let agent = 0; agent < AGENTS; agent += 1) {
+    const folder = workspace.path('events', 'inbox', `agent-${agent}`);
+    await mkdir(folder, { recursive: true });
+    for (let cycle = 0; cycle < cycles; cycle += 1) {
+      const about = { feature: `F-${agent}-${lot}-${cycle}`, edge: 'design→code' };
+      const held = { ...about, generation: 1 };
+      const told = {
+        event_type: 'iteration_completed',
+        ...held,
+        iteration: 1,
+        status: 'iterating',
+        delta: 2,
+      };
+      const commands = [
+        { event_type: 'edge_claim', ...about, agent_role: 'full_stack' },
+        { event_type: 'heartbeat', ...held },
+        told,
+        { event_type: 'edge_converged', ...held, iteration: 1, result: { asset: 'src/auth.ts' } },
+      ];
+      for (const [step, command] of commands.entries()) {
+        const name = `${lot}-${String(cycle).padStart(4, '0')}-${step}.json`;
+        await writeFile(`${folder}/.${name}.tmp`, JSON.stringify(command));
+        await rename(`${folder}/.${name}.tmp`, `${folder}/${name}`);
+      }
+    }
+  }
+}
+
+await inbox(Number(process.argv[2] ?? 25));

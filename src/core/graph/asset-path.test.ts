@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { isHumanPath, PATH_BYTES_MAX, pathFault } from './asset-path.js';
+import { claimsFiles, clashOf, humanPaths, MANIFEST_FILES_MAX, readManifest } from './manifest.js';
+
+describe('a path of a result', () => {
+  test.each([
+    'a',
+    'src/core/a.ts',
+    '.github/workflows/ci.yml',
+    'docs/übung/日本.md',
+    '...a/b',
+    'a b/c',
+    'gitignore',
+    '.gitignore',
+    'features/.git-keep',
+    'x'.repeat(PATH_BYTES_MAX),
+  ])('may be %s', (path) => {
+    expect(pathFault(path)).toBeNull();
+  });
+
+  test.each([
+    '',
+    '/etc/passwd',
+    '..',
+    '../a',
+    'a/../../b',
+    'a/./b',
+    '.',
+    '...',
+    'a//b',
+    'a/',
+    'a\\b',
+    'C:/a',
+    'a:stream',
+    'a\nb',
+    'a\u0000b',
+    'a\u007f',
+    'a./b',
+    'a /b',
+    'a.',
+    '.git/config',
+    'sub/.GIT/hooks/post-checkout',
+    '.g\u200cit/config',
+    'git~1/config',
+    '.ai-workspace/events/events.jsonl',
+    '.AI-Workspace/features/active/x.yml',
+    'u\u0308bung',
+    '\ud800',
+    'é'.repeat(PATH_BYTES_MAX / 2 + 1),
+    Array.from({ length: 65 }, () => 'a').join('/'),
+  ])('cannot be %j', (path) => {
+    expect(pathFault(path)).toEqual(expect.any(String));
+  });
+});
+
+test.each([
+  ['specification/INTENT.md', true],
+  ['Specification/x', true],
+  ['spec/a/b', true],
+  ['adrs/ADR-1.md', true],
+  ['docs/decisions/0001.md', true],
+  ['imp/design/ADRs/ADR-1.md', true],
+  ['ＳＰＥＣ/a', true],
+  ['sp\u200bec/a', true],
+  ['spec./a', true],
+  ['./spec/a', true],
+  ['src/../spec/a', true],
+  ['src/spec/a.test.ts', false],
+  ['src/specification.ts', false],
+  ['src/decisions.ts', false],
+  ['special/a', false],
+])('%j needs a human: %s', (path, human) => {
+  expect(isHumanPath(path)).toBe(human);
+});
+
+describe('a manifest', () => {
+  const file = (path: string, more = {}) => ({
+    path,
+    sha256: 'a'.repeat(64),
+    size_bytes: 3,
+    executable: false,
+    base_sha256: null,
+    ...more,
+  });
+  const of = (...files: object[]) => ({ kind: 'files', files, total_bytes: files.length * 3 });
+
+  test('is read whole or not at all', () => {
+    expect(readManifest(of(file('a'), file('b/c')))).toMatchObject({ ok: true });
+    expect(readManifest(of(file('a'), file('../c')))).toMatchObject({ ok: false, path: 'files.1.path' });
+    expect(readManifest(of(file('a', { sha256: 'A'.repeat(64) })))).toMatchObject({ ok: false });
+    expect(readManifest(of(file('a', { extra: 1 })))).toMatchObject({ ok: false });
+    expect(readManifest({ ...of(file('a')), total_bytes: 4 })).toMatchObject({ path: 'total_bytes' });
+    expect(readManifest(of())).toMatchObject({ ok: false, path: 'files' });
+    const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, at) => file(`f${at}`));
+    expect(readManifest(of(...many))).toMatchObject({ ok: false, path: 'files' });
+    expect(readManifest(of(...many.slice(1)))).toMatchObject({ ok: true });
+  });
+
+  test('names no file twice, and none that is the folder of another', () => {
+    expect(clashOf(['a', 'b', 'a/b'])).toContain('folder of a/b');
+    expect(clashOf(['Read.me', 'read.me'])).toContain('one file');
+    expect(clashOf(['a/b', 'a/c', 'ab'])).toBeNull();
+  });
+
+  test('tells which of its files need a human', () => {
+    const read = readManifest(of(file('src/a'), file('spec/a'), file('docs/adrs/1.md')));
+    expect(read.ok && humanPaths(read.manifest)).toEqual(['spec/a', 'docs/adrs/1.md']);
+  });
+
+  test('is told from other results', () => {
+    expect(claimsFiles({ kind: 'files' })).toBe(true);
+    for (const other of [null, 'files', {}, { kind: 'x' }, []]) expect(claimsFiles(other)).toBe(false);
+  });
+});

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { foldedPath, isHumanPath, pathFault } from './asset-path.js';
+
+export const MANIFEST_FILES_MAX = 2000;
+export const FILE_BYTES_MAX = 100 * 1024 * 1024;
+export const TOTAL_BYTES_MAX = 500 * 1024 * 1024;
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const assetPath = z.string().superRefine((path, ctx) => {
+  const message = pathFault(path);
+  if (message !== null) ctx.addIssue({ code: 'custom', message });
+});
+
+const manifestFile = z.strictObject({
+  path: assetPath,
+  sha256,
+  size_bytes: z.number().int().min(0).max(FILE_BYTES_MAX),
+  executable: z.boolean(),
+  /** What the file was when the work on it began; null: there was none. */
+  base_sha256: sha256.nullable(),
+});
+
+/** The result of an edge, as files: what each is to become, by the digest of its bytes. */
+export const manifestSchema = z
+  .strictObject({
+    kind: z.literal('files'),
+    files: z.array(manifestFile).min(1).max(MANIFEST_FILES_MAX),
+    total_bytes: z.number().int().min(0).max(TOTAL_BYTES_MAX),
+  })
+  .superRefine(({ files, total_bytes }, ctx) => {
+    const message = clashOf(files.map((file) => file.path));
+    if (message !== null) ctx.addIssue({ code: 'custom', path: ['files'], message });
+    if (files.reduce((sum, file) => sum + file.size_bytes, 0) !== total_bytes) {
+      ctx.addIssue({ code: 'custom', path: ['total_bytes'], message: 'expected the sum of the files' });
+    }
+  });
+
+export type ManifestFile = Readonly<z.infer<typeof manifestFile>>;
+export interface Manifest {
+  readonly kind: 'files';
+  readonly files: readonly ManifestFile[];
+  readonly total_bytes: number;
+}
+
+/** Two paths that cannot both be there, said in a sentence; null: there are none. */
+export function clashOf(paths: readonly string[]): string | null {
+  const known = new Map<string, string>();
+  for (const path of paths) {
+    const other = known.get(foldedPath(path));
+    if (other !== undefined) return `${other} and ${path} are one file on some disks`;
+    known.set(foldedPath(path), path);
+  }
+  for (const path of paths) {
+    const folded = foldedPath(path);
+    for (let cut = folded.lastIndexOf('/'); cut > 0; cut = folded.lastIndexOf('/', cut - 1)) {
+      const other = known.get(folded.slice(0, cut));
+      if (other !== undefined) return `${other} cannot be a file and the folder of ${path}`;
+    }
+  }
+  return null;
+}
+
+/** Whether a result says that it is files; whether it says so rightly is for `readManifest`. */
+export const claimsFiles = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && (data as { kind?: unknown }).kind === 'files';
+
+export type ManifestReading =
+  | { readonly ok: true; readonly manifest: Manifest }
+  | { readonly ok: false; readonly path: string; readonly message: string };
+
+export function readManifest(data: unknown): ManifestReading {
+  const read = manifestSchema.safeParse(data);
+  if (read.success) return { ok: true, manifest: read.data };
+  const [issue] = read.error.issues;
+  return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
+}
+
+/** Of these files a human must have approved before they are promoted. */
+export const humanPaths = (manifest: Manifest): string[] =>
+  manifest.files.map((file) => file.path).filter(isHumanPath);

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { canonicalJson } from '../../core/canonical-json.js';
+import { pathFault } from '../../core/graph/asset-path.js';
+import { MANIFEST_FILES_MAX } from '../../core/graph/manifest.js';
+import type { DraftPlaces, ProjectPlace } from './places.js';
+import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
+import { readBelow } from './safe-read.js';
+import { writeBelow } from './safe-write.js';
+
+/** What each shared file was when work on it began: its digest, or null where there was none. */
+export type Bases = Map<string, string | null>;
+
+const PATHS_MAX = 2 * MANIFEST_FILES_MAX;
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const recordSchema = z.strictObject({
+  bases: z
+    .record(z.string(), digest.nullable())
+    .refine((bases) => Object.keys(bases).length <= PATHS_MAX, `at most ${PATHS_MAX} paths`)
+    .refine((bases) => Object.keys(bases).every((path) => pathFault(path) === null), 'a path is no path'),
+});
+
+export async function readBases(place: ProjectPlace, places: DraftPlaces): Promise<Bases | DraftRefusal> {
+  const path = [...places.bases.folder, places.bases.name].join('/');
+  const read = await readBelow(place.root, path, { links: 'one' });
+  if (read === null) return new Map();
+  if (isRefusal(read)) return read;
+  try {
+    return new Map(Object.entries(recordSchema.parse(JSON.parse(read.bytes.toString('utf8'))).bases));
+  } catch {
+    return refusal('BAD_BASE', path, `${path} does not say what the drafts were begun from.`);
+  }
+}
+
+export async function writeBases(
+  place: ProjectPlace,
+  places: DraftPlaces,
+  bases: Bases,
+): Promise<DraftRefusal | null> {
+  const path = [...places.bases.folder, places.bases.name];
+  const text = `${canonicalJson({ bases: Object.fromEntries(bases) })}\n`;
+  if (await writeBelow(place.root, path, { bytes: Buffer.from(text) })) return null;
+  return refusal('SYMLINK', path.join('/'), `${path.join('/')} cannot be written: something is in its way.`);
+}

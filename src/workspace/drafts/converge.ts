@@ -1,0 +1,39 @@
+import type { Caller } from '../../coordinator/caller.js';
+import type { Coordinator } from '../../coordinator/coordinator.js';
+import { isProblem, type Problem } from '../../coordinator/problem.js';
+import type { SubmissionResult } from '../../coordinator/wire.js';
+import { collectDrafts } from './collect.js';
+import type { ProjectPlace } from './places.js';
+import type { Promotion } from './promote.js';
+import { type Log, promoteAccepted } from './redo.js';
+import { type DraftRefusal, isRefusal } from './refusal.js';
+
+export interface Convergence {
+  readonly reply: SubmissionResult | Problem;
+  /** What reached the project; null where the result was not accepted. */
+  readonly promotion: Promotion | null;
+}
+
+/** The body of a submission without its result, which the drafts are, and whose they are. */
+export interface ConvergenceAsked {
+  readonly agent_id: string;
+  readonly body: Readonly<Record<string, unknown>> & {
+    readonly task_id: string;
+    readonly generation: number;
+  };
+}
+
+/** Drafts in, files out: collects, submits, and promotes what was accepted. What was refused keeps its drafts. */
+export async function convergeFromDrafts(
+  place: ProjectPlace,
+  log: Log & { readonly coordinator: Pick<Coordinator, 'submitResult'> },
+  { agent_id, body }: ConvergenceAsked,
+  caller?: Caller,
+): Promise<Convergence | DraftRefusal> {
+  const { task_id: subject, generation } = body;
+  const manifest = await collectDrafts(place, log, { agent_id, subject, generation });
+  if (isRefusal(manifest)) return manifest;
+  const reply = await log.coordinator.submitResult(log.key, { ...body, result_data: manifest }, caller);
+  const accepted = !isProblem(reply) && reply.accepted;
+  return { reply, promotion: accepted ? await promoteAccepted(place, log) : null };
+}

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { answered } from '../../../test/support/house.js';
+import { Coordinator } from '../../coordinator/index.js';
+import { openFileStore } from '../../stores/file/file-store.js';
+import { promoteAccepted } from './redo.js';
+import { KEY } from './testing/place.js';
+import { EDGE, Yard } from './testing/yard.js';
+
+let bundles = '';
+beforeAll(async () => {
+  bundles = await mkdtemp(join(tmpdir(), 'promoter-'));
+  await build({
+    entryPoints: [join(import.meta.dirname, 'testing/promoter.child.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outExtension: { '.js': '.mjs' },
+    outdir: bundles,
+  });
+});
+afterAll(() => rm(bundles, { recursive: true }));
+
+const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
+const FILES = { a: 'a', 'b/b': 'b' };
+
+/** A project whose log has accepted two files that nobody has promoted. */
+async function accepted(): Promise<Yard> {
+  const yard = await Yard.open();
+  const store = await openFileStore({ root: yard.path('store') });
+  const coordinator = await Coordinator.open({ store, blobs: yard.blobs });
+  const asked = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
+  const { claim } = answered(await coordinator.claimTask(KEY, asked));
+  for (const [path, text] of Object.entries(FILES)) await yard.draft(path, text);
+  const handle = { task_id: EDGE, session_id: 's1', generation: 1, claim_id: claim?.id };
+  const submitted = await coordinator.submitResult(KEY, { ...handle, result_data: await yard.collected() });
+  expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
+  coordinator.close();
+  await store.close();
+  return yard;
+}
+
+/** Lets a promoter take so many steps and kills it; returns the step it was killed at, null when there was none left. */
+async function killedAfter(yard: Yard, steps: number): Promise<string | null> {
+  const child = spawn(process.execPath, [join(bundles, 'promoter.child.mjs'), yard.root], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_PATH },
+  });
+  const exited = once(child, 'exit');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let seen = 0;
+  let last: string | null = null;
+  for await (const line of createInterface({ input: child.stdout })) {
+    last = line;
+    seen += 1;
+    if (seen > steps) break;
+    child.stdin.write('\n');
+  }
+  child.kill('SIGKILL');
+  await exited;
+  return seen > steps ? last : null;
+}
+
+test('a promoter killed at any step is finished by the next', async () => {
+  const killed: string[] = [];
+  for (let steps = 0; ; steps += 1) {
+    const yard = await accepted();
+    const at = await killedAfter(yard, steps);
+    if (at !== null) killed.push(at);
+    const store = await openFileStore({ root: yard.path('store') });
+    onTestFinished(() => store.close());
+    const log = { store, blobs: yard.blobs, key: KEY };
+    const { conflicts, failures } = await promoteAccepted(yard, log);
+    expect({ at, conflicts, failures }).toEqual({ at, conflicts: [], failures: [] });
+    for (const [path, text] of Object.entries(FILES)) expect(await yard.shared(path)).toBe(text);
+    expect(await promoteAccepted(yard, log)).toMatchObject({ written: [], unchanged: [] });
+    await store.close();
+    if (at === null) break;
+  }
+  expect(killed).toEqual([
+    'read ',
+    ...['fetched a', 'written a', 'placed a', 'fetched b/b', 'written b/b', 'placed b/b'],
+    'synced ',
+    'marked ',
+  ]);
+});

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { TOTAL_BYTES_MAX } from '../../core/graph/manifest.js';
+
+export type GitResult =
+  | { readonly ok: true; readonly out: Buffer }
+  | { readonly ok: false; readonly says: string };
+
+/** What could run a program of somebody else's choosing is off: no hook, no monitor, no tool for differences. */
+const QUIET = [
+  ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.untrackedCache=false'],
+  ...['-c', 'core.quotePath=false', '-c', 'diff.external=', '-c', 'submodule.recurse=false'],
+];
+
+interface GitOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** Runs git, never through a shell. What fails is said in git's own words. */
+export function git(
+  cwd: string,
+  args: readonly string[],
+  { env, input }: GitOptions = {},
+): Promise<GitResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      'git',
+      [...QUIET, ...args],
+      { cwd, encoding: 'buffer', maxBuffer: 2 * TOTAL_BYTES_MAX, env: { ...cleanEnv(), ...env } },
+      (error, out, said) => {
+        if (error === null) resolve({ ok: true, out });
+        else resolve({ ok: false, says: said.toString('utf8').trim().slice(0, 500) || error.message });
+      },
+    );
+    // git may be gone before it has read everything; its exit code tells.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input ?? '');
+  });
+}
+
+/** A hook that calls us has git's own variables set, and they would lead to another repository. */
+function cleanEnv(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
+  return { ...Object.fromEntries(kept), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+}
+
+export const namesOf = (out: Buffer): string[] =>
+  out
+    .toString('utf8')
+    .split('\0')
+    .filter((name) => name !== '');

@@ -1,0 +1,67 @@
+import { relative, sep } from 'node:path';
+import { kindOf, subjectKeys } from '../../core/subject.js';
+import type { Blobs } from '../../stores/blobs.js';
+import { folderName } from '../../stores/file/layout.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { type DraftRefusal, refusal } from './refusal.js';
+
+/** A project on disk: its root, and the folder of the workspace in it. */
+export interface ProjectPlace {
+  readonly root: string;
+  path(...parts: string[]): string;
+}
+
+/** Where the bytes of a project are kept. */
+export interface Shelf {
+  readonly blobs: Blobs;
+  readonly key: ProjectKey;
+}
+
+/** Whose drafts, and of what. */
+export interface DraftsOf {
+  readonly agent_id: string;
+  readonly subject: string;
+}
+
+/** The names of folders from the project's root on. */
+export interface DraftPlaces {
+  readonly agent: readonly string[];
+  readonly drafts: readonly string[];
+  readonly scratch: readonly string[];
+  /** Beside the drafts, so that no draft can have its name. */
+  readonly bases: { readonly folder: readonly string[]; readonly name: string };
+  readonly feature: string;
+  readonly edge: string;
+}
+
+/** Where an agent works on an edge. Ids become names of folders by one rule, so none of them leads elsewhere. */
+export function placesOf(place: ProjectPlace, { agent_id, subject }: DraftsOf): DraftPlaces | DraftRefusal {
+  const { feature_id = '', edge = '' } = kindOf(subject) === 'edge' ? subjectKeys(subject) : {};
+  const feature = nameFor(feature_id);
+  const folder = nameFor(edge);
+  const agentFolder = nameFor(agent_id);
+  if (feature === null || folder === null || agentFolder === null) {
+    return refusal('BAD_NAME', subject, `${subject} of ${agent_id} cannot name a folder of drafts.`);
+  }
+  const agent = [...workspaceNames(place), 'agents', agentFolder];
+  return {
+    agent,
+    drafts: [...agent, 'drafts', feature, folder],
+    scratch: [...agent, 'scratch'],
+    bases: { folder: [...agent, 'drafts', feature], name: `${folder}.base.json` },
+    feature,
+    edge: folder,
+  };
+}
+
+export const workspaceNames = (place: ProjectPlace): string[] =>
+  relative(place.root, place.path()).split(sep);
+
+/** Null: no id of ours, or one that is too long for a disk. */
+function nameFor(id: string): string | null {
+  try {
+    return folderName(id);
+  } catch {
+    return null;
+  }
+}

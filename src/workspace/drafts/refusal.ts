@@ -1,0 +1,35 @@
+/** Why drafts cannot become a result, and what to do about it. */
+const NEXT = {
+  NO_DRAFTS: 'Write the files into the drafts folder, under the path each has in the project, then submit.',
+  BAD_NAME: 'Rename the file in the drafts folder, then submit.',
+  SYMLINK: 'Put the file itself there instead of the link, then submit.',
+  HARD_LINK: 'Copy the file instead of linking it, then submit.',
+  NOT_A_FILE: 'Drafts are regular files in folders: remove what is there, then submit.',
+  SWAPPED: 'Submit when nothing writes to the drafts any more.',
+  UNREADABLE: 'Make the file readable for who serialises, then submit.',
+  TOO_LARGE: 'Keep large files elsewhere and promote a file that names them.',
+  TOO_MANY: 'Promote the work in parts, or keep generated files out of the drafts.',
+  BASE_CHANGED: 'Bring the drafts up to the shared files, begin them again to say so, then submit.',
+  DELETION: 'Restore the file in the worktree: removing shared files is left to a person.',
+  NO_WORKTREE: 'Claim the edge again to have a worktree, or set `isolation: drafts` in coordination.yml.',
+  BAD_BASE: 'Remove the record of the bases, begin the drafts again, then submit.',
+} as const;
+
+export type DraftCode = keyof typeof NEXT;
+
+export interface DraftRefusal {
+  readonly refused: DraftCode;
+  /** From the drafts folder, which is from the project's root. */
+  readonly path: string;
+  readonly says: string;
+  readonly next: string;
+}
+
+export const refusal = (refused: DraftCode, path: string, says: string): DraftRefusal => ({
+  refused,
+  path,
+  says,
+  next: NEXT[refused],
+});
+
+export const isRefusal = (value: object): value is DraftRefusal => 'refused' in value;

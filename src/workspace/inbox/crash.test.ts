@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest';
+import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+import type { Workspace } from '../workspace.js';
+import type { InboxCommand } from './command.js';
+import { STEPS, type Step } from './serialiser.js';
+
+const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
+const about = { feature: FEATURE, edge: EDGE, generation: 1 };
+const told = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
+
+class Crash extends Error {}
+
+/** What comes before, the command under test, what another agent asks in the same round, and what must be left. */
+interface Case {
+  readonly before: readonly object[];
+  readonly command: object;
+  readonly rival?: object;
+  readonly reply: object;
+  readonly story: readonly string[];
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a claim': {
+    before: [],
+    command: claim,
+    rival: claim,
+    reply: { reason: 'GRANTED', claim: { generation: 1 } },
+    story: ['edge_started a-01 1', 'claim_rejected b-01 1'],
+  },
+  'a heartbeat': {
+    before: [claim],
+    command: { event_type: 'heartbeat', ...about },
+    reply: { success: true, reason: 'RENEWED', new_expiry: expect.any(String) },
+    story: ['edge_started a-01 1', 'heartbeat a-01 1'],
+  },
+  'a release, after which another is granted the edge in the same round': {
+    before: [claim],
+    command: { event_type: 'edge_released', ...about, reason: 'lunch' },
+    rival: claim,
+    reply: { success: true, reason: 'RELEASED' },
+    story: ['edge_started a-01 1', 'edge_released a-01 1', 'edge_started b-01 2'],
+  },
+  'a release with an error': {
+    before: [claim],
+    command: { event_type: 'edge_released', ...about, reason: 'ERROR', message: 'out of ideas' },
+    reply: { success: true, reason: 'RELEASED' },
+    story: ['edge_started a-01 1', 'edge_released a-01 1'],
+  },
+  'a convergence': {
+    before: [claim],
+    command: { event_type: 'edge_converged', ...about, iteration: 2, result: { asset: 'code' } },
+    rival: claim,
+    reply: { accepted: true, reason: 'ACCEPTED', current_generation: 1, late: false, work_lost: false },
+    story: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
+  },
+  'a step that is told': {
+    before: [claim],
+    command: told,
+    reply: { success: true, reason: 'APPENDED', event_id: expect.any(String) },
+    story: ['edge_started a-01 1', 'iteration_completed a-01 1'],
+  },
+  'a convergence that is refused and kept': {
+    before: [claim, { event_type: 'edge_released', ...about }],
+    command: { event_type: 'edge_converged', ...about, result: 1 },
+    reply: { accepted: false, reason: 'NO_CLAIM', work_lost: true, parked: expect.any(String) },
+    story: ['edge_started a-01 1', 'edge_released a-01 1', 'result_rejected a-01 1'],
+  },
+};
+
+async function crashingAt(workspace: Workspace, at: Step): Promise<void> {
+  const site = await Site.open(workspace, {
+    onStep: (step, command: InboxCommand) => {
+      if (step === at && command.agent_id === 'a-01') throw new Crash();
+    },
+  });
+  await expect(site.serialiser.pass()).rejects.toThrow(Crash);
+  await site.close();
+}
+
+for (const [name, { before, command, rival, reply, story }] of Object.entries(CASES)) {
+  it.each(STEPS)(`${name} is done once and told, though the serialiser dies when it is %s`, async (step) => {
+    const workspace = await bareWorkspace();
+    const prelude = await Site.open(workspace);
+    for (const [at, each] of before.entries()) await drop(workspace, 'a-01', `0${at}.json`, each);
+    await prelude.serialiser.pass();
+    await prelude.close();
+
+    await drop(workspace, 'a-01', '1.json', command);
+    if (rival !== undefined) await drop(workspace, 'b-01', '1.json', rival);
+    // Twice at the same point: who dies always there must not do it again each time.
+    await crashingAt(workspace, step);
+    if (step !== 'removed') await crashingAt(workspace, step);
+    const site = await Site.open(workspace);
+    await site.serialiser.pass();
+
+    expect(await site.story()).toEqual(story);
+    expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
+    expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
+    if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
+    const ids = (await site.events()).map(({ event_id }) => event_id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+}
+
+it('leaves a command where it is while the store cannot be reached, and decides it when it can', async () => {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  await drop(workspace, 'a-01', '1.json', claim);
+  const real = site.coordinator.claimTask.bind(site.coordinator);
+  site.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
+  await expect(site.serialiser.pass()).rejects.toThrow('The disk is full.');
+  expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
+  expect(await namesIn(workspace, 'outcome', 'a-01')).toEqual([]);
+  site.coordinator.claimTask = real;
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+});

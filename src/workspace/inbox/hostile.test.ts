@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process';
+import { link, mkdir, readFile, rename, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+import type { Workspace } from '../workspace.js';
+
+const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
+const CLAIM = JSON.stringify(claim);
+
+async function scene(): Promise<{ workspace: Workspace; site: Site; inbox: string }> {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  const inbox = workspace.path('events', 'inbox', 'eve');
+  await mkdir(inbox);
+  return { workspace, site, inbox };
+}
+
+/** What came of a file that is no command: kept as it is, with the reason, and its agent told. */
+async function keptFor(workspace: Workspace, name: string): Promise<string> {
+  const reason = JSON.parse(
+    await readFile(workspace.path('events', 'broken', 'eve', `${name}.reason.json`), 'utf8'),
+  );
+  expect(await namesIn(workspace, 'broken', 'eve')).toContain(name);
+  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual([]);
+  expect(reason.at).toMatch(/Z$/);
+  return reason.reason;
+}
+
+it.each([
+  ['%2e%2e%2fetc.json'],
+  ['a b.json'],
+  ['ünïcode.json'],
+  ['claim.txt'],
+  ['-rf.json'],
+  ['claim.json.reason.json'],
+  [`${'n'.repeat(240)}.json`],
+  ['line\nbreak.json'],
+])('keeps a file by the name %j aside, and nothing by that name is opened', async (name) => {
+  const { workspace, site, inbox } = await scene();
+  await writeFile(join(inbox, name), CLAIM);
+  await drop(workspace, 'good', '1.json', claim);
+  expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
+  const [kept = ''] = await namesIn(workspace, 'broken', 'eve');
+  expect(kept).toMatch(/^unnamed-[0-9a-f]{16}$/);
+  expect(await keptFor(workspace, kept)).toContain('name of a command');
+  expect(await readFile(workspace.path('events', 'broken', 'eve', kept), 'utf8')).toBe(CLAIM);
+});
+
+it('keeps a file aside whose name is no text', async () => {
+  const { workspace, site, inbox } = await scene();
+  await writeFile(
+    Buffer.concat([Buffer.from(`${inbox}/`), Buffer.from([0xff, 0xfe]), Buffer.from('.json')]),
+    CLAIM,
+  );
+  expect((await site.serialiser.pass()).broken).toBe(1);
+  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual([]);
+});
+
+it('leaves alone what is not finished or hidden', async () => {
+  const { workspace, site, inbox } = await scene();
+  for (const name of ['.1.json', '1.json.tmp', '..json']) await writeFile(join(inbox, name), CLAIM);
+  expect((await site.serialiser.pass()).toJSON()).toEqual({
+    commands: 0,
+    outcomes: {},
+    broken: 0,
+    expired: 0,
+  });
+  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['..json', '.1.json', '1.json.tmp']);
+});
+
+const PARTS: readonly [string, (path: string, workspace: Workspace) => Promise<unknown>, RegExp][] = [
+  [
+    'a link to a file',
+    (path, { root }) => planted(join(root, 'secret.json')).then((at) => symlink(at, path)),
+    /is a link/,
+  ],
+  ['a link to nothing', (path) => symlink('/nowhere', path), /is a link/],
+  [
+    'a second name of a file',
+    (path, { root }) => planted(join(root, 'secret.json')).then((at) => link(at, path)),
+    /second name/,
+  ],
+  ['a folder', (path) => mkdir(path), /no plain file/],
+  ['a pipe', async (path) => execFileSync('mkfifo', [path]), /no plain file/],
+  [
+    'a gigabyte of nothing',
+    (path) => writeFile(path, '').then(() => truncate(path, 1024 ** 3)),
+    /more than 64 KiB/,
+  ],
+  ['no JSON', (path) => writeFile(path, '{"event_type": "edge_cl'), /not one JSON object/],
+  ['a list', (path) => writeFile(path, '[1]'), /not one JSON object/],
+  ['nothing', (path) => writeFile(path, ''), /not one JSON object/],
+  ['no type', (path) => writeFile(path, '{}'), /no event_type/],
+  [
+    'a type of the serialiser’s own',
+    (path) => writeFile(path, '{"event_type":"edge_started"}'),
+    /no command/,
+  ],
+  ['a prototype', (path) => writeFile(path, '{"event_type":"__proto__"}'), /no command/],
+  ['no edge', (path) => writeFile(path, '{"event_type":"heartbeat","feature":"F"}'), /feature and edge/],
+  [
+    'another agent',
+    (path) => writeFile(path, JSON.stringify({ ...claim, agent_id: 'good' })),
+    /another agent/,
+  ],
+];
+
+async function planted(path: string): Promise<string> {
+  await writeFile(path, CLAIM);
+  return path;
+}
+
+it.each(PARTS)(
+  'keeps %s aside with its reason, tells its agent, and serves the others',
+  async (_, plant, says) => {
+    const { workspace, site, inbox } = await scene();
+    await plant(join(inbox, 'x.json'), workspace);
+    await drop(workspace, 'good', '1.json', claim);
+    expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
+    expect(await keptFor(workspace, 'x.json')).toMatch(says);
+    expect(await outcome(workspace, 'eve', 'x.json')).toMatchObject({
+      ok: false,
+      reply: { problem: 'INVALID_REQUEST', detail: expect.stringContaining('events/broken/eve') },
+    });
+  },
+);
+
+it('keeps both of two broken files by one name', async () => {
+  const { workspace, site } = await scene();
+  await drop(workspace, 'eve', 'x.json', 'one');
+  await site.serialiser.pass();
+  await drop(workspace, 'eve', 'x.json', 'two');
+  await site.serialiser.pass();
+  const kept = await namesIn(workspace, 'broken', 'eve');
+  expect(kept).toEqual(['x.json', 'x.json.reason.json', 'x.json~1', 'x.json~1.reason.json']);
+  expect(await readFile(workspace.path('events', 'broken', 'eve', 'x.json'), 'utf8')).toBe('one');
+});
+
+it('looks into no folder that is a link, nor one that becomes a link while it is looked into', async () => {
+  const { workspace, site } = await scene();
+  await drop(workspace, 'bob', '1.json', claim);
+  await symlink(workspace.path('events', 'inbox', 'bob'), workspace.path('events', 'inbox', 'mallory'));
+  await mkdir(workspace.path('events', 'inbox', '.hidden'));
+  await mkdir(workspace.path('events', 'inbox', 'no agent'));
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect((await outcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
+  expect(await namesIn(workspace, 'outcome')).toEqual(['bob']);
+  expect(site.warnings).toEqual([
+    expect.stringContaining('"no agent" is the name of no agent'),
+    expect.stringMatching(/mallory is no folder/),
+  ]);
+
+  await drop(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
+  await drop(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
+  const swapping = await (async () => {
+    await site.close();
+    return Site.open(workspace, {
+      onStep: (step, command) => {
+        if (step !== 'decided' || command.agent_id !== 'eve') return;
+        const inbox = workspace.path('events', 'inbox');
+        execFileSync('mv', [join(inbox, 'eve'), join(inbox, 'eve-before')]);
+        execFileSync('ln', ['-s', join(inbox, 'bob'), join(inbox, 'eve')]);
+      },
+    });
+  })();
+  await drop(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
+  await swapping.serialiser.pass();
+  // Its own file went, in the folder that was moved; the one of the same name behind the link was served for bob.
+  expect(await namesIn(workspace, 'inbox', 'eve-before')).toEqual([]);
+  expect((await outcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
+});
+
+it('stops the agent whose outcome cannot be written, and nobody else', async () => {
+  const { workspace, site } = await scene();
+  await mkdir(workspace.path('events', 'outcome', 'eve', '1.json', 'in-the-way'), { recursive: true });
+  await drop(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
+  await drop(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
+  await drop(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 2 });
+  expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: /)]);
+  await rename(workspace.path('events', 'outcome', 'eve', '1.json'), workspace.path('events', 'away'));
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect((await site.story()).filter((line) => line.includes('eve'))).toEqual(['edge_started eve 1']);
+});
+
+it('refuses fields that no command has, by their names', async () => {
+  const { workspace, site } = await scene();
+  await drop(workspace, 'eve', '1.json', { ...claim, generation: 7 });
+  await drop(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });
+  await drop(
+    workspace,
+    'eve',
+    '3.json',
+    `{"event_type":"edge_claim","feature":"F","edge":"e","__proto__":{"a":1}}`,
+  );
+  await drop(workspace, 'eve', '4.json', { event_type: 'iteration_completed', iteration: 'one' });
+  expect((await site.serialiser.pass()).outcomes).toEqual({ INVALID_REQUEST: 3, INVALID_EVENT: 1 });
+  expect((await outcome(workspace, 'eve', '1.json')).reply.detail).toContain('generation');
+});
