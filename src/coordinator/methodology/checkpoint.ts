@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/features/feature-state.js';
-import { snapshotOf } from '../../core/features/snapshot.js';
+import { snapshotsOf } from '../../core/features/snapshot.js';
+import { command } from '../../core/graph/command.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
@@ -72,19 +73,16 @@ export async function checkpointReply(
   const { event_id, position, timestamp } = marked;
   const { work, state } = await foldedAt(past.store, past.key, position);
   const scene = sceneOf(work, state, { now_ms: Date.parse(timestamp), rulesOf: past.rulesOf });
-  const { methodology, rows } = scene;
-  if (methodology === null) throw new Error('a checkpoint stands where the project was not initialised');
   const { context_hash, message = null, git_ref = null, features } = body;
-  const wanted =
-    features === undefined ? rows : rows.filter(({ vector }) => features.includes(vector.feature_id));
+  const isWanted = (id: string) => features === undefined || features.includes(id);
   const snapshot: Snapshot = {
     position,
     timestamp,
     message,
     context_hash,
     git_ref,
-    feature_states: wanted.map((row) => snapshotOf(row, methodology)),
+    feature_states: snapshotsOf({ ...scene, asked: {} }).filter(({ feature_id }) => isWanted(feature_id)),
     tasks: { total: work.plan.subject_count, completed: work.completed },
   };
-  return { success: true, reason: 'CHECKPOINTED', snapshot, event_id, next: 'gen release' };
+  return { success: true, reason: 'CHECKPOINTED', snapshot, event_id, next: command('release', '--dry-run') };
 }

@@ -8,6 +8,7 @@ import {
   remediationOf,
 } from '../../core/features/fold-back.js';
 import { REMEDIATION_PREFIX } from '../../core/features/spawn.js';
+import { command } from '../../core/graph/command.js';
 import type { Methodology } from '../../core/graph/methodology.js';
 import { foldBackSubject } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
@@ -92,7 +93,7 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
       writeSpawn(unit, desk, { vector, waits: null, by });
     }
     const unblocked = edgeFreedBy(child, this.folded.features.get(parent));
-    const next = `gen start --feature ${remediation ?? parent}`;
+    const next = command('start', '--feature', remediation ?? parent);
     return { success: true, reason: 'FOLDED_BACK', child, parent, unblocked, remediation, next };
   }
 

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import type { GapsFound, MethodologyState } from '../../core/features/feature-state.js';
-import { progressOf } from '../../core/features/progress.js';
 import { type ReadinessCheck, readinessOf } from '../../core/features/readiness.js';
+import { standingOf } from '../../core/features/standing.js';
+import { command } from '../../core/graph/command.js';
 import { releaseSubject } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
@@ -48,21 +49,21 @@ export class ReleaseOperation implements Operation<ReleaseReply> {
 
   private decide(desk: Desk, exists: boolean): ReleaseReply {
     const { version, dry_run = false, known_gaps = null } = this.body;
-    const { methodology, rows, state } = sceneOf(desk.state, this.folded, desk);
+    const { methodology, rows, state, now_ms } = sceneOf(desk.state, this.folded, desk);
     if (methodology === null) return this.refused('NOT_INITIALISED', NOT_INITIALISED);
     if (exists || state.releases.some((release) => release.version === version)) {
       return this.refused('VERSION_EXISTS', `${version} was released before. Choose a higher version.`);
     }
     const pending_reviews = pendingReviews(desk.state, state).map(({ task_id }) => task_id);
-    const readiness = readinessOf({ methodology, rows, state, pending_reviews, known_gaps });
+    const readiness = readinessOf({ methodology, rows, state, now_ms, pending_reviews, known_gaps });
     const against = readiness.find(({ passed }) => !passed);
     if (against !== undefined) return this.refused('NOT_READY', against.says, readiness);
-    const converged = rows.filter((row) => progressOf(row, methodology) === 'converged');
+    const converged = rows.filter((row) => standingOf(methodology, row, now_ms).complete);
     const release = this.manifest(
       desk,
       converged.map(({ vector }) => vector.feature_id),
     );
-    const next = dry_run ? `gen release --version ${version}` : 'gen start';
+    const next = dry_run ? command('release', '--version', version) : command('start');
     return { success: true, reason: dry_run ? 'READY' : 'RELEASED', version, readiness, release, next };
   }
 

@@ -1,6 +1,7 @@
 import type { Head } from '../../core/claims/head.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/features/feature-state.js';
+import { command } from '../../core/graph/command.js';
 import { subjectKeys } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 import type { PendingReview } from './wire.js';
@@ -41,7 +42,7 @@ function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
     evaluators: known?.evaluators ?? null,
-    next: feature_id === null ? `gen review ${subject}` : `gen review --feature ${feature_id} --edge ${edge}`,
+    next: command('review', ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? ''])),
   };
 }
 

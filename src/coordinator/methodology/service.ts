@@ -1,5 +1,6 @@
 import { traceOf } from '../../core/features/trace.js';
-import { route } from '../../core/graph/route.js';
+import { surveyOf } from '../../core/features/survey.js';
+import { route } from '../../core/graph/choose-route.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
 import { readBody, subjectOf } from '../operations/read.js';
@@ -55,8 +56,10 @@ export class MethodologyService {
   trace(scope: ProjectKey, body: unknown): Reply<wire.TraceReply> {
     const read = readBody(wire.traceBody, body);
     if (isProblem(read)) return Promise.resolve(read);
-    return this.look(scope, ({ methodology, rows }) =>
-      methodology === null ? notInitialised() : traceOf(read.req, read.direction, rows, methodology),
+    return this.look(scope, (scene) =>
+      scene.methodology === null
+        ? notInitialised()
+        : traceOf(read.req, read.direction, surveyOf({ ...scene, asked: {} }).standings.values()),
     );
   }
 

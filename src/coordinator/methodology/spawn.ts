@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { MethodologyState } from '../../core/features/feature-state.js';
-import { progressOf } from '../../core/features/progress.js';
 import { childPrefix, decideSpawn, nextId, type SpawnAsked } from '../../core/features/spawn.js';
+import { standingOf } from '../../core/features/standing.js';
+import { command } from '../../core/graph/command.js';
 import { canonicalEdge } from '../../core/graph/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
 import { featureSubject } from '../../core/subject.js';
@@ -77,7 +78,7 @@ const groundOf = (scene: Scene, methodology: Methodology) => ({
   vectorOf: (id: string) => rowOf(scene, id)?.vector ?? null,
   isConverged: (id: string) => {
     const row = rowOf(scene, id);
-    return row !== undefined && progressOf(row, methodology) === 'converged';
+    return row !== undefined && standingOf(methodology, row, scene.now_ms).complete;
   },
   now_ms: scene.now_ms,
 });
@@ -127,7 +128,7 @@ const spawned = (vector: FeatureVector, blocks: string | null, event_id: string)
   vector,
   blocks,
   event_id,
-  next: `gen start --feature ${vector.feature_id}`,
+  next: command('start', '--feature', vector.feature_id),
 });
 
 const refused = (reason: string, next: string): SpawnReply => ({

@@ -26,7 +26,7 @@ const featureId = z
 const edge = line(100);
 const reqKey = z
   .string()
-  .max(100, { abort: true })
+  .max(256, { abort: true })
   .regex(/^REQ-[A-Z0-9][A-Z0-9._-]*$/, { error: 'expected a requirement key, as REQ-F-AUTH-001' });
 const count = z.number().int().min(0).max(1_000_000_000);
 const contextHash = line(200);
@@ -135,7 +135,7 @@ export const gapsBody = z.strictObject({
   /** Every key of the specification, once. */
   keys: z.array(coveredKey).max(GAP_KEYS_MAX),
   /** Keys that the code names and the specification does not. */
-  orphan_keys: z.array(line(100)).max(GAP_KEYS_MAX).optional(),
+  orphan_keys: z.array(line(256)).max(GAP_KEYS_MAX).optional(),
   untagged_files: count.optional(),
   dry_run: z.boolean().optional(),
   ...common,

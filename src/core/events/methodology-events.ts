@@ -84,17 +84,6 @@ export const methodologyEvents = {
     telemetry_gaps: count.exactOptional(),
     layer_results: z.record(name, name).exactOptional(),
   }),
-  intent_raised: z.strictObject({
-    intent_id: name,
-    trigger: sentence,
-    delta: sentence.exactOptional(),
-    signal_source: name,
-    vector_type: name.exactOptional(),
-    affected_req_keys: z.array(name).max(1000).exactOptional(),
-    prior_intents: z.array(name).max(100).exactOptional(),
-    edge_context: name.exactOptional(),
-    severity: z.enum(['critical', 'high', 'medium', 'low']),
-  }),
   release_created: z.strictObject({
     version: name,
     features_included: count,

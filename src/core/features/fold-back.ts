@@ -1,8 +1,7 @@
 import { isoTime } from '../events/envelope.js';
 import type { FeatureVector, Methodology, VectorType } from '../graph/methodology.js';
-import { timeBoxStatus } from '../graph/time-box.js';
 import type { FeatureRow, FeatureState } from './feature-state.js';
-import { progressOf } from './progress.js';
+import { standingOf } from './standing.js';
 
 export interface FoldBackAsked {
   readonly fold_back_status: 'converged' | 'time_box_expired';
@@ -20,19 +19,20 @@ export function foldBackFault(
   asked: FoldBackAsked,
   { methodology, now_ms }: { methodology: Methodology; now_ms: number },
 ): { readonly code: FoldBackRefusal; readonly says: string } | null {
-  const { feature_id, vector_type, time_box } = row.vector;
+  const { feature_id, vector_type } = row.vector;
+  const { complete, time_box } = standingOf(methodology, row, now_ms);
   if (parentOf(row) === null) {
     return { code: 'NO_PARENT', says: `${feature_id} was spawned from nothing, so nothing waits for it.` };
   }
   if (row.state?.folded_back != null) return alreadyFolded(feature_id);
   if (asked.fold_back_status === 'time_box_expired') {
-    if (timeBoxStatus(time_box, now_ms).status === 'expired') return null;
+    if (time_box.status === 'expired') return null;
     return {
       code: 'TIME_BOX_RUNNING',
       says: `The time box of ${feature_id} has not run out. Go on with it.`,
     };
   }
-  if (progressOf(row, methodology) === 'converged') return null;
+  if (complete) return null;
   if (asked.question_answered && QUESTIONS.has(vector_type)) return null;
   const hint = QUESTIONS.has(vector_type) ? ', or say question_answered' : '';
   return { code: 'NOT_CONVERGED', says: `${feature_id} has edges to converge. Finish them${hint}.` };

@@ -1,6 +1,6 @@
 import type { Methodology } from '../graph/methodology.js';
 import type { FeatureRow, MethodologyState } from './feature-state.js';
-import { progressOf } from './progress.js';
+import { standingOf } from './standing.js';
 
 export interface ReadinessCheck {
   readonly name: string;
@@ -12,6 +12,7 @@ export interface ReleaseGround {
   readonly methodology: Methodology;
   readonly rows: readonly FeatureRow[];
   readonly state: MethodologyState;
+  readonly now_ms: number;
   readonly pending_reviews: readonly string[];
   /** Gaps that somebody knows of and answers for; null: nobody says. */
   readonly known_gaps: number | null;
@@ -19,9 +20,9 @@ export interface ReleaseGround {
 
 /** Whether the project may be released, question by question. */
 export function readinessOf(ground: ReleaseGround): ReadinessCheck[] {
-  const { methodology, rows, state, pending_reviews, known_gaps } = ground;
+  const { methodology, rows, state, now_ms, pending_reviews, known_gaps } = ground;
   const open = rows
-    .filter((row) => row.vector.priority === 'critical' && progressOf(row, methodology) !== 'converged')
+    .filter((row) => row.vector.priority === 'critical' && !standingOf(methodology, row, now_ms).complete)
     .map((row) => row.vector.feature_id);
   const gaps = known_gaps ?? (state.last_gaps === null ? null : gapsIn(state.last_gaps));
   return [

@@ -9,7 +9,7 @@ import type {
   VectorType,
 } from '../graph/methodology.js';
 import { edgesOf } from '../graph/profile.js';
-import { parseDuration } from '../graph/time-box.js';
+import { parseDuration, timeBoxStatus } from '../graph/time-box.js';
 
 export const NESTING_MAX = 3;
 const DAY_SECONDS = 24 * 3600;
@@ -139,9 +139,9 @@ function timeBoxOf(
 
 /** Null: as much as it likes. */
 function secondsLeft({ time_box }: FeatureVector, now_ms: number): number | null {
-  if (time_box?.started == null) return time_box?.duration_seconds ?? null;
-  const elapsed = Math.floor((now_ms - Date.parse(time_box.started)) / 1000);
-  return Math.max(0, time_box.duration_seconds - elapsed);
+  if (time_box === null) return null;
+  const { elapsed } = timeBoxStatus(time_box, now_ms);
+  return Math.max(0, Math.floor(time_box.duration_seconds * (1 - elapsed)));
 }
 
 function vectorOf(
