@@ -1,15 +1,24 @@
+import { basename } from 'node:path';
 import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
+import type { ProjectStatus } from '../../core/views/index.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import { plainText } from '../output/text.js';
+import { expected } from '../replies.js';
 import type { Calls, Reading } from './calls.js';
+import type { InProcess } from './in-process.js';
+import { withTasks } from './with-tasks.js';
 
 /** Where a command of the methodology finds its project. */
 export interface Door<C = Calls> {
   readonly calls: C;
   /** The workspace that this folder is in; null: none, and the project is a server's alone. */
   readonly workspace: Workspace | null;
+  /** What the project is called. */
+  readonly title: string;
+  /** How the plan stands; null: the project has none. */
+  plan(): Promise<ProjectStatus | null>;
 }
 
 /**
@@ -34,13 +43,14 @@ export async function withMethodology(
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null || context.named_url !== null) {
     const genesis = await atServer(context, workspace);
-    return work({ calls: genesis.methodology, workspace });
+    const plan = async () => withTasks(expected(await genesis.status()));
+    return work({ calls: genesis.methodology, workspace, title: genesis.project, plan });
   }
   const opened = await (mode === 'read' ? reading(context, workspace) : writing(context, workspace)).catch(
     spoken,
   );
   try {
-    await work({ calls: opened.calls, workspace });
+    await work({ calls: opened.calls, workspace, title: basename(workspace.root), plan: () => opened.plan() });
   } finally {
     await opened.close();
   }
@@ -71,24 +81,24 @@ async function atServer(context: Context, workspace: Workspace | null) {
   return context.genesis();
 }
 
-interface Opened {
-  readonly calls: Calls;
-  close(): void | Promise<void>;
-}
 
-async function reading(context: Context, workspace: Workspace): Promise<Opened> {
+async function reading(context: Context, workspace: Workspace): Promise<InProcess> {
   const { openReading } = await import('./reading.js');
   return openReading(workspace, callerOf(context));
 }
 
-async function writing(context: Context, workspace: Workspace): Promise<Opened> {
+async function writing(context: Context, workspace: Workspace): Promise<InProcess> {
   const { openWorkspaceStore } = await import('../../workspace/store.js');
   const { openInProcess } = await import('./in-process.js');
   const warn = (sentence: string) => context.remark(plainText(sentence));
   const { store, blobs, key } = await openWorkspaceStore(workspace, warn).catch(held);
   try {
-    const { calls, close } = await openInProcess(workspace, { store, blobs, key, caller: callerOf(context) });
-    return { calls, close: () => Promise.resolve(close()).then(() => store.close()) };
+    const opened = await openInProcess(workspace, { store, blobs, key, caller: callerOf(context) });
+    const close = async () => {
+      await opened.close();
+      await store.close();
+    };
+    return { ...opened, close };
   } catch (error) {
     await store.close();
     throw error;

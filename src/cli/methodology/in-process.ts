@@ -1,15 +1,19 @@
 import type { Caller } from '../../coordinator/caller.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
+import type { ProjectStatus } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { readFiles } from '../../workspace/read-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { expected } from '../replies.js';
 import type { Calls } from './calls.js';
+import { withTasks } from './with-tasks.js';
 
 export interface InProcess {
   readonly calls: Calls;
-  close(): void;
+  /** How the plan stands; null: the project has none. */
+  plan(): Promise<ProjectStatus | null>;
+  close(): void | Promise<void>;
 }
 
 interface Place {
@@ -19,20 +23,22 @@ interface Place {
   readonly caller: Caller;
 }
 
-/** A coordinator of this process alone, which first takes in what the workspace's files say now. */
+/** A coordinator of this process alone, which first takes in what the workspace's files say now; without one, the built-in. */
 export async function openInProcess(workspace: Workspace | null, place: Place): Promise<InProcess> {
   const { store, blobs, key, caller } = place;
   const coordinator = await Coordinator.open(blobs === undefined ? { store } : { store, blobs });
   try {
-    if (workspace !== null) {
-      const files = Object.fromEntries(await readFiles(workspace));
-      expected(await coordinator.configure(key, { files }, caller));
-    }
+    const files = workspace === null ? {} : Object.fromEntries(await readFiles(workspace));
+    expected(await coordinator.configure(key, { files }, caller));
   } catch (error) {
     coordinator.close();
     throw error;
   }
-  return { calls: callsOf(coordinator, key, caller), close: () => coordinator.close() };
+  return {
+    calls: callsOf(coordinator, key, caller),
+    plan: async () => withTasks(expected(await coordinator.queries.status(key))),
+    close: () => coordinator.close(),
+  };
 }
 
 function callsOf({ methodology: service }: Coordinator, key: ProjectKey, caller: Caller): Calls {
