@@ -20,11 +20,7 @@ import { KeyRing } from './key-ring.js';
 import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
-import {
-  type Configuration,
-  ConfigureOperation,
-  invalidMethodology,
-} from './operations/configure.js';
+import { type Configuration, ConfigureOperation, invalidMethodology } from './operations/configure.js';
 import { HolderOperation } from './operations/holder.js';
 import { readImported } from './operations/import-events.js';
 import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
