@@ -34,6 +34,9 @@ export function coordinatorRemote({ name, coordinator, store, blobs, key }: Remo
     note: (body) => coordinator.note(key, body, OPEN_CALLER),
     append: (body) => coordinator.appendEvent(key, body, OPEN_CALLER),
     importEvents: (events) => coordinator.importEvents(key, { events }),
-    configure: async () => null,
+    configure: async (files) => {
+      const reply = await coordinator.configure(key, { files: Object.fromEntries(files) }, OPEN_CALLER);
+      return isProblem(reply) ? reply : null;
+    },
   };
 }

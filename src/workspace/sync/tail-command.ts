@@ -52,7 +52,8 @@ const skipped: ToStep = () => skip;
 const FOR_FACT: Readonly<Record<Fact, ToStep>> = {
   granted: (event) => send('claim', claimBody(event)),
   accepted: submission,
-  escalated: submission,
+  // Without a seq it is a warning that came with the result.
+  escalated: (event, handle) => (event.seq === undefined ? skip : submission(event, handle)),
   released: (event, handle) => {
     const { reason, message } = event.payload as unknown as Payloads['released'];
     if (reason === 'FORCED') return { kind: 'not_sent', because: PERSON };
@@ -81,6 +82,7 @@ const FOR_FACT: Readonly<Record<Fact, ToStep>> = {
   },
   renewed: skipped,
   lost: skipped,
+  warned: skipped,
   claim_denied: skipped,
   result_denied: notSent('it was refused here, and is kept here'),
   adopted: notSent(PERSON),
@@ -104,11 +106,12 @@ function claimBody({ subject, agent_id, agent_role, session_id, payload, event_i
 
 function submission(event: EventEnvelope, handle: RemoteHandle): TailStep {
   const { result_data, blob_sha256 } = event.payload as unknown as ResultFields;
-  const { iteration } = event.payload as { iteration?: number };
+  const { iteration, evaluators, convergence_type, context_hash } = event.payload;
+  const evidence = { iteration, evaluators, convergence_type, context_hash };
   const body = {
     ...holderOf(event, handle),
     generation: handle.generation,
-    ...given({ result_data: blob_sha256 === undefined ? result_data : undefined, blob_sha256, iteration }),
+    ...given({ result_data: blob_sha256 === undefined ? result_data : undefined, blob_sha256, ...evidence }),
   };
   return { kind: 'send', verb: 'submit', body, ...given({ blob: blob_sha256 }) };
 }
@@ -116,12 +119,12 @@ function submission(event: EventEnvelope, handle: RemoteHandle): TailStep {
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
   const { event_type, event_id, timestamp, task_id, feature_id, edge, agent_id, agent_role, session_id } =
     event;
-  const { signature: _, ...payload } = event.payload;
+  const { signature: _, occurred_at = timestamp, ...payload } = event.payload;
   const held = event.generation === undefined ? {} : { generation, claim_id };
   return {
     event_type,
     event_id,
-    occurred_at: timestamp,
+    occurred_at,
     agent_id,
     payload,
     ...given({ task_id, feature_id, edge, agent_role, session_id, ...held }),
