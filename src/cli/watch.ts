@@ -16,7 +16,11 @@ export const show = (context: Context, { json, text }: Sight): void => context.s
 export type Listen = (changed: () => void, signal: AbortSignal) => Promise<void>;
 
 /** Draws anew whenever what there is to see has changed; looks every now and then, and when it is told to. */
-export async function watch(context: Context, look: () => Promise<Sight>, listen: Listen = silence): Promise<void> {
+export async function watch(
+  context: Context,
+  look: () => Promise<Sight>,
+  listen: Listen = silence,
+): Promise<void> {
   const stop = stopSignal(context.io);
   const { signal } = stop;
   const is_screen = context.io.columns !== null && !context.is_json;

@@ -70,7 +70,10 @@ forEachStore('configuring a project', (open) => {
 
   test('of files with faults changes nothing, and says where each is', async () => {
     const { house } = await begin();
-    const files = { ...FILES, 'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n' };
+    const files = {
+      ...FILES,
+      'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n',
+    };
     const reply = await house.coordinator.configure(P, { files });
     expect(reply).toMatchObject({
       problem: 'INVALID_METHODOLOGY',

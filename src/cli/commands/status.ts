@@ -42,7 +42,8 @@ Examples:
 
 async function status(context: Context, options: StatusOptions): Promise<void> {
   const { feature, health, gantt, log } = options;
-  if (options.write === true && gantt !== true) throw wrongUsage('What is to be written? Say --gantt --write.');
+  if (options.write === true && gantt !== true)
+    throw wrongUsage('What is to be written? Say --gantt --write.');
   const by_features = feature !== undefined || health === true || gantt === true || log !== undefined;
   if (!by_features && Workspace.find(context.io.cwd) === null) return planStatus(context, options);
   // Loaded here alone: who asks for a plan does not wait for it.

@@ -50,7 +50,12 @@ export async function withMethodology(
     spoken,
   );
   try {
-    await work({ calls: opened.calls, workspace, title: basename(workspace.root), plan: () => opened.plan() });
+    await work({
+      calls: opened.calls,
+      workspace,
+      title: basename(workspace.root),
+      plan: () => opened.plan(),
+    });
   } finally {
     await opened.close();
   }
@@ -80,7 +85,6 @@ async function atServer(context: Context, workspace: Workspace | null) {
   if (is_known === null) throw noWorkspace(context.io.cwd);
   return context.genesis();
 }
-
 
 async function reading(context: Context, workspace: Workspace): Promise<InProcess> {
   const { openReading } = await import('./reading.js');

@@ -53,7 +53,8 @@ async function openBeside(
 async function eventsIn(file: string): Promise<EventEnvelope[]> {
   const found = await stat(file).catch(() => null);
   if (found === null || !found.isFile()) throw new CommandFailure(`There is no file ${file}.`);
-  if (found.size > BYTES_MAX) throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it instead.`);
+  if (found.size > BYTES_MAX)
+    throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it instead.`);
   const bytes = await readFile(file);
   if (bytes.subarray(0, HEADER.length).equals(HEADER)) return ownEvents(file);
   const log = { ...KEY, source: basename(file), now_ms: Date.now() };

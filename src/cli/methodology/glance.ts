@@ -21,7 +21,10 @@ export function lookAt(events: readonly EventEnvelope[]) {
     evolveProject(work, event);
     evolveMethodology(state, event);
   }
-  const vantage = vantageOf(events[0], work.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined);
+  const vantage = vantageOf(
+    events[0],
+    work.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined,
+  );
   const question = { ...sceneOf(work, state, vantage), asked: {} };
   const calls: Pick<Calls, 'status'> = { status: async () => statusView(question) };
   return { calls, plan: async () => (work.plan.subject_count === 0 ? null : projectStatus(work, vantage)) };

@@ -22,7 +22,9 @@ export async function eventsOf(folder: string): Promise<EventEnvelope[]> {
   const { damage } = await readLog({ folder }, ({ event }) => events.push(event));
   if (damage === null) return events;
   const { file, line, why } = damage;
-  throw new CommandFailure(`${file}, line ${line}: ${why}. What can be saved is told by: gen verify ${folder}`);
+  throw new CommandFailure(
+    `${file}, line ${line}: ${why}. What can be saved is told by: gen verify ${folder}`,
+  );
 }
 
 /** When the workspace's files were last taken into the log; null: never. */
@@ -35,7 +37,11 @@ function lastConfigured(events: readonly EventEnvelope[]): number | null {
 const CONFIGURING: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
 /** A coordinator over a copy in memory, which also takes in what the files say and the log does not yet. */
-async function openCopy(workspace: Workspace, events: readonly EventEnvelope[], caller: Caller): Promise<InProcess> {
+async function openCopy(
+  workspace: Workspace,
+  events: readonly EventEnvelope[],
+  caller: Caller,
+): Promise<InProcess> {
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
   const { readProjectKey } = await import('../../workspace/project-file.js');

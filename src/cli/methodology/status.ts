@@ -20,7 +20,8 @@ export async function methodologyStatus(context: Context, options: StatusOptions
     const { withForeignLog } = await import('./foreign-log.js');
     return withForeignLog(context, options.log, (door) => showOnce(context, options, door));
   }
-  if (options.watch !== true) return withMethodology(context, 'read', (door) => showOnce(context, options, door));
+  if (options.watch !== true)
+    return withMethodology(context, 'read', (door) => showOnce(context, options, door));
   return watch(context, () => lookAnew(context, options));
 }
 

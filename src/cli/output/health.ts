@@ -13,7 +13,8 @@ export function healthText({ healthy, position, findings, counts }: Health, cont
   if (findings.length === 0) lines.push('Nothing was found.');
   for (const severity of SEVERITIES) {
     const found = findings.filter((finding) => finding.severity === severity);
-    if (found.length > 0) lines.push('', paint.bold(severity), ...found.flatMap((each) => findingLines(each, context)));
+    if (found.length > 0)
+      lines.push('', paint.bold(severity), ...found.flatMap((each) => findingLines(each, context)));
   }
   return lines.join('\n');
 }

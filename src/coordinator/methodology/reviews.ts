@@ -42,7 +42,10 @@ function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
     evaluators: known?.evaluators ?? null,
-    next: command('review', ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? ''])),
+    next: command(
+      'review',
+      ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),
+    ),
   };
 }
 

@@ -17,7 +17,10 @@ ${more}`;
 /** A project of the methodology with one feature. */
 async function begin(open: OpenHouse, more = ''): Promise<House> {
   const house = await open();
-  const files = { [`features/active/${F}.yml`]: vector(F, more), '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
+  const files = {
+    [`features/active/${F}.yml`]: vector(F, more),
+    '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
+  };
   answered(await house.coordinator.configure(P, { files }));
   return house;
 }
@@ -67,7 +70,9 @@ forEachStore('a spawn', (open) => {
 
   test('is numbered once each, however many are spawned at once, and across a restart', async () => {
     const house = await begin(open);
-    const all = await Promise.all(Array.from({ length: 20 }, () => house.coordinator.methodology.spawn(P, spike)));
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => house.coordinator.methodology.spawn(P, spike)),
+    );
     const ids = all.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
     expect(new Set(ids).size).toBe(20);
     await house.restart();
@@ -87,7 +92,10 @@ forEachStore('a spawn', (open) => {
   });
 
   test('is refused with a reason and a next step, and then nothing is written', async () => {
-    const house = await begin(open, 'time_box: {enabled: true, duration: 2 hours, started: "2026-01-04T05:00:00Z"}\n');
+    const house = await begin(
+      open,
+      'time_box: {enabled: true, duration: 2 hours, started: "2026-01-04T05:00:00Z"}\n',
+    );
     const { methodology } = house.coordinator;
     const before = await house.position();
     const refused = async (more: object, scope = P) => {
@@ -101,10 +109,14 @@ forEachStore('a spawn', (open) => {
     expect(await refused({ edge: 'uat_tests_cicd' })).toBe('UNKNOWN_EDGE');
     expect(await refused({ duration: 'a while' })).toBe('INVALID_DURATION');
     expect(await refused({ duration: '90m' })).toBe('PARENT_TIME_BOX');
-    expect(await refused({ vector_type: 'feature', feature_id: F, parent: undefined })).toBe('FEATURE_EXISTS');
+    expect(await refused({ vector_type: 'feature', feature_id: F, parent: undefined })).toBe(
+      'FEATURE_EXISTS',
+    );
     expect(await house.position()).toBe(before);
     // What is left of the parent's time is what the child gets by default.
-    expect(await methodology.spawn(P, spike)).toMatchObject({ vector: { time_box: { duration_seconds: 3600 } } });
+    expect(await methodology.spawn(P, spike)).toMatchObject({
+      vector: { time_box: { duration_seconds: 3600 } },
+    });
     house.advance(3600);
     expect(await refused({})).toBe('PARENT_TIME_BOX');
   });
@@ -117,7 +129,9 @@ forEachStore('a spawn', (open) => {
       const reply = answered(await methodology.spawn(P, { ...spike, parent, duration: `${10 - depth}h` }));
       parent = reply.feature_id ?? '';
     }
-    expect(await methodology.spawn(P, { ...spike, parent, duration: '1h' })).toMatchObject({ reason: 'NESTED_TOO_DEEP' });
+    expect(await methodology.spawn(P, { ...spike, parent, duration: '1h' })).toMatchObject({
+      reason: 'NESTED_TOO_DEEP',
+    });
     await converge(house, F, 'intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests');
     expect(await methodology.spawn(P, spike)).toMatchObject({ reason: 'PARENT_CONVERGED' });
   });
@@ -132,7 +146,9 @@ forEachStore('folding back', (open) => {
     expect(await methodology.foldBack(P, child)).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
     const expired = { ...child, fold_back_status: 'time_box_expired' };
     expect(await methodology.foldBack(P, expired)).toMatchObject({ reason: 'TIME_BOX_RUNNING' });
-    const both = await Promise.all([1, 2].map(() => methodology.foldBack(P, { ...child, question_answered: true })));
+    const both = await Promise.all(
+      [1, 2].map(() => methodology.foldBack(P, { ...child, question_answered: true })),
+    );
     expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
       'ALREADY_FOLDED_BACK',
       'FOLDED_BACK',
@@ -155,9 +171,15 @@ forEachStore('folding back', (open) => {
     await methodology.spawn(P, { ...spike, duration: '1h' });
     house.advance(3600);
     const expired = { ...answer, fold_back_status: 'time_box_expired' };
-    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-SPIKE-001' })).toMatchObject({ success: true });
-    expect(await methodology.foldBack(P, { ...expired, feature_id: F })).toMatchObject({ reason: 'NO_PARENT' });
-    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-X-1' })).toMatchObject({ reason: 'UNKNOWN_FEATURE' });
+    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-SPIKE-001' })).toMatchObject({
+      success: true,
+    });
+    expect(await methodology.foldBack(P, { ...expired, feature_id: F })).toMatchObject({
+      reason: 'NO_PARENT',
+    });
+    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-X-1' })).toMatchObject({
+      reason: 'UNKNOWN_FEATURE',
+    });
   });
 
   test('of a hotfix leaves a feature that does it properly', async () => {
@@ -167,7 +189,9 @@ forEachStore('folding back', (open) => {
     house.advance(4 * 3600);
     const hotfix = { ...answer, feature_id: 'REQ-F-HOTFIX-001', fold_back_status: 'time_box_expired' };
     expect(await methodology.foldBack(P, hotfix)).toMatchObject({ remediation: 'REQ-F-REMEDY-001' });
-    expect(await methodology.feature(P, { feature: 'REQ-F-REMEDY-001' })).toMatchObject({ feature_id: 'REQ-F-REMEDY-001' });
+    expect(await methodology.feature(P, { feature: 'REQ-F-REMEDY-001' })).toMatchObject({
+      feature_id: 'REQ-F-REMEDY-001',
+    });
     const spawned = (await house.events()).filter(({ event_type }) => event_type === 'spawn_created');
     expect(spawned.map(({ payload }) => payload.child)).toEqual(['REQ-F-HOTFIX-001', 'REQ-F-REMEDY-001']);
   });
@@ -179,20 +203,31 @@ forEachStore('a checkpoint', (open) => {
     const { methodology } = house.coordinator;
     await converge(house, F, 'intent_requirements');
     const at = await house.position();
-    const asked = { context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee', request_id: 'c1' };
+    const asked = {
+      context_hash: 'sha256:abc',
+      message: 'before the design',
+      git_ref: 'c0ffee',
+      request_id: 'c1',
+    };
     const first = answered(await methodology.checkpoint(P, asked));
     expect(first).toMatchObject({
       success: true,
       snapshot: { position: at, context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee' },
     });
     expect(first.snapshot?.feature_states).toMatchObject([
-      { feature_id: F, status: 'in_progress', edges: [{ edge: 'intent_requirements', status: 'converged' }, {}, {}, {}] },
+      {
+        feature_id: F,
+        status: 'in_progress',
+        edges: [{ edge: 'intent_requirements', status: 'converged' }, {}, {}, {}],
+      },
     ]);
     await converge(house, F, 'requirements_design');
     await house.restart();
     expect(await house.coordinator.methodology.checkpoint(P, asked)).toEqual(first);
     const unknown = { ...asked, request_id: 'c2', features: ['REQ-F-X-1'] };
-    expect(await house.coordinator.methodology.checkpoint(P, unknown)).toMatchObject({ reason: 'UNKNOWN_FEATURE' });
+    expect(await house.coordinator.methodology.checkpoint(P, unknown)).toMatchObject({
+      reason: 'UNKNOWN_FEATURE',
+    });
   });
 });
 
@@ -210,10 +245,18 @@ forEachStore('gaps', (open) => {
     const house = await begin(open);
     const { methodology } = house.coordinator;
     const dry = answered(await methodology.gaps(P, { ...found, dry_run: true }));
-    expect(dry).toMatchObject({ result: 'GAPS', event_id: null, full_coverage: 1, no_coverage: 1, partial_coverage: 1 });
+    expect(dry).toMatchObject({
+      result: 'GAPS',
+      event_id: null,
+      full_coverage: 1,
+      no_coverage: 1,
+      partial_coverage: 1,
+    });
     expect(await typesOf(house)).not.toContain('gaps_validated');
     const first = answered(await methodology.gaps(P, found));
-    expect(first.clusters).toMatchObject([{ domain: 'PAY', severity: 'high', key_count: 2, layers: ['code', 'tests'] }]);
+    expect(first.clusters).toMatchObject([
+      { domain: 'PAY', severity: 'high', key_count: 2, layers: ['code', 'tests'] },
+    ]);
     expect(first.clusters).toEqual(dry.clusters);
     await methodology.gaps(P, { ...found, agent_id: 'beta' });
     const types = await typesOf(house);
@@ -228,10 +271,18 @@ forEachStore('gaps', (open) => {
   test('that are none are COMPLETE, and a spawn that names an intent settles it', async () => {
     const house = await begin(open);
     const { methodology } = house.coordinator;
-    expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({ result: 'COMPLETE' });
+    expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({
+      result: 'COMPLETE',
+    });
     const { clusters } = answered(await methodology.gaps(P, found));
     const intent = clusters[0]?.intent_id ?? '';
-    const feature = { vector_type: 'feature', feature_id: 'REQ-F-PAY-001', reason: 'pay', intent, agent_id: 'a' };
+    const feature = {
+      vector_type: 'feature',
+      feature_id: 'REQ-F-PAY-001',
+      reason: 'pay',
+      intent,
+      agent_id: 'a',
+    };
     expect(await methodology.spawn(P, feature)).toMatchObject({ success: true, feature_id: 'REQ-F-PAY-001' });
     expect(await methodology.gapsFound(P)).toMatchObject({ open: [] });
   });
@@ -244,14 +295,19 @@ forEachStore('a release', (open) => {
     const asked = { version: '1.0.0', known_gaps: 0 };
     const early = answered(await methodology.release(P, asked));
     expect(early).toMatchObject({ success: false, reason: 'NOT_READY', release: null });
-    expect(early.readiness.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual(['critical_features']);
+    expect(early.readiness.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
+      'critical_features',
+    ]);
     await converge(house, F, 'intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests');
     expect(await methodology.release(P, { version: '1.0.0' })).toMatchObject({ reason: 'NOT_READY' });
     const dry = await methodology.release(P, { ...asked, dry_run: true });
     expect(dry).toMatchObject({ success: true, reason: 'READY', release: { features_included: [F] } });
     expect(await typesOf(house)).not.toContain('release_created');
     const both = await Promise.all([methodology.release(P, asked), methodology.release(P, asked)]);
-    expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual(['RELEASED', 'VERSION_EXISTS']);
+    expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
+      'RELEASED',
+      'VERSION_EXISTS',
+    ]);
     expect((await typesOf(house)).filter((type) => type === 'release_created')).toHaveLength(1);
     await house.restart();
     expect(await house.coordinator.methodology.release(P, asked)).toMatchObject({ reason: 'VERSION_EXISTS' });
@@ -291,8 +347,16 @@ forEachStore('a review', (open) => {
       },
     ]);
     expect(reviews[0]?.deadline).not.toBeNull();
-    expect(await methodology.release(P, { version: '1.0.0', known_gaps: 0 })).toMatchObject({ reason: 'NOT_READY' });
-    const named = { feature_id: F, edge: 'intent→requirements', generation: 1, iteration: 2, candidate_sha256: sha };
+    expect(await methodology.release(P, { version: '1.0.0', known_gaps: 0 })).toMatchObject({
+      reason: 'NOT_READY',
+    });
+    const named = {
+      feature_id: F,
+      edge: 'intent→requirements',
+      generation: 1,
+      iteration: 2,
+      candidate_sha256: sha,
+    };
     const other = { ...named, candidate_sha256: 'b'.repeat(64), decision: 'approved' };
     expect(await methodology.review(P, other)).toMatchObject({ success: false, reason: 'STALE_REVIEW' });
     expect(await methodology.review(P, { ...named, decision: 'refined', comment: 'shorter' })).toMatchObject({
@@ -315,7 +379,10 @@ forEachStore('a review', (open) => {
 forEachStore('looking', (open) => {
   test('says where to go next and writes nothing, before the project is initialised and after', async () => {
     const bare = await open();
-    expect(await bare.coordinator.methodology.start(P, {})).toMatchObject({ state: 'UNINITIALISED', feature: null });
+    expect(await bare.coordinator.methodology.start(P, {})).toMatchObject({
+      state: 'UNINITIALISED',
+      feature: null,
+    });
     const house = await begin(open);
     const before = await house.position();
     for (const dry_run of [true, false]) {
@@ -338,7 +405,12 @@ forEachStore('looking', (open) => {
     const both = answered(await house.coordinator.methodology.trace(P, { req: F }));
     expect(both).toMatchObject({
       intents: ['INT-001'],
-      features: [{ feature_id: F, chain: [{ asset: 'requirements', status: 'converged', agent_id: 'human-ann' }, {}, {}, {}] }],
+      features: [
+        {
+          feature_id: F,
+          chain: [{ asset: 'requirements', status: 'converged', agent_id: 'human-ann' }, {}, {}, {}],
+        },
+      ],
     });
     expect(both.gaps).toHaveLength(3);
     expect(await house.coordinator.methodology.trace(P, { req: F, direction: 'backward' })).toMatchObject({

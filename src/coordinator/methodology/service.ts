@@ -1,5 +1,5 @@
-import { traceOf } from '../../core/features/trace.js';
 import { surveyOf } from '../../core/features/survey.js';
+import { traceOf } from '../../core/features/trace.js';
 import { route } from '../../core/graph/choose-route.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';

@@ -22,12 +22,21 @@ test('a key is covered fully, in part or not at all, by the layers that were loo
     layer_results: { layer_1: 'fail', layer_2: 'fail', layer_3: 'fail' },
   });
   const first = findGaps(scan(keys, { layers_run: [1] }));
-  expect(first).toMatchObject({ full_coverage: 2, no_coverage: 1, test_gaps: 0, layer_results: { layer_1: 'fail' } });
+  expect(first).toMatchObject({
+    full_coverage: 2,
+    no_coverage: 1,
+    test_gaps: 0,
+    layer_results: { layer_1: 'fail' },
+  });
   expect(Object.keys(first.layer_results)).toEqual(['layer_1']);
 });
 
 test('gaps are gathered by domain; what nothing builds or tests weighs more than what nothing watches', () => {
-  const keys = [key('REQ-F-AUTH-002', 1, 0, 1), key('REQ-AUTH-001', 0, 1, 1), key('REQ-NFR-PERF-001', 1, 1, 0)];
+  const keys = [
+    key('REQ-F-AUTH-002', 1, 0, 1),
+    key('REQ-AUTH-001', 0, 1, 1),
+    key('REQ-NFR-PERF-001', 1, 1, 0),
+  ];
   expect(findGaps(scan(keys)).clusters).toEqual([
     { domain: 'AUTH', severity: 'high', keys: ['REQ-AUTH-001', 'REQ-F-AUTH-002'], layers: ['code', 'tests'] },
     { domain: 'PERF', severity: 'medium', keys: ['REQ-NFR-PERF-001'], layers: ['telemetry'] },

@@ -16,7 +16,12 @@ import { gateResult } from '../schemas/work.js';
 const project = { project_id: projectIdSchema };
 const besideProject = z.looseObject(project);
 
-type Call = (service: MethodologyService, scope: ProjectKey, body: unknown, caller: Caller) => Promise<object>;
+type Call = (
+  service: MethodologyService,
+  scope: ProjectKey,
+  body: unknown,
+  caller: Caller,
+) => Promise<object>;
 
 interface Command {
   readonly id: string;
@@ -158,7 +163,9 @@ const init = route({
     const read = readBody(besideProject, body);
     if (isProblem(read)) return answer(read);
     const { project_id, ...asked } = read;
-    return answer(await house.coordinator.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller));
+    return answer(
+      await house.coordinator.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
+    );
   },
 });
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type * as wire from '../../coordinator/methodology/wire.js';
 import type { Signal } from '../../core/features/feature-state.js';
 import { GAP_LAYERS } from '../../core/features/gaps.js';
-import { FEATURE_STATUSES } from '../../core/features/survey.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
+import { FEATURE_STATUSES } from '../../core/features/survey.js';
 import { TRACE_DIRECTIONS } from '../../core/features/trace.js';
 import {
   CHECK_TYPES,
@@ -63,7 +63,11 @@ export const startReply = describe<wire.StartReply>()(
   }),
 );
 
-const timeBox = { duration_seconds: z.number(), check_in_seconds: z.number().nullable(), on_expiry: z.enum(ON_EXPIRY) };
+const timeBox = {
+  duration_seconds: z.number(),
+  check_in_seconds: z.number().nullable(),
+  on_expiry: z.enum(ON_EXPIRY),
+};
 const check = z.object({
   name: text,
   type: z.enum(CHECK_TYPES),
@@ -234,9 +238,7 @@ export const signal = describe<Signal>()(
 export const gapsFoundReply = describe<wire.GapsFoundReply>()(
   'GapsFound',
   z.object({
-    last: z
-      .object({ at: time, total_req_keys: count, full_coverage: count, no_coverage: count })
-      .nullable(),
+    last: z.object({ at: time, total_req_keys: count, full_coverage: count, no_coverage: count }).nullable(),
     open: z.array(signal),
     ...seen,
   }),
