@@ -36,6 +36,7 @@ import { Batching } from './batching.js';
 import { defined, Endpoint, withAgent, withRequestId, withSession } from './endpoint.js';
 import { type Followed, follow } from './follow.js';
 import { newRequestId } from './http.js';
+import { MethodologyCalls } from './methodology.js';
 import type { Renewal } from './renewer.js';
 import type {
   ClaimReply,
@@ -52,6 +53,9 @@ import type {
  * named refusal, or a Problem. What may have happened is repeated under the same request_id.
  */
 export class Calls extends Endpoint {
+  readonly methodology = new MethodologyCalls(this.project, (request) =>
+    this.http.json({ ...request, headers: { 'x-genesis-tenant': this.tenant } }),
+  );
   private readonly claims = this.batching<ClaimReply>('/claims', '/claims/batch', 'claims');
   private readonly renewals = this.batching<RenewalReply>('/claims/renew', '/claims/renew/batch', 'items');
   private readonly releases = this.batching<ReleaseReply>(

@@ -17,6 +17,7 @@ import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { KeyRing } from './key-ring.js';
+import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { type Configuration, ConfigureOperation, invalidMethodology } from './operations/configure.js';
@@ -65,6 +66,7 @@ type Reply<T> = Promise<T | Problem>;
  */
 export class Coordinator {
   readonly queries: Queries;
+  readonly methodology: MethodologyService;
   private readonly projects: Projects;
   private readonly store: Store;
   private readonly blobs: Blobs;
@@ -78,6 +80,11 @@ export class Coordinator {
     this.blobs = options.blobs ?? new MemoryBlobs();
     this.environment = options.environment ?? systemEnvironment;
     this.queries = new Queries(projects, options.store, this.blobs);
+    this.methodology = new MethodologyService({
+      projects,
+      store: options.store,
+      recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
+    });
     this.sweeper = new Sweeper(projects, this.environment);
     const shared = !options.store.capabilities.single_writer;
     this.stopFollowing = shared ? followOthers(projects, this.environment) : () => {};

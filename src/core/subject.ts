@@ -17,6 +17,9 @@ export const METHODOLOGY_SUBJECT = '~methodology';
 export const featureSubject = (feature_id: string): string => `~feature/${feature_id}`;
 export const sessionSubject = (session_id: string): string => `~session/${session_id}`;
 export const keySubject = (key_id: string): string => `~key/${key_id}`;
+/** What happens once has a record of its own, whose first event is the deed: of two, one finds it there. */
+export const foldBackSubject = (feature_id: string): string => `~fold_back/${feature_id}`;
+export const releaseSubject = (version: string): string => `~release/${version}`;
 
 /** The project that holds what belongs to a whole tenant. No project of a user can be called so. */
 export const TENANT_PROJECT = '_tenant';

@@ -35,9 +35,9 @@ export interface Ask<Query = Record<string, unknown>> {
   readonly outgoing: ServerResponse;
 }
 
-/** `json`: a command, checked by the coordinator. `plan`: JSON or YAML. `bytes`: as they are. */
+/** `json`: a command, checked by the coordinator; it is small, unless `bytes_max` says how large. `plan`: JSON or YAML. `bytes`: as they are. */
 export type Body =
-  | { readonly kind: 'json'; readonly schema: z.ZodType }
+  | { readonly kind: 'json'; readonly schema: z.ZodType; readonly bytes_max?: number }
   | { readonly kind: 'plan'; readonly schema: z.ZodType }
   | { readonly kind: 'bytes' };
 

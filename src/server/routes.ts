@@ -3,6 +3,7 @@ import type { Route } from './route.js';
 import { documentRoutes } from './routes/documents.js';
 import { eventRoutes } from './routes/events.js';
 import { keyRoutes } from './routes/keys.js';
+import { methodologyRoutes } from './routes/methodology.js';
 import { overviewRoutes } from './routes/overview.js';
 import { planRoutes } from './routes/plan.js';
 import { platformRoutes } from './routes/platform.js';
@@ -17,6 +18,7 @@ export const ROUTES: readonly Route[] = [
   ...overviewRoutes,
   ...keyRoutes,
   ...eventRoutes,
+  ...methodologyRoutes,
   ...platformRoutes,
   ...mcpRoutes,
   ...documentRoutes(() => ROUTES),

@@ -43,8 +43,11 @@ export const methodologyEvents = {
     process_gaps: findings.exactOptional(),
   }),
   spawn_created: z.strictObject({
-    parent: name,
+    // A feature may have none.
+    parent: name.exactOptional(),
     child: name,
+    title: sentence.exactOptional(),
+    intent: name.exactOptional(),
     vector_type: name,
     reason: sentence,
     time_box: name.exactOptional(),
@@ -55,6 +58,10 @@ export const methodologyEvents = {
     parent: name,
     child: name,
     fold_back_status: z.enum(['converged', 'time_box_expired']),
+    convergence_type: name.exactOptional(),
+    summary: sentence.exactOptional(),
+    recommendation: z.enum(['proceed', 'pivot', 'abandon']).exactOptional(),
+    artifacts: z.array(path).max(100).exactOptional(),
     payload_path: path.exactOptional(),
   }),
   checkpoint_created: z.strictObject({
@@ -63,6 +70,8 @@ export const methodologyEvents = {
     git_ref: name.exactOptional(),
     message: sentence.exactOptional(),
     snapshot_path: path.exactOptional(),
+    /** The log up to here is what the snapshot was made from. */
+    position: count.exactOptional(),
   }),
   gaps_validated: z.strictObject({
     layers_run: z.array(z.int().min(1).max(3)).max(3),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { featureVectorSchema, methodologySchema } from '../graph/methodology-schema.js';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/change.js';
 import { ROLES } from '../roles.js';
@@ -43,8 +44,8 @@ export const recordEvents = {
   }),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
-  METHODOLOGY_CHANGED: settingChanged,
-  FEATURE_CHANGED: settingChanged,
+  METHODOLOGY_CHANGED: z.strictObject({ by: name, record: methodologySchema }),
+  FEATURE_CHANGED: z.strictObject({ by: name, record: featureVectorSchema }),
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,

@@ -29,7 +29,8 @@ function started(scene: Scene): void {
   const { event, payload } = scene;
   forget(edge);
   edge.status = restingStatus(edge);
-  edge.iteration = countIn(payload, 'iteration') ?? edge.iteration;
+  // It names the iteration that begins; what is kept is how many are done.
+  edge.iteration = Math.max((countIn(payload, 'iteration') ?? edge.iteration + 1) - 1, 0);
   edge.started_at = event.timestamp;
   edge.positions.started = event.position;
   edge.agent_id = nameIn(payload, 'granted_to') ?? event.agent_id;

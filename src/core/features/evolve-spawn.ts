@@ -1,7 +1,8 @@
+import { parseDuration } from '../graph/time-box.js';
 import { unblock } from './evolve-edge.js';
 import { actOnIntents } from './evolve-signal.js';
 import type { ChildState, EdgeState, FeatureState } from './feature-state.js';
-import { edgeIn, nameIn, sentenceIn } from './payload.js';
+import { edgeIn, fieldOf, isFields, nameIn, sentenceIn } from './payload.js';
 import type { Scene } from './scene.js';
 
 export const spawnSteps = { spawn_created: created, spawn_folded_back: foldedBack };
@@ -19,6 +20,7 @@ function created(scene: Scene): void {
   child.vector_type = vector_type;
   child.profile = nameIn(payload, 'profile');
   child.title = sentenceIn(payload, 'title', 'reason');
+  child.time_box = timeBoxIn(scene, vector_type);
   child.folded_back = null;
   child.last_event_at = event.timestamp;
   child.last_position = event.position;
@@ -27,6 +29,16 @@ function created(scene: Scene): void {
   const entry: ChildState = { feature: child_id, vector_type, edge, folded_back: null, payload_path: null };
   scene.feature(parent_id).children.set(child_id, entry);
   if (edge !== null) block(scene.edgeOf(parent_id, edge), child_id);
+}
+
+/** A hotfix that runs over is a person's business; anything else comes back with what it has. */
+function timeBoxIn({ payload, event }: Scene, vector_type: string): FeatureState['time_box'] {
+  const told = fieldOf(payload, 'time_box');
+  const duration = isFields(told) ? nameIn(told, 'duration') : nameIn(payload, 'time_box');
+  const duration_seconds = duration === null ? null : parseDuration(duration);
+  if (duration_seconds === null) return null;
+  const on_expiry = vector_type === 'hotfix' ? 'escalate' : 'fold_back';
+  return { duration_seconds, started: event.timestamp, on_expiry };
 }
 
 function block(edge: EdgeState, child_id: string): void {

@@ -45,6 +45,7 @@ export type EdgeStatus = 'iterating' | 'converged' | 'blocked' | 'pending_review
 export interface EdgeState {
   readonly edge: string;
   status: EdgeStatus;
+  /** The last one completed; 0 before the first. */
   iteration: number;
   /** Of the last iteration; null before the first. */
   delta: number | null;
@@ -140,6 +141,8 @@ export interface EdgeClaim {
 /** A definition and a state, put together: one row of every view, and what routing chooses from. */
 export interface FeatureRow {
   readonly vector: FeatureVector;
+  /** False: nobody has defined it, and its spawn in the log is all there is. */
+  readonly defined: boolean;
   readonly state: FeatureState | null;
   /** By canonical edge. */
   readonly claims: ReadonlyMap<string, EdgeClaim>;

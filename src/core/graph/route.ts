@@ -31,7 +31,7 @@ export interface RouteQuestion {
 }
 
 export interface Escalation {
-  readonly kind: 'review' | 'escalation' | 'intent' | 'stuck' | 'stale_claim' | 'time_box';
+  readonly kind: 'review' | 'escalation' | 'intent' | 'stuck' | 'stale_claim' | 'time_box' | 'max_iterations';
   readonly feature_id: string | null;
   readonly edge: string | null;
   readonly severity: 'critical' | 'high' | 'medium' | 'low';
@@ -69,7 +69,7 @@ export interface Route {
   /** Pending first of all: what waits for a human. */
   readonly escalations: readonly Escalation[];
   readonly parallel: readonly SharedWork[];
-  /** Set where `enforce` forbids it. */
+  /** Set where what was asked for cannot be, or `enforce` forbids it. */
   readonly refused: string | null;
   /** What to do now, as a command. */
   readonly next: string;

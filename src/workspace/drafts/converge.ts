@@ -17,10 +17,7 @@ export interface Convergence {
 /** The body of a submission without its result, which the drafts are, and whose they are. */
 export interface ConvergenceAsked {
   readonly agent_id: string;
-  readonly body: Readonly<Record<string, unknown>> & {
-    readonly task_id: string;
-    readonly generation: number;
-  };
+  readonly body: { readonly task_id: string; readonly generation: number };
 }
 
 /** Drafts in, files out: collects, submits, and promotes what was accepted. What was refused keeps its drafts. */

@@ -1,0 +1,63 @@
+import type { Head } from '../../core/claims/head.js';
+import { isoTime } from '../../core/events/envelope.js';
+import type { MethodologyState } from '../../core/features/feature-state.js';
+import { command } from '../../core/graph/command.js';
+import { subjectKeys } from '../../core/subject.js';
+import type { WorkState } from '../../core/views/index.js';
+import type { PendingReview } from './wire.js';
+
+/** What waits for a human, longest first. */
+export function pendingReviews(work: WorkState, state: MethodologyState): PendingReview[] {
+  const waiting: PendingReview[] = [];
+  for (const subject of work.live) {
+    const head = work.heads.get(subject);
+    const review = head === undefined ? null : reviewOf(head, state);
+    if (review !== null) waiting.push(review);
+  }
+  return waiting.sort((a, b) =>
+    a.since === b.since ? compare(a.task_id, b.task_id) : compare(a.since, b.since),
+  );
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : 1);
+
+function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
+  const { subject, generation, claim, gate } = head;
+  if (claim?.state !== 'SUSPENDED' || gate === null) return null;
+  if (gate.decision !== null || gate.generation !== generation) return null;
+  const { feature_id = null, edge = null } = subjectKeys(subject);
+  const known = feature_id === null ? undefined : state.features.get(feature_id)?.edges.get(edge ?? '');
+  const { suspended_until_ms, agent_id, agent_role } = claim;
+  return {
+    task_id: subject,
+    feature_id,
+    edge,
+    generation,
+    iteration: gate.iteration,
+    candidate_sha256: gate.candidate_sha256,
+    work_product_ref: gate.candidate?.work_product_ref ?? null,
+    agent_id,
+    agent_role,
+    reason: reasonOf(state, feature_id, edge) ?? `${agent_id} asks for a decision before it goes on`,
+    since: isoTime(head.last_at_ms),
+    deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
+    evaluators: known?.evaluators ?? null,
+    next: command(
+      'review',
+      ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),
+    ),
+  };
+}
+
+function reasonOf(
+  { signals }: MethodologyState,
+  feature_id: string | null,
+  edge: string | null,
+): string | null {
+  if (feature_id === null) return null;
+  for (const signal of signals.values()) {
+    const isIt = signal.kind === 'escalation' && signal.feature_id === feature_id && signal.edge === edge;
+    if (isIt) return signal.says;
+  }
+  return null;
+}

@@ -1,0 +1,426 @@
+import { describe, expect, test } from 'vitest';
+import { answered, forEachStore, type House, type OpenHouse, P } from '../../../test/support/house.js';
+import { LogJudge } from '../../core/claims/log-judge.js';
+
+const F = 'REQ-F-AUTH-001';
+const spike = { vector_type: 'spike', parent: F, reason: 'which library', agent_id: 'alpha' } as const;
+const answer = { fold_back_status: 'converged', summary: 'the second', recommendation: 'proceed' } as const;
+
+const vector = (id: string, more = '') => `feature: ${id}
+title: Sign in
+intent: INT-001
+vector_type: feature
+profile: standard
+priority: critical
+${more}`;
+
+/** A project of the methodology with one feature. */
+async function begin(open: OpenHouse, more = ''): Promise<House> {
+  const house = await open();
+  const files = {
+    [`features/active/${F}.yml`]: vector(F, more),
+    '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
+  };
+  answered(await house.coordinator.configure(P, { files }));
+  return house;
+}
+
+async function converge(house: House, feature_id: string, ...edges: readonly string[]): Promise<void> {
+  for (const edge of edges) {
+    const by = { agent_id: 'human-ann', session_id: 's-ann', agent_role: 'human' };
+    const claimed = answered(await house.coordinator.claimTask(P, { feature_id, edge, ...by }));
+    expect(claimed).toMatchObject({ reason: 'GRANTED' });
+    const task_id = `${feature_id}#${edge}`;
+    const generation = claimed.claim?.generation ?? 0;
+    await house.coordinator.submitResult(P, { task_id, session_id: 's-ann', generation, result_data: edge });
+  }
+}
+
+const typesOf = async (house: House) => (await house.events()).map(({ event_type }) => event_type);
+
+/** Replayed from nothing, the log breaks no rule. */
+async function expectSound(house: House): Promise<void> {
+  const judge = new LogJudge();
+  for (const event of await house.events()) expect(judge.see(event)).toEqual([]);
+}
+
+forEachStore('a spawn', (open) => {
+  test('has a record, an id with the next number, a time box, and blocks the edge that is named', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    const first = await methodology.spawn(P, { ...spike, edge: 'design→code' });
+    expect(first).toMatchObject({
+      success: true,
+      reason: 'SPAWNED',
+      feature_id: 'REQ-F-SPIKE-001',
+      blocks: 'design_code',
+      vector: {
+        profile: 'spike',
+        priority: 'critical',
+        intent: 'INT-001',
+        time_box: { duration_seconds: 604_800, on_expiry: 'fold_back', started: '2026-01-04T06:00:00.000Z' },
+        parent: { feature: F, edge: 'design_code', reason: 'which library' },
+      },
+    });
+    expect(await methodology.spawn(P, spike)).toMatchObject({ feature_id: 'REQ-F-SPIKE-002', blocks: null });
+    const told = (await house.events()).filter(({ event_type }) => event_type === 'spawn_created');
+    expect(told.map(({ payload }) => payload.triggered_at_edge)).toEqual(['design_code', undefined]);
+    await expectSound(house);
+  });
+
+  test('is numbered once each, however many are spawned at once, and across a restart', async () => {
+    const house = await begin(open);
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => house.coordinator.methodology.spawn(P, spike)),
+    );
+    const ids = all.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
+    expect(new Set(ids).size).toBe(20);
+    await house.restart();
+    const next = await house.coordinator.methodology.spawn(P, spike);
+    expect(next).toMatchObject({ feature_id: 'REQ-F-SPIKE-021' });
+    await expectSound(house);
+  });
+
+  test('asked for twice under one request id happened once', async () => {
+    const house = await begin(open);
+    const asked = { ...spike, request_id: 'r1' };
+    const first = await house.coordinator.methodology.spawn(P, asked);
+    expect(await house.coordinator.methodology.spawn(P, asked)).toEqual(first);
+    const other = await house.coordinator.methodology.spawn(P, { ...asked, reason: 'another' });
+    expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    expect((await typesOf(house)).filter((type) => type === 'spawn_created')).toHaveLength(1);
+  });
+
+  test('is refused with a reason and a next step, and then nothing is written', async () => {
+    const house = await begin(
+      open,
+      'time_box: {enabled: true, duration: 2 hours, started: "2026-01-04T05:00:00Z"}\n',
+    );
+    const { methodology } = house.coordinator;
+    const before = await house.position();
+    const refused = async (more: object, scope = P) => {
+      const reply = answered(await methodology.spawn(scope, { ...spike, ...more }));
+      expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
+      return reply.reason;
+    };
+    expect(await refused({}, { ...P, project_id: 'other' })).toBe('NOT_INITIALISED');
+    expect(await refused({ parent: 'REQ-F-NONE-001' })).toBe('UNKNOWN_FEATURE');
+    expect(await refused({ profile: 'none' })).toBe('UNKNOWN_PROFILE');
+    expect(await refused({ edge: 'uat_tests_cicd' })).toBe('UNKNOWN_EDGE');
+    expect(await refused({ duration: 'a while' })).toBe('INVALID_DURATION');
+    expect(await refused({ duration: '90m' })).toBe('PARENT_TIME_BOX');
+    expect(await refused({ vector_type: 'feature', feature_id: F, parent: undefined })).toBe(
+      'FEATURE_EXISTS',
+    );
+    expect(await house.position()).toBe(before);
+    // What is left of the parent's time is what the child gets by default.
+    expect(await methodology.spawn(P, spike)).toMatchObject({
+      vector: { time_box: { duration_seconds: 3600 } },
+    });
+    house.advance(3600);
+    expect(await refused({})).toBe('PARENT_TIME_BOX');
+  });
+
+  test('is nested three deep and no deeper; of a feature that is done there is none', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    let parent = F;
+    for (const depth of [1, 2, 3]) {
+      const reply = answered(await methodology.spawn(P, { ...spike, parent, duration: `${10 - depth}h` }));
+      parent = reply.feature_id ?? '';
+    }
+    expect(await methodology.spawn(P, { ...spike, parent, duration: '1h' })).toMatchObject({
+      reason: 'NESTED_TOO_DEEP',
+    });
+    await converge(house, F, 'intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests');
+    expect(await methodology.spawn(P, spike)).toMatchObject({ reason: 'PARENT_CONVERGED' });
+  });
+});
+
+forEachStore('folding back', (open) => {
+  test('happens once, when the question is answered, and lets the parent go on', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    await methodology.spawn(P, { ...spike, edge: 'design_code' });
+    const child = { feature_id: 'REQ-F-SPIKE-001', ...answer };
+    expect(await methodology.foldBack(P, child)).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
+    const expired = { ...child, fold_back_status: 'time_box_expired' };
+    expect(await methodology.foldBack(P, expired)).toMatchObject({ reason: 'TIME_BOX_RUNNING' });
+    const both = await Promise.all(
+      [1, 2].map(() => methodology.foldBack(P, { ...child, question_answered: true })),
+    );
+    expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
+      'ALREADY_FOLDED_BACK',
+      'FOLDED_BACK',
+    ]);
+    expect(both.find((reply) => 'success' in reply && reply.success)).toMatchObject({
+      parent: F,
+      unblocked: 'design_code',
+      remediation: null,
+    });
+    expect((await typesOf(house)).filter((type) => type === 'spawn_folded_back')).toHaveLength(1);
+    await house.restart();
+    const again = await house.coordinator.methodology.foldBack(P, child);
+    expect(again).toMatchObject({ reason: 'ALREADY_FOLDED_BACK' });
+    await expectSound(house);
+  });
+
+  test('follows from a time box that ran out; a feature without a parent has nobody to fold into', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    await methodology.spawn(P, { ...spike, duration: '1h' });
+    house.advance(3600);
+    const expired = { ...answer, fold_back_status: 'time_box_expired' };
+    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-SPIKE-001' })).toMatchObject({
+      success: true,
+    });
+    expect(await methodology.foldBack(P, { ...expired, feature_id: F })).toMatchObject({
+      reason: 'NO_PARENT',
+    });
+    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-X-1' })).toMatchObject({
+      reason: 'UNKNOWN_FEATURE',
+    });
+  });
+
+  test('of a hotfix leaves a feature that does it properly', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    await methodology.spawn(P, { ...spike, vector_type: 'hotfix' });
+    house.advance(4 * 3600);
+    const hotfix = { ...answer, feature_id: 'REQ-F-HOTFIX-001', fold_back_status: 'time_box_expired' };
+    expect(await methodology.foldBack(P, hotfix)).toMatchObject({ remediation: 'REQ-F-REMEDY-001' });
+    expect(await methodology.feature(P, { feature: 'REQ-F-REMEDY-001' })).toMatchObject({
+      feature_id: 'REQ-F-REMEDY-001',
+    });
+    const spawned = (await house.events()).filter(({ event_type }) => event_type === 'spawn_created');
+    expect(spawned.map(({ payload }) => payload.child)).toEqual(['REQ-F-HOTFIX-001', 'REQ-F-REMEDY-001']);
+  });
+});
+
+forEachStore('a checkpoint', (open) => {
+  test('tells what the project was at its position, whatever happened since', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    await converge(house, F, 'intent_requirements');
+    const at = await house.position();
+    const asked = {
+      context_hash: 'sha256:abc',
+      message: 'before the design',
+      git_ref: 'c0ffee',
+      request_id: 'c1',
+    };
+    const first = answered(await methodology.checkpoint(P, asked));
+    expect(first).toMatchObject({
+      success: true,
+      snapshot: { position: at, context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee' },
+    });
+    expect(first.snapshot?.feature_states).toMatchObject([
+      {
+        feature_id: F,
+        status: 'in_progress',
+        edges: [{ edge: 'intent_requirements', status: 'converged' }, {}, {}, {}],
+      },
+    ]);
+    await converge(house, F, 'requirements_design');
+    await house.restart();
+    expect(await house.coordinator.methodology.checkpoint(P, asked)).toEqual(first);
+    const unknown = { ...asked, request_id: 'c2', features: ['REQ-F-X-1'] };
+    expect(await house.coordinator.methodology.checkpoint(P, unknown)).toMatchObject({
+      reason: 'UNKNOWN_FEATURE',
+    });
+  });
+});
+
+forEachStore('gaps', (open) => {
+  const found = {
+    layers_run: [1, 2],
+    keys: [
+      { key: 'REQ-F-AUTH-001', code: 2, tests: 1, telemetry: 0 },
+      { key: 'REQ-F-PAY-001', code: 1, tests: 0, telemetry: 0 },
+      { key: 'REQ-F-PAY-002', code: 0, tests: 0, telemetry: 0 },
+    ],
+  };
+
+  test('raise one intent for each domain, and no second one when they are found again', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    const dry = answered(await methodology.gaps(P, { ...found, dry_run: true }));
+    expect(dry).toMatchObject({
+      result: 'GAPS',
+      event_id: null,
+      full_coverage: 1,
+      no_coverage: 1,
+      partial_coverage: 1,
+    });
+    expect(await typesOf(house)).not.toContain('gaps_validated');
+    const first = answered(await methodology.gaps(P, found));
+    expect(first.clusters).toMatchObject([
+      { domain: 'PAY', severity: 'high', key_count: 2, layers: ['code', 'tests'] },
+    ]);
+    expect(first.clusters).toEqual(dry.clusters);
+    await methodology.gaps(P, { ...found, agent_id: 'beta' });
+    const types = await typesOf(house);
+    expect(types.filter((type) => type === 'gaps_validated')).toHaveLength(2);
+    expect(types.filter((type) => type === 'intent_raised')).toHaveLength(1);
+    expect(await methodology.gapsFound(P)).toMatchObject({
+      last: { total_req_keys: 3, full_coverage: 1 },
+      open: [{ id: first.clusters[0]?.intent_id, kind: 'intent', severity: 'high' }],
+    });
+  });
+
+  test('that are none are COMPLETE, and a spawn that names an intent settles it', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({
+      result: 'COMPLETE',
+    });
+    const { clusters } = answered(await methodology.gaps(P, found));
+    const intent = clusters[0]?.intent_id ?? '';
+    const feature = {
+      vector_type: 'feature',
+      feature_id: 'REQ-F-PAY-001',
+      reason: 'pay',
+      intent,
+      agent_id: 'a',
+    };
+    expect(await methodology.spawn(P, feature)).toMatchObject({ success: true, feature_id: 'REQ-F-PAY-001' });
+    expect(await methodology.gapsFound(P)).toMatchObject({ open: [] });
+  });
+});
+
+forEachStore('a release', (open) => {
+  test('is refused while something stands against it, and is made once for a version', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    const asked = { version: '1.0.0', known_gaps: 0 };
+    const early = answered(await methodology.release(P, asked));
+    expect(early).toMatchObject({ success: false, reason: 'NOT_READY', release: null });
+    expect(early.readiness.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
+      'critical_features',
+    ]);
+    await converge(house, F, 'intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests');
+    expect(await methodology.release(P, { version: '1.0.0' })).toMatchObject({ reason: 'NOT_READY' });
+    const dry = await methodology.release(P, { ...asked, dry_run: true });
+    expect(dry).toMatchObject({ success: true, reason: 'READY', release: { features_included: [F] } });
+    expect(await typesOf(house)).not.toContain('release_created');
+    const both = await Promise.all([methodology.release(P, asked), methodology.release(P, asked)]);
+    expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
+      'RELEASED',
+      'VERSION_EXISTS',
+    ]);
+    expect((await typesOf(house)).filter((type) => type === 'release_created')).toHaveLength(1);
+    await house.restart();
+    expect(await house.coordinator.methodology.release(P, asked)).toMatchObject({ reason: 'VERSION_EXISTS' });
+    await expectSound(house);
+  });
+});
+
+forEachStore('a review', (open) => {
+  const sha = 'a'.repeat(64);
+
+  async function waiting(house: House) {
+    const by = { agent_id: 'alpha', session_id: 's1', agent_role: 'code_agent' };
+    const claimed = answered(
+      await house.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
+    );
+    const task_id = `${F}#intent_requirements`;
+    const gate = { iteration: 2, candidate_sha256: sha };
+    const handle = { task_id, session_id: 's1', expected_generation: claimed.claim?.generation };
+    answered(await house.coordinator.suspendClaim(P, { ...handle, ...gate }));
+  }
+
+  test('is listed with all that a decision must name, and decided once, for what was looked at', async () => {
+    const house = await begin(open);
+    const { methodology } = house.coordinator;
+    await waiting(house);
+    const { reviews } = answered(await methodology.reviews(P));
+    expect(reviews).toMatchObject([
+      {
+        feature_id: F,
+        edge: 'intent_requirements',
+        generation: 1,
+        iteration: 2,
+        candidate_sha256: sha,
+        agent_id: 'alpha',
+        agent_role: 'code_agent',
+        since: '2026-01-04T06:00:00.000Z',
+      },
+    ]);
+    expect(reviews[0]?.deadline).not.toBeNull();
+    expect(await methodology.release(P, { version: '1.0.0', known_gaps: 0 })).toMatchObject({
+      reason: 'NOT_READY',
+    });
+    const named = {
+      feature_id: F,
+      edge: 'intent→requirements',
+      generation: 1,
+      iteration: 2,
+      candidate_sha256: sha,
+    };
+    const other = { ...named, candidate_sha256: 'b'.repeat(64), decision: 'approved' };
+    expect(await methodology.review(P, other)).toMatchObject({ success: false, reason: 'STALE_REVIEW' });
+    expect(await methodology.review(P, { ...named, decision: 'refined', comment: 'shorter' })).toMatchObject({
+      success: true,
+      reason: 'CHANGES_REQUESTED',
+    });
+    expect(await methodology.review(P, { ...named, decision: 'approved' })).toMatchObject({ success: false });
+    expect(await methodology.reviews(P)).toMatchObject({ reviews: [] });
+  });
+
+  test('that does not name what it decides on is no decision', async () => {
+    const house = await begin(open);
+    const bare = { feature_id: F, edge: 'intent_requirements', decision: 'approved' };
+    expect(await house.coordinator.methodology.review(P, bare)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    const both = { ...bare, task_id: 'A-1', generation: 1, iteration: 1, candidate_sha256: sha };
+    expect(await house.coordinator.methodology.review(P, both)).toMatchObject({ problem: 'INVALID_REQUEST' });
+  });
+});
+
+forEachStore('looking', (open) => {
+  test('says where to go next and writes nothing, before the project is initialised and after', async () => {
+    const bare = await open();
+    expect(await bare.coordinator.methodology.start(P, {})).toMatchObject({
+      state: 'UNINITIALISED',
+      feature: null,
+    });
+    const house = await begin(open);
+    const before = await house.position();
+    for (const dry_run of [true, false]) {
+      expect(await house.coordinator.methodology.start(P, { dry_run })).toMatchObject({
+        execution_id: null,
+        state: 'IN_PROGRESS',
+        feature: F,
+        edge: 'intent_requirements',
+        iteration: 1,
+        routing_reason: expect.stringMatching(/\w/),
+        position: before,
+      });
+    }
+    expect(await house.position()).toBe(before);
+  });
+
+  test('follows a requirement from its intent to what was made of it', async () => {
+    const house = await begin(open);
+    await converge(house, F, 'intent_requirements');
+    const both = answered(await house.coordinator.methodology.trace(P, { req: F }));
+    expect(both).toMatchObject({
+      intents: ['INT-001'],
+      features: [
+        {
+          feature_id: F,
+          chain: [{ asset: 'requirements', status: 'converged', agent_id: 'human-ann' }, {}, {}, {}],
+        },
+      ],
+    });
+    expect(both.gaps).toHaveLength(3);
+    expect(await house.coordinator.methodology.trace(P, { req: F, direction: 'backward' })).toMatchObject({
+      features: [{ chain: [] }],
+      gaps: [],
+    });
+    expect(await house.coordinator.methodology.trace(P, { req: 'REQ-F-NONE-001' })).toMatchObject({
+      gaps: ['No feature delivers REQ-F-NONE-001.'],
+    });
+  });
+});
+
+describe('two coordinators over one store', () => {});

@@ -1,0 +1,155 @@
+import { surveyOf } from '../../core/features/survey.js';
+import { traceOf } from '../../core/features/trace.js';
+import { route } from '../../core/graph/choose-route.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
+import { type Caller, OPEN_CALLER } from '../caller.js';
+import { readBody, subjectOf } from '../operations/read.js';
+import { isProblem, type Problem, problem } from '../problem.js';
+import type { Project } from '../project.js';
+import type { Projects } from '../projects.js';
+import type { GateResult } from '../wire.js';
+import { CheckpointOperation, checkpointReply } from './checkpoint.js';
+import { FoldBackOperation } from './fold-back.js';
+import { Folded } from './folded.js';
+import { GapsOperation } from './gaps.js';
+import { ReleaseOperation } from './release.js';
+import { pendingReviews } from './reviews.js';
+import { rowOf, type Scene, sceneOf } from './scene.js';
+import { SpawnOperation } from './spawn.js';
+import { NOT_INITIALISED } from './told.js';
+import type { FeatureView, Health, MethodologyStatus, Zoom } from './view-types.js';
+import * as wire from './wire.js';
+
+type Reply<T> = Promise<T | Problem>;
+
+export interface MethodologyParts {
+  readonly projects: Projects;
+  readonly store: Store;
+  /** A decision on a candidate is a matter of its claim: the rules of claims take it. */
+  readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => Reply<GateResult>;
+}
+
+/** A project, and how far its features are, up to now. */
+interface Present {
+  readonly project: Project;
+  readonly state: Folded['state'];
+}
+
+/** The methodology's own calls, over the same log and the same rules as everything else. */
+export class MethodologyService {
+  private readonly folded = new WeakMap<Project, Folded>();
+
+  constructor(private readonly parts: MethodologyParts) {}
+
+  /** Where to go next. Writes nothing, whether it is a dry run or not. */
+  start(scope: ProjectKey, body: unknown): Reply<wire.StartReply> {
+    const read = readBody(wire.startBody, body);
+    if (isProblem(read)) return Promise.resolve(read);
+    const { dry_run: _, request_id: __, ...named } = read;
+    const asked = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+    return this.look(scope, (scene) => {
+      const { reasons, ...way } = route({ ...scene, asked });
+      return { execution_id: null, ...way, reasons, routing_reason: reasons.join(' ') };
+    });
+  }
+
+  trace(scope: ProjectKey, body: unknown): Reply<wire.TraceReply> {
+    const read = readBody(wire.traceBody, body);
+    if (isProblem(read)) return Promise.resolve(read);
+    return this.look(scope, (scene) =>
+      scene.methodology === null
+        ? notInitialised()
+        : traceOf(read.req, read.direction, surveyOf({ ...scene, asked: {} }).standings.values()),
+    );
+  }
+
+  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SpawnReply> {
+    const read = readBody(wire.spawnBody, body);
+    if (isProblem(read)) return read;
+    return this.at(scope, ({ project, state }) => project.run(new SpawnOperation(read, state, caller)));
+  }
+
+  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.FoldBackReply> {
+    const read = readBody(wire.foldBackBody, body);
+    if (isProblem(read)) return read;
+    return this.at(scope, ({ project, state }) => project.run(new FoldBackOperation(read, state, caller)));
+  }
+
+  async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.CheckpointReply> {
+    const read = readBody(wire.checkpointBody, body);
+    if (isProblem(read)) return read;
+    return this.at(scope, async ({ project, state }) => {
+      const marked = await project.run(new CheckpointOperation(read, state, caller));
+      if (isProblem(marked)) return marked;
+      const desk = project.desk();
+      const rulesOf = (subject: string) => desk.rulesOf(subject);
+      return checkpointReply(marked, read, { store: this.parts.store, key: scope, rulesOf });
+    });
+  }
+
+  /** What waits for a human, and what a decision on it must name. */
+  reviews(scope: ProjectKey): Reply<wire.ReviewsReply> {
+    return this.at(scope, async ({ project, state }) => ({
+      reviews: pendingReviews(project.state, state),
+      ...seen(state),
+    }));
+  }
+
+  async review(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<GateResult> {
+    const read = readBody(wire.reviewBody, body);
+    if (isProblem(read)) return read;
+    const task_id = subjectOf(read);
+    if (isProblem(task_id)) return task_id;
+    const { feature_id: _, edge: __, decision, ...said } = read;
+    return this.parts.recordReview(scope, { ...said, task_id, decision: wire.DECISIONS[decision] }, caller);
+  }
+
+  async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GapsReply> {
+    const read = readBody(wire.gapsBody, body);
+    if (isProblem(read)) return read;
+    return this.at(scope, async ({ project }) => {
+      const outcome = await project.run(new GapsOperation(read, caller));
+      return isProblem(outcome) ? outcome : { ...outcome, ...seen(project.state) };
+    });
+  }
+
+  /** What was found last; looks for nothing. */
+  gapsFound(scope: ProjectKey): Reply<wire.GapsFoundReply> {
+    return this.at(scope, async ({ state }) => ({
+      last: state.last_gaps,
+      open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),
+      ...seen(state),
+    }));
+  }
+
+  async release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseReply> {
+    const read = readBody(wire.releaseBody, body);
+    if (isProblem(read)) return read;
+    return this.at(scope, ({ project, state }) => project.run(new ReleaseOperation(read, state, caller)));
+  }
+
+  private at<T>(scope: ProjectKey, work: (present: Present) => Reply<T>): Reply<T> {
+    const { projects, store } = this.parts;
+    return projects.with(scope, async (project) => {
+      if (!store.capabilities.single_writer) await project.follow();
+      const folded = this.folded.get(project) ?? new Folded();
+      this.folded.set(project, folded);
+      await folded.catchUp(project, store);
+      return work({ project, state: folded.state });
+    });
+  }
+
+  private look<T extends object>(
+    scope: ProjectKey,
+    view: (scene: Scene) => T | Problem,
+  ): Reply<T & wire.Seen> {
+    return this.at(scope, async ({ project, state }) => {
+      const found = view(sceneOf(project.state, state, project.desk()));
+      return isProblem(found) ? found : { ...found, ...seen(state) };
+    });
+  }
+}
+
+const seen = ({ position, last_updated }: wire.Seen): wire.Seen => ({ position, last_updated });
+
+const notInitialised = (): Problem => problem('NOT_FOUND', NOT_INITIALISED);

@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import type { GapsFound, Signal } from '../../core/features/feature-state.js';
+import type { GapCluster } from '../../core/features/gaps.js';
+import type { ReadinessCheck } from '../../core/features/readiness.js';
+import type { FeatureSnapshot } from '../../core/features/snapshot.js';
+import { TRACE_DIRECTIONS, type Trace } from '../../core/features/trace.js';
+import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
+import type { Escalation, Route, SharedWork, WorkspaceState } from '../../core/graph/route.js';
+import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
+
+/** The bodies that the methodology's commands take: strict, bounded, and spelled as the wire contract spells them. */
+
+const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
+const SEMVER =
+  /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$/;
+export const GAP_KEYS_MAX = 10_000;
+const ARTIFACTS_MAX = 100;
+
+const text = (max: number) => z.string().min(1).max(max);
+/** A line of text: what is printed, and what names a file, has no control characters. */
+const line = (max: number) => text(max).regex(/^\P{Cc}*$/u, { error: 'expected no control characters' });
+const featureId = z
+  .string()
+  .max(100, { abort: true })
+  .regex(FEATURE_ID, { error: 'expected a feature id, as REQ-F-AUTH-001' });
+const edge = line(100);
+const reqKey = z
+  .string()
+  .max(256, { abort: true })
+  .regex(/^REQ-[A-Z0-9][A-Z0-9._-]*$/, { error: 'expected a requirement key, as REQ-F-AUTH-001' });
+const count = z.number().int().min(0).max(1_000_000_000);
+const contextHash = line(200);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected a SHA-256: 64 lowercase hex digits' });
+
+/** Who acts: an agent by its id; left out, whoever the credential says. */
+const common = { agent_id: agentIdSchema.optional(), request_id: requestIdSchema.optional() };
+
+export const startBody = z.strictObject({
+  feature: featureId.optional(),
+  edge: edge.optional(),
+  profile: line(64).optional(),
+  agent_id: agentIdSchema.optional(),
+  agent_role: line(64).optional(),
+  dry_run: z.boolean().optional(),
+  request_id: requestIdSchema.optional(),
+});
+/** Of all features, or of one. */
+export const viewBody = z.strictObject({ feature: featureId.optional() });
+export const featureBody = z.strictObject({ feature: featureId });
+export const zoomBody = z.strictObject({ edge, feature: featureId.optional() });
+export const traceBody = z.strictObject({
+  req: reqKey,
+  direction: z.enum(TRACE_DIRECTIONS).default('both'),
+});
+
+export const spawnBody = z
+  .strictObject({
+    vector_type: z.enum(VECTOR_TYPES),
+    /** A feature's own id; the others are numbered. */
+    feature_id: featureId.optional(),
+    parent: featureId.optional(),
+    /** The edge of the parent where the question came up. */
+    edge: edge.optional(),
+    /** Whether that edge waits for the answer; it does where an edge is named. */
+    blocks: z.boolean().optional(),
+    reason: line(2000),
+    title: line(200).optional(),
+    intent: line(200).optional(),
+    profile: line(64).optional(),
+    /** `2 weeks`, `1h30m`. */
+    duration: line(64).optional(),
+    priority: z.enum(PRIORITIES).optional(),
+    ...common,
+  })
+  .superRefine(({ vector_type, feature_id, parent, edge: at, blocks }, context) => {
+    const wrong = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const isFeature = vector_type === 'feature';
+    if (isFeature && feature_id === undefined) wrong('feature_id', 'expected the id of the new feature');
+    if (!isFeature && feature_id !== undefined) wrong('feature_id', `a ${vector_type} is given its id`);
+    if (!isFeature && parent === undefined) wrong('parent', `a ${vector_type} is spawned from a feature`);
+    if (at !== undefined && parent === undefined)
+      wrong('edge', 'an edge of the parent, and no parent is named');
+    if (blocks === true && at === undefined) wrong('edge', 'expected the edge of the parent that waits');
+  });
+export const foldBackBody = z.strictObject({
+  /** The child. */
+  feature_id: featureId,
+  fold_back_status: z.enum(['converged', 'time_box_expired']),
+  /** The child's question is answered, although not every edge of it has converged. */
+  question_answered: z.boolean().optional(),
+  summary: text(4000),
+  recommendation: z.enum(['proceed', 'pivot', 'abandon']),
+  artifacts: z.array(line(1024)).max(ARTIFACTS_MAX).optional(),
+  payload_path: line(1024).optional(),
+  ...common,
+});
+export const checkpointBody = z.strictObject({
+  context_hash: contextHash,
+  message: text(4000).optional(),
+  git_ref: line(200).optional(),
+  snapshot_path: line(1024).optional(),
+  /** Only these features; left out, all of them. */
+  features: z.array(featureId).max(1000).optional(),
+  ...common,
+});
+
+export const DECISIONS = {
+  approved: 'APPROVED',
+  rejected: 'REJECTED',
+  refined: 'CHANGES_REQUESTED',
+  APPROVED: 'APPROVED',
+  REJECTED: 'REJECTED',
+  CHANGES_REQUESTED: 'CHANGES_REQUESTED',
+} as const;
+export const reviewBody = z.strictObject({
+  task_id: line(200).optional(),
+  feature_id: featureId.optional(),
+  edge: edge.optional(),
+  /** These three name the candidate that was looked at, as `reviews` told it. */
+  generation: count,
+  iteration: z.number().int().min(1).max(1_000_000),
+  candidate_sha256: sha256,
+  decision: z.enum(Object.keys(DECISIONS) as [keyof typeof DECISIONS, ...(keyof typeof DECISIONS)[]]),
+  comment: text(4000).optional(),
+  request_id: requestIdSchema.optional(),
+});
+
+/** How often a key is found: by layer 1 in code, by layer 2 in tests, by layer 3 in telemetry. */
+const coveredKey = z.strictObject({ key: reqKey, code: count, tests: count, telemetry: count });
+export const gapsBody = z.strictObject({
+  layers_run: z.array(z.int().min(1).max(3)).min(1).max(3),
+  /** The feature that was looked at; left out, all of them. */
+  feature: featureId.optional(),
+  /** Every key of the specification, once. */
+  keys: z.array(coveredKey).max(GAP_KEYS_MAX),
+  /** Keys that the code names and the specification does not. */
+  orphan_keys: z.array(line(256)).max(GAP_KEYS_MAX).optional(),
+  untagged_files: count.optional(),
+  dry_run: z.boolean().optional(),
+  ...common,
+});
+export const releaseBody = z.strictObject({
+  version: z.string().max(160, { abort: true }).regex(SEMVER, { error: 'expected a version, as 1.2.0' }),
+  dry_run: z.boolean().optional(),
+  git_tag: line(200).optional(),
+  context_hash: contextHash.optional(),
+  coverage_pct: z.number().min(0).max(100).optional(),
+  known_gaps: count.optional(),
+  ...common,
+});
+
+export type StartBody = z.input<typeof startBody>;
+export type ViewBody = z.input<typeof viewBody>;
+export type FeatureBody = z.input<typeof featureBody>;
+export type ZoomBody = z.input<typeof zoomBody>;
+export type TraceBody = z.input<typeof traceBody>;
+export type SpawnBody = z.input<typeof spawnBody>;
+export type FoldBackBody = z.input<typeof foldBackBody>;
+export type CheckpointBody = z.input<typeof checkpointBody>;
+export type ReviewBody = z.input<typeof reviewBody>;
+export type GapsBody = z.input<typeof gapsBody>;
+export type ReleaseBody = z.input<typeof releaseBody>;
+
+/** Replies. Each says up to where in the log it has looked. */
+
+export interface Seen {
+  position: number;
+  last_updated: string | null;
+}
+
+/** Advice only: nothing is written, and only a claim decides. `execution_id` is for whoever runs the edge then. */
+export interface StartReply extends Seen {
+  execution_id: null;
+  state: WorkspaceState;
+  feature: string | null;
+  edge: string | null;
+  iteration: number | null;
+  /** The reasons in one line. */
+  routing_reason: string;
+  reasons: readonly string[];
+  skipped: Route['skipped'];
+  escalations: readonly Escalation[];
+  parallel: readonly SharedWork[];
+  refused: string | null;
+  next: string;
+}
+
+export interface SpawnReply {
+  success: boolean;
+  /**
+   * SPAWNED; NOT_INITIALISED, UNKNOWN_FEATURE, FEATURE_EXISTS, UNKNOWN_PROFILE, UNKNOWN_EDGE, PARENT_CONVERGED,
+   * NESTED_TOO_DEEP, INVALID_DURATION, PARENT_TIME_BOX.
+   */
+  reason: string;
+  feature_id: string | null;
+  vector: FeatureVector | null;
+  /** The edge of the parent that waits for it. */
+  blocks: string | null;
+  event_id: string | null;
+  next: string;
+}
+
+export interface FoldBackReply {
+  success: boolean;
+  /** FOLDED_BACK; NOT_INITIALISED, UNKNOWN_FEATURE, NO_PARENT, NOT_CONVERGED, TIME_BOX_RUNNING, ALREADY_FOLDED_BACK. */
+  reason: string;
+  child: string;
+  parent: string | null;
+  /** The edge of the parent that waited for it, and may go on. */
+  unblocked: string | null;
+  /** What a hotfix leaves behind: the feature that does properly what was done in haste. */
+  remediation: string | null;
+  next: string;
+}
+
+export interface Snapshot {
+  /** Made from the log up to here: made again, it says the same. */
+  position: number;
+  timestamp: string;
+  message: string | null;
+  context_hash: string;
+  git_ref: string | null;
+  feature_states: readonly FeatureSnapshot[];
+  tasks: { total: number; completed: number };
+}
+export interface CheckpointReply {
+  success: boolean;
+  /** CHECKPOINTED; NOT_INITIALISED, UNKNOWN_FEATURE. */
+  reason: string;
+  snapshot: Snapshot | null;
+  event_id: string | null;
+  next: string;
+}
+
+/** A candidate that waits for a human, and all that a decision on it must name. */
+export interface PendingReview {
+  task_id: string;
+  feature_id: string | null;
+  edge: string | null;
+  generation: number;
+  iteration: number;
+  candidate_sha256: string;
+  work_product_ref: string | null;
+  agent_id: string;
+  agent_role: string | null;
+  reason: string;
+  since: string;
+  deadline: string | null;
+  /** The last told of it: passed, failed, skipped, total. */
+  evaluators: Readonly<Record<string, unknown>> | null;
+  next: string;
+}
+export interface ReviewsReply extends Seen {
+  reviews: readonly PendingReview[];
+}
+
+/** A cluster of gaps, and what it is called: the same gaps have the same intent, however often they are found. */
+export interface FoundCluster extends GapCluster {
+  /** At most 100 of them are named. */
+  readonly keys: readonly string[];
+  readonly key_count: number;
+  readonly intent_id: string;
+}
+export interface GapsReply extends Seen {
+  success: boolean;
+  /** COMPLETE, or GAPS. */
+  result: 'COMPLETE' | 'GAPS';
+  total_req_keys: number;
+  full_coverage: number;
+  partial_coverage: number;
+  no_coverage: number;
+  test_gaps: number;
+  telemetry_gaps: number;
+  layer_results: Readonly<Record<string, string>>;
+  clusters: readonly FoundCluster[];
+  /** Null: a dry run wrote nothing. */
+  event_id: string | null;
+  next: string;
+}
+/** What was found last, and the intents that nobody has acted on since. */
+export interface GapsFoundReply extends Seen {
+  last: GapsFound | null;
+  open: readonly Signal[];
+}
+
+export interface ReleaseReply {
+  success: boolean;
+  /** RELEASED; READY for a dry run; NOT_INITIALISED, NOT_READY, VERSION_EXISTS. */
+  reason: string;
+  version: string;
+  readiness: readonly ReadinessCheck[];
+  /** What a release manifest says; null where there is no release. */
+  release: {
+    version: string;
+    date: string;
+    context_hash: string | null;
+    git_tag: string | null;
+    features_included: readonly string[];
+    coverage_pct: number | null;
+    known_gaps: number | null;
+  } | null;
+  next: string;
+}
+
+export type TraceReply = Trace & Seen;

@@ -1,0 +1,109 @@
+import type { RouteQuestion } from '../graph/route.js';
+import { isDecided } from '../graph/route-state.js';
+import type { ChildState, EdgeState } from './feature-state.js';
+import { type Standing, type Step, type StepStatus, timeBoxOf } from './standing.js';
+import { type FeatureLine, featureLine } from './status.js';
+import { type Survey, surveyOf } from './survey.js';
+
+export interface TrajectoryLine {
+  readonly edge: string;
+  readonly optional: boolean;
+  readonly status: StepStatus;
+  readonly stuck: boolean;
+  readonly iteration: number;
+  readonly delta: number | null;
+  readonly deltas: readonly (number | null)[];
+  readonly started_at: string | null;
+  readonly converged_at: string | null;
+  readonly convergence_type: string | null;
+  readonly agent_id: string | null;
+  readonly agent_role: string | null;
+  readonly blocked_by: string | null;
+  readonly hold: string | null;
+  readonly context_hash: string | null;
+  readonly evaluators: EdgeState['evaluators'];
+  readonly failing: readonly { readonly check: string; readonly times_in_a_row: number }[];
+}
+
+export interface FeatureView extends FeatureLine {
+  readonly intent: string | null;
+  readonly requirements: readonly string[];
+  readonly parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
+  readonly children: readonly ChildState[];
+  readonly trajectory: readonly TrajectoryLine[];
+  readonly dependencies: readonly {
+    readonly feature: string;
+    readonly asset: string | null;
+    readonly status: string;
+  }[];
+  readonly constraint_dimensions: readonly {
+    readonly name: string;
+    readonly mandatory: boolean;
+    readonly decided: boolean;
+  }[];
+  readonly time_box_rule: ReturnType<typeof timeBoxOf>;
+  readonly context_hash: string | null;
+  readonly last_event_at: string | null;
+  readonly last_position: number | null;
+}
+
+/** Everything about one feature; null where nobody has defined it. */
+export function featureView(question: RouteQuestion, feature_id: string): FeatureView | null {
+  const survey = surveyOf(question);
+  const standing = survey.standings.get(feature_id);
+  if (standing === undefined) return null;
+  const { vector, state } = standing.row;
+  const trajectory = standing.steps.map(trajectoryLine);
+  return {
+    ...featureLine(standing, survey),
+    intent: vector.intent,
+    requirements: vector.requirements,
+    parent: vector.parent ?? state?.parent ?? null,
+    children: [...(state?.children.values() ?? [])],
+    trajectory,
+    dependencies: dependenciesOf(standing, survey),
+    constraint_dimensions: dimensionsOf(question),
+    time_box_rule: timeBoxOf(standing.row),
+    context_hash: trajectory.findLast((line) => line.context_hash !== null)?.context_hash ?? null,
+    last_event_at: state?.last_event_at ?? null,
+    last_position: state?.last_position ?? null,
+  };
+}
+
+function trajectoryLine({ edge, optional, status, stuck, state }: Step): TrajectoryLine {
+  return {
+    edge,
+    optional,
+    status,
+    stuck,
+    iteration: state?.iteration ?? 0,
+    delta: state?.delta ?? null,
+    deltas: state?.deltas ?? [],
+    started_at: state?.started_at ?? null,
+    converged_at: state?.converged_at ?? null,
+    convergence_type: state?.convergence_type ?? null,
+    agent_id: state?.agent_id ?? null,
+    agent_role: state?.agent_role ?? null,
+    blocked_by: state?.blocked_by ?? null,
+    hold: state?.hold ?? null,
+    context_hash: state?.context_hash ?? null,
+    evaluators: state?.evaluators ?? null,
+    failing: [...(state?.failing ?? [])].map(([check, times_in_a_row]) => ({ check, times_in_a_row })),
+  };
+}
+
+function dependenciesOf({ row }: Standing, { standings, statusOf }: Survey): FeatureView['dependencies'] {
+  return row.vector.dependencies.map(({ feature, asset }) => {
+    const found = standings.get(feature);
+    return { feature, asset, status: found === undefined ? 'unknown' : statusOf(found) };
+  });
+}
+
+function dimensionsOf({ methodology }: RouteQuestion): FeatureView['constraint_dimensions'] {
+  const decided = methodology?.constraints.constraint_dimensions ?? {};
+  return (methodology?.topology.constraint_dimensions ?? []).map(({ name, mandatory }) => ({
+    name,
+    mandatory,
+    decided: isDecided(decided, name),
+  }));
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { findGaps, isComplete, type Scan } from './gaps.js';
+
+const key = (name: string, code = 1, tests = 1, telemetry = 1) => ({ key: name, code, tests, telemetry });
+const scan = (keys: Scan['keys'], more: Partial<Scan> = {}): Scan => ({
+  layers_run: [1, 2, 3],
+  keys,
+  orphan_keys: [],
+  untagged_files: 0,
+  ...more,
+});
+
+test('a key is covered fully, in part or not at all, by the layers that were looked at', () => {
+  const keys = [key('REQ-F-AUTH-001'), key('REQ-F-AUTH-002', 1, 0, 0), key('REQ-F-PAY-001', 0, 0, 0)];
+  expect(findGaps(scan(keys))).toMatchObject({
+    total_req_keys: 3,
+    full_coverage: 1,
+    partial_coverage: 1,
+    no_coverage: 1,
+    test_gaps: 2,
+    telemetry_gaps: 2,
+    layer_results: { layer_1: 'fail', layer_2: 'fail', layer_3: 'fail' },
+  });
+  const first = findGaps(scan(keys, { layers_run: [1] }));
+  expect(first).toMatchObject({
+    full_coverage: 2,
+    no_coverage: 1,
+    test_gaps: 0,
+    layer_results: { layer_1: 'fail' },
+  });
+  expect(Object.keys(first.layer_results)).toEqual(['layer_1']);
+});
+
+test('gaps are gathered by domain; what nothing builds or tests weighs more than what nothing watches', () => {
+  const keys = [
+    key('REQ-F-AUTH-002', 1, 0, 1),
+    key('REQ-AUTH-001', 0, 1, 1),
+    key('REQ-NFR-PERF-001', 1, 1, 0),
+  ];
+  expect(findGaps(scan(keys)).clusters).toEqual([
+    { domain: 'AUTH', severity: 'high', keys: ['REQ-AUTH-001', 'REQ-F-AUTH-002'], layers: ['code', 'tests'] },
+    { domain: 'PERF', severity: 'medium', keys: ['REQ-NFR-PERF-001'], layers: ['telemetry'] },
+  ]);
+});
+
+test('nothing missing is complete; a key that no specification has, or a file without one, is not', () => {
+  const keys = [key('REQ-F-AUTH-001')];
+  expect(isComplete(findGaps(scan(keys)))).toBe(true);
+  expect(isComplete(findGaps(scan(keys, { orphan_keys: ['REQ-F-OLD-001'] })))).toBe(false);
+  expect(isComplete(findGaps(scan(keys, { untagged_files: 1 })))).toBe(false);
+  expect(isComplete(findGaps(scan(keys, { untagged_files: 1, layers_run: [2] })))).toBe(true);
+});
+
+test('a key given twice counts once; many domains make no more than twenty clusters, and lose no key', () => {
+  expect(findGaps(scan([key('REQ-A-1', 0), key('REQ-A-1', 0)])).total_req_keys).toBe(1);
+  const keys = Array.from({ length: 500 }, (_, at) => key(`REQ-F-D${at}-001`, 0));
+  const { clusters } = findGaps(scan(keys));
+  expect(clusters).toHaveLength(20);
+  expect(clusters.flatMap((cluster) => cluster.keys)).toHaveLength(500);
+});

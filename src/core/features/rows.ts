@@ -1,0 +1,64 @@
+import { edgeSubject } from '../graph/edge-name.js';
+import type { FeatureVector, VectorType } from '../graph/methodology.js';
+import { VECTOR_TYPES } from '../graph/methodology.js';
+import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
+
+/**
+ * What is said of each feature beside how far it is and who is on it. A child that only its spawn speaks of has a row
+ * as well; other features that the log names and nobody defined have none, and `healthView` reports them.
+ */
+export function rowsOf(
+  features: readonly FeatureVector[],
+  state: MethodologyState,
+  claims: (subject: string) => EdgeClaim | null,
+): FeatureRow[] {
+  const defined = new Set(features.map(({ feature_id }) => feature_id));
+  const spawned = [...state.features.values()]
+    .filter(({ feature_id, parent }) => parent !== null && !defined.has(feature_id))
+    .map(spawnedVector);
+  return [...features, ...spawned].map((vector) => {
+    const found = state.features.get(vector.feature_id) ?? null;
+    return {
+      vector,
+      defined: defined.has(vector.feature_id),
+      state: found,
+      claims: claimsOn(found, claims),
+    };
+  });
+}
+
+/** Whoever claimed an edge has started it, so the log knows every edge that can be claimed. */
+function claimsOn(
+  state: FeatureState | null,
+  claims: (subject: string) => EdgeClaim | null,
+): Map<string, EdgeClaim> {
+  const held = new Map<string, EdgeClaim>();
+  if (state === null) return held;
+  for (const edge of state.edges.keys()) {
+    const claim = claims(edgeSubject(state.feature_id, edge));
+    if (claim !== null) held.set(edge, claim);
+  }
+  return held;
+}
+
+function spawnedVector(state: FeatureState): FeatureVector {
+  const vector_type = typeOf(state.vector_type);
+  return {
+    feature_id: state.feature_id,
+    title: state.title ?? state.feature_id,
+    intent: null,
+    vector_type,
+    profile: state.profile ?? '',
+    priority: 'medium',
+    created: null,
+    time_box: state.time_box === null ? null : { ...state.time_box, check_in_seconds: null },
+    parent: state.parent,
+    dependencies: [],
+    requirements: [],
+    acceptance_criteria: [],
+    threshold_overrides: {},
+    additional_checks: [],
+  };
+}
+
+const typeOf = (told: string | null): VectorType => VECTOR_TYPES.find((type) => type === told) ?? 'feature';

@@ -1,0 +1,111 @@
+import type { Methodology, Profile, Transition } from '../graph/methodology.js';
+import { edgesOf, profileOf, usualProfile } from '../graph/profile.js';
+import { type TimeBoxStatus, timeBoxStatus } from '../graph/time-box.js';
+import { DELTAS_MAX } from './evolve-iteration.js';
+import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-state.js';
+
+export type StepStatus = 'pending' | EdgeStatus;
+
+/** One edge of a feature's profile, in order of work. */
+export interface Step {
+  readonly edge: string;
+  readonly transition: Transition;
+  readonly optional: boolean;
+  readonly status: StepStatus;
+  readonly state: EdgeState | null;
+  readonly claim: EdgeClaim | null;
+  /** The same number of failures again and again. */
+  readonly stuck: boolean;
+  /** Edges of the profile that must converge before this one has anything to work from. */
+  readonly needs: readonly string[];
+}
+
+/** How a feature stands by itself; what others mean for it is in `Survey`. */
+export interface Standing {
+  readonly row: FeatureRow;
+  readonly profile: Profile;
+  readonly steps: readonly Step[];
+  readonly time_box: TimeBoxStatus;
+  readonly complete: boolean;
+}
+
+export function standingOf(methodology: Methodology, row: FeatureRow, now_ms: number): Standing {
+  const profile = profileIn(methodology, row);
+  const steps = stepsOf(methodology, profile, row);
+  const folded = row.state?.folded_back != null;
+  const open = steps.filter((step) => counts(step) && step.status !== 'converged');
+  return {
+    row,
+    profile,
+    steps,
+    time_box: timeBoxStatus(timeBoxOf(row), now_ms),
+    complete: folded || (steps.length > 0 && open.length === 0),
+  };
+}
+
+/** Required, or optional and begun: what somebody began is to be finished. */
+export const counts = ({ optional, state }: Step): boolean => !optional || state !== null;
+
+export const unconverged = ({ steps }: Standing): Step[] =>
+  steps.filter((step) => counts(step) && step.status !== 'converged');
+
+export function timeBoxOf({ vector, state }: FeatureRow) {
+  const told = state?.time_box ?? null;
+  if (vector.time_box === null) return told;
+  return { ...vector.time_box, started: vector.time_box.started ?? told?.started ?? null };
+}
+
+/** A child that only its spawn speaks of may have been given no profile. */
+function profileIn(methodology: Methodology, { vector }: FeatureRow): Profile {
+  const { profiles, default_profile } = methodology;
+  const named =
+    vector.profile === '' ? usualProfile(vector.vector_type, profiles, default_profile) : vector.profile;
+  return profileOf(methodology, { profile: named });
+}
+
+function stepsOf(methodology: Methodology, profile: Profile, row: FeatureRow): Step[] {
+  const { topology } = methodology;
+  const transitions = new Map(topology.transitions.map((transition) => [transition.edge, transition]));
+  const listed = edgesOf(profile, topology);
+  const required = new Set(listed.filter(({ optional }) => !optional).map(({ edge }) => edge));
+  return listed.flatMap(({ edge, optional }) => {
+    const transition = transitions.get(edge);
+    if (transition === undefined) return [];
+    const state = row.state?.edges.get(edge) ?? null;
+    return {
+      edge,
+      transition,
+      optional,
+      status: state?.status ?? 'pending',
+      state,
+      claim: row.claims.get(edge) ?? null,
+      stuck: state !== null && isStuck(state, stuckThreshold(methodology, profile, edge)),
+      needs: needsOf(transition, required, topology.transitions),
+    };
+  });
+}
+
+const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
+  edges[edge]?.stuck_threshold ?? profile.stuck_threshold;
+
+/** The same delta so many times in a row, and not the delta of something finished. */
+export function isStuck({ status, deltas }: EdgeState, threshold: number): boolean {
+  if (status !== 'iterating') return false;
+  const times = Math.min(Math.max(threshold, 1), DELTAS_MAX);
+  const last = deltas.slice(-times);
+  const [first] = last;
+  return last.length === times && first != null && first > 0 && last.every((delta) => delta === first);
+}
+
+/**
+ * Where the profile leaves out the edge that makes an edge's source, the work starts from what comes before it. Only
+ * edges further up in the order count, so that the feedback edge closes no circle.
+ */
+function needsOf(of: Transition, required: ReadonlySet<string>, order: readonly Transition[]): string[] {
+  const before = order.slice(0, order.indexOf(of));
+  const makers = before.filter(({ target }) => target === of.source);
+  const needs = makers.flatMap((maker) =>
+    required.has(maker.edge) ? [maker.edge] : needsOf(maker, required, before),
+  );
+  return [...new Set(needs)];
+}

@@ -1,0 +1,75 @@
+import type { RouteQuestion } from '../graph/route.js';
+import type { Standing, StepStatus } from './standing.js';
+import { type FeatureStatus, surveyOf } from './survey.js';
+
+export interface TraceStep {
+  readonly edge: string;
+  readonly stage: string;
+  readonly status: StepStatus;
+  readonly started_at: string | null;
+  readonly converged_at: string | null;
+  readonly agent_id: string | null;
+  /** Where in the log it stands. */
+  readonly positions: {
+    readonly started: number | null;
+    readonly last: number | null;
+    readonly converged: number | null;
+  };
+}
+
+export interface TracedFeature {
+  readonly feature_id: string;
+  readonly title: string;
+  readonly intent: string | null;
+  readonly status: FeatureStatus;
+  readonly parent: string | null;
+  readonly children: readonly string[];
+  /** In order of work, along its profile. */
+  readonly chain: readonly TraceStep[];
+}
+
+export interface LogTrace {
+  readonly requirement: string;
+  readonly features: readonly TracedFeature[];
+  readonly gaps: readonly string[];
+}
+
+/** A requirement through the log: the features that deliver it, and how far each stage of them is. */
+export function traceView(question: RouteQuestion, requirement: string): LogTrace {
+  const survey = surveyOf(question);
+  const delivering = [...survey.standings.values()].filter(
+    ({ row: { vector } }) => vector.feature_id === requirement || vector.requirements.includes(requirement),
+  );
+  const gaps = delivering.length === 0 ? [`no feature delivers ${requirement}`] : delivering.flatMap(gapsOf);
+  const features = delivering.map((standing) => traced(standing, survey.statusOf(standing)));
+  return { requirement, features, gaps };
+}
+
+function traced({ row: { vector, state }, steps }: Standing, status: FeatureStatus): TracedFeature {
+  return {
+    feature_id: vector.feature_id,
+    title: vector.title,
+    intent: vector.intent,
+    status,
+    parent: (vector.parent ?? state?.parent)?.feature ?? null,
+    children: [...(state?.children.keys() ?? [])],
+    chain: steps.map((step) => ({
+      edge: step.edge,
+      stage: step.transition.target,
+      status: step.status,
+      started_at: step.state?.started_at ?? null,
+      converged_at: step.state?.converged_at ?? null,
+      agent_id: step.state?.agent_id ?? null,
+      positions: { ...(step.state?.positions ?? { started: null, last: null, converged: null }) },
+    })),
+  };
+}
+
+function gapsOf({ row: { vector }, steps }: Standing): string[] {
+  const gaps = vector.intent === null ? [`${vector.feature_id} names no intent`] : [];
+  for (const { edge, transition, optional, status, state } of steps) {
+    if (!optional && status === 'pending') gaps.push(`${vector.feature_id} has no ${transition.target} yet`);
+    if (state?.unproven) gaps.push(`${edge} of ${vector.feature_id} calls itself converged without evidence`);
+  }
+  return gaps;
+}

@@ -1,0 +1,114 @@
+import { canonicalEdge } from '../graph/edge-name.js';
+import type { Methodology, Topology, Transition } from '../graph/methodology.js';
+import type { RouteQuestion } from '../graph/route.js';
+import { counts, type StepStatus } from './standing.js';
+import { percentOf } from './status.js';
+import { type Survey, surveyOf } from './survey.js';
+
+export const BANDS = ['Specification', 'Construction', 'Validation', 'Operations'] as const;
+export type Band = (typeof BANDS)[number];
+
+export interface BandView {
+  readonly band: Band;
+  readonly edges: readonly string[];
+  readonly converged: number;
+  readonly total: number;
+  readonly percent: number;
+}
+
+/** One edge from close by: what it asks for, and who is on it. */
+export interface EdgeView {
+  readonly edge: string;
+  readonly name: string;
+  readonly band: Band;
+  readonly source: string;
+  readonly target: string;
+  readonly edge_type: Transition['edge_type'];
+  readonly evaluators: readonly string[];
+  readonly sub_steps: readonly { readonly name: string; readonly type: string; readonly criterion: string }[];
+  readonly features: readonly {
+    readonly feature_id: string;
+    readonly status: StepStatus;
+    readonly iteration: number;
+    readonly delta: number | null;
+  }[];
+  readonly hint: string | null;
+}
+
+export interface ZoomView {
+  readonly bands: readonly BandView[];
+  readonly edge: EdgeView | null;
+  /** Set where an edge was named that the topology does not have. */
+  readonly unknown_edge: string | null;
+}
+
+/** The graph from afar in four bands, and one edge of it from close by. Changes nothing. */
+export function zoomView(question: RouteQuestion, edge: string | null): ZoomView {
+  const { methodology } = question;
+  if (methodology === null) return { bands: [], edge: null, unknown_edge: edge };
+  const survey = surveyOf(question);
+  const bands = BANDS.map((band) => bandView(methodology.topology, survey, band));
+  if (edge === null) return { bands, edge: null, unknown_edge: null };
+  const meant = canonicalEdge(edge);
+  const transition = methodology.topology.transitions.find((one) => one.edge === meant);
+  if (transition === undefined) return { bands, edge: null, unknown_edge: edge };
+  return { bands, edge: edgeView(methodology, survey, transition), unknown_edge: null };
+}
+
+const BAND_OF: ReadonlyMap<string, Band> = new Map([
+  ['intent', 'Specification'],
+  ['requirements', 'Specification'],
+  ['design', 'Specification'],
+  ['code', 'Construction'],
+  ['unit_tests', 'Construction'],
+  ['test_cases', 'Validation'],
+  ['uat_tests', 'Validation'],
+  ['cicd', 'Operations'],
+  ['running_system', 'Operations'],
+  ['telemetry', 'Operations'],
+]);
+
+/** By what it makes; an asset of the project's own belongs where it comes from. What closes the circle, operates. */
+function bandOf({ source, target }: Transition, { transitions }: Topology, seen = new Set<string>()): Band {
+  if (source === 'telemetry') return 'Operations';
+  const known = BAND_OF.get(target) ?? BAND_OF.get(source);
+  if (known !== undefined || seen.has(source)) return known ?? 'Construction';
+  const maker = transitions.find((one) => one.target === source);
+  return maker === undefined ? 'Construction' : bandOf(maker, { transitions } as Topology, seen.add(source));
+}
+
+function bandView(topology: Topology, { standings }: Survey, band: Band): BandView {
+  const edges = topology.transitions.filter((one) => bandOf(one, topology) === band).map(({ edge }) => edge);
+  const steps = [...standings.values()]
+    .flatMap((standing) => standing.steps)
+    .filter((step) => counts(step) && edges.includes(step.edge));
+  const converged = steps.filter(({ status }) => status === 'converged').length;
+  return { band, edges, converged, total: steps.length, percent: percentOf(converged, steps.length) };
+}
+
+const SUB_STEPS_UNTIL_HINT = 5;
+
+function edgeView(methodology: Methodology, { standings }: Survey, transition: Transition): EdgeView {
+  const { edge, name, source, target, edge_type, evaluators } = transition;
+  const sub_steps = (methodology.edges[edge]?.checklist ?? []).map((check) => ({
+    name: check.name,
+    type: check.type,
+    criterion: check.criterion,
+  }));
+  const features = [...standings].flatMap(([feature_id, { steps }]) =>
+    steps
+      .filter((step) => step.edge === edge)
+      .map(({ status, state }) => ({
+        feature_id,
+        status,
+        iteration: state?.iteration ?? 0,
+        delta: state?.delta ?? null,
+      })),
+  );
+  const hint =
+    sub_steps.length > SUB_STEPS_UNTIL_HINT
+      ? `${sub_steps.length} checks on one edge: there may be an asset in between that deserves an edge of its own`
+      : null;
+  const band = bandOf(transition, methodology.topology);
+  return { edge, name, band, source, target, edge_type, evaluators, sub_steps, features, hint };
+}

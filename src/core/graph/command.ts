@@ -1,0 +1,8 @@
+/** A command that a person may copy into a shell. Ids of foreign logs hold anything, so they are quoted. */
+export const command = (...words: readonly string[]): string => ['gen', ...words.map(quoted)].join(' ');
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
+
+/** A control character could repaint the terminal that shows the command. */
+const printable = (word: string): string => word.replace(/\p{C}/gu, '�');

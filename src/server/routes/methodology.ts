@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import type { Caller } from '../../coordinator/caller.js';
+import type { MethodologyService } from '../../coordinator/methodology/service.js';
+import * as wire from '../../coordinator/methodology/wire.js';
+import { readBody } from '../../coordinator/operations/read.js';
+import { isProblem } from '../../coordinator/problem.js';
+import { configureBody } from '../../coordinator/wire.js';
+import { projectIdSchema } from '../../core/ids.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { type Answer, answer } from '../answer.js';
+import type { Action } from '../auth/principal.js';
+import { type Ask, type Reply, type Route, route } from '../route.js';
+import * as schemas from '../schemas/methodology.js';
+import { gateResult } from '../schemas/work.js';
+
+const project = { project_id: projectIdSchema };
+const besideProject = z.looseObject(project);
+
+type Call = (
+  service: MethodologyService,
+  scope: ProjectKey,
+  body: unknown,
+  caller: Caller,
+) => Promise<object>;
+
+interface Command {
+  readonly id: string;
+  readonly path: string;
+  readonly action: Action;
+  readonly summary: string;
+  /** What it takes beside `project_id`; the coordinator reads it. */
+  readonly body: z.ZodObject;
+  readonly reply: Reply;
+  /** It may be refused. */
+  readonly decides?: true;
+  readonly call: Call;
+}
+
+/** A command names its project in its body; its tenant is that of the credential. */
+const command = ({ body, call, ...said }: Command): Route =>
+  route({
+    ...said,
+    method: 'POST',
+    tenant: 'own',
+    body: { kind: 'json', schema: z.strictObject({ ...project, ...body.shape }) },
+    run: async ({ house, tenant_id, body: sent, caller }: Ask): Promise<Answer> => {
+      const read = readBody(besideProject, sent);
+      if (isProblem(read)) return answer(read);
+      const { project_id, ...asked } = read;
+      return answer(await call(house.coordinator.methodology, { tenant_id, project_id }, asked, caller));
+    },
+  });
+
+interface View {
+  readonly id: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly query: z.ZodObject;
+  readonly reply: Reply;
+  readonly call: (service: MethodologyService, scope: ProjectKey, asked: unknown) => Promise<object>;
+}
+
+const view = ({ query, call, ...said }: View): Route =>
+  route({
+    ...said,
+    method: 'GET',
+    tenant: 'own',
+    action: 'read',
+    query: z.strictObject({ ...project, ...query.shape }),
+    run: async ({ house, tenant_id, query: given }: Ask<Record<string, unknown>>) => {
+      const { project_id, ...asked } = given as { project_id: string };
+      return answer(await call(house.coordinator.methodology, { tenant_id, project_id }, asked));
+    },
+  });
+
+const commands: readonly Route[] = [
+  command({
+    id: 'start',
+    path: '/api/start',
+    action: 'read',
+    summary: 'Where to go next, and why; writes nothing, and only a claim decides',
+    body: wire.startBody,
+    reply: schemas.startReply,
+    call: (service, scope, body) => service.start(scope, body),
+  }),
+  command({
+    id: 'spawn',
+    path: '/api/spawn',
+    action: 'work',
+    summary: 'Make a question, a risk or an incident work of its own; the edge that is named waits for it',
+    body: wire.spawnBody,
+    reply: schemas.spawnReply,
+    decides: true,
+    call: (service, scope, body, caller) => service.spawn(scope, body, caller),
+  }),
+  command({
+    id: 'fold_back',
+    path: '/api/spawn/fold_back',
+    action: 'work',
+    summary: 'Give what a spawn found out back to its parent, once',
+    body: wire.foldBackBody,
+    reply: schemas.foldBackReply,
+    decides: true,
+    call: (service, scope, body, caller) => service.foldBack(scope, body, caller),
+  }),
+  command({
+    id: 'checkpoint',
+    path: '/api/checkpoint',
+    action: 'work',
+    summary: 'Mark a position of the log; the reply is what the project was there',
+    body: wire.checkpointBody,
+    reply: schemas.checkpointReply,
+    decides: true,
+    call: (service, scope, body, caller) => service.checkpoint(scope, body, caller),
+  }),
+  command({
+    id: 'decide_review',
+    path: '/api/review',
+    action: 'review',
+    summary: 'Decide on a candidate, named by generation, iteration and digest as it was looked at',
+    body: wire.reviewBody,
+    reply: gateResult,
+    decides: true,
+    call: (service, scope, body, caller) => service.review(scope, body, caller),
+  }),
+  command({
+    id: 'validate_gaps',
+    path: '/api/gaps',
+    action: 'work',
+    summary: 'Tell which requirements are covered; what lacks something raises an intent, once',
+    body: wire.gapsBody,
+    reply: schemas.gapsReply,
+    call: (service, scope, body, caller) => service.gaps(scope, body, caller),
+  }),
+  command({
+    id: 'release',
+    path: '/api/release',
+    action: 'operate',
+    summary: 'Release a version, where nothing stands against it; with dry_run, say what does',
+    body: wire.releaseBody,
+    reply: schemas.releaseReply,
+    decides: true,
+    call: (service, scope, body, caller) => service.release(scope, body, caller),
+  }),
+];
+
+const FILES_BYTES_MAX = 16 * 1024 * 1024;
+
+const init = route({
+  id: 'init',
+  method: 'POST',
+  path: '/api/init',
+  tenant: 'own',
+  action: 'operate',
+  summary: 'Take the files of a workspace as what the project says of how it works; none: the built-in ways',
+  body: {
+    kind: 'json',
+    schema: z.strictObject({ ...project, ...configureBody.partial({ files: true }).shape }),
+    bytes_max: FILES_BYTES_MAX,
+  },
+  reply: schemas.configureReply,
+  run: async ({ house, tenant_id, body, caller }: Ask) => {
+    const read = readBody(besideProject, body);
+    if (isProblem(read)) return answer(read);
+    const { project_id, ...asked } = read;
+    return answer(
+      await house.coordinator.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
+    );
+  },
+});
+
+const yes = z.enum(['true', 'false']).exactOptional();
+const statusQuery = z.strictObject({
+  feature: wire.viewBody.shape.feature.unwrap().exactOptional(),
+  health: yes.describe('whether the project is sound, in place of how far it is'),
+  gantt: yes.describe('a chart for Mermaid, in place of how far it is'),
+});
+
+const views: readonly Route[] = [
+  view({
+    id: 'methodology_status',
+    path: '/api/status',
+    summary: 'How far the features are: all of them or one, their health, or a chart',
+    query: statusQuery,
+    reply: z.union([schemas.statusReply, schemas.featureReply, schemas.healthReply, schemas.ganttReply]),
+    call: (service, scope, asked) => {
+      const { feature, health, gantt } = asked as z.output<typeof statusQuery>;
+      if (health === 'true') return service.health(scope);
+      if (gantt === 'true') return service.gantt(scope);
+      return feature === undefined ? service.status(scope) : service.feature(scope, { feature });
+    },
+  }),
+  view({
+    id: 'zoom',
+    path: '/api/zoom',
+    summary: 'An edge from near: what it asks for, and how far each feature is on it',
+    query: wire.zoomBody,
+    reply: schemas.zoomReply,
+    call: (service, scope, asked) => service.zoom(scope, asked),
+  }),
+  view({
+    id: 'trace',
+    path: '/api/trace',
+    summary: 'A requirement from its intent to what was made of it',
+    query: wire.traceBody,
+    reply: schemas.traceReply,
+    call: (service, scope, asked) => service.trace(scope, asked),
+  }),
+  view({
+    id: 'pending_reviews',
+    path: '/api/review',
+    summary: 'What waits for a human, and what a decision on it must name',
+    query: z.strictObject({}),
+    reply: schemas.reviewsReply,
+    call: (service, scope) => service.reviews(scope),
+  }),
+  view({
+    id: 'known_gaps',
+    path: '/api/gaps',
+    summary: 'The gaps that were found last; looks for none and writes nothing',
+    query: z.strictObject({}),
+    reply: schemas.gapsFoundReply,
+    call: (service, scope) => service.gapsFound(scope),
+  }),
+];
+
+export const methodologyRoutes: readonly Route[] = [init, ...commands, ...views];

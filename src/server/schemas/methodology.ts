@@ -1,0 +1,297 @@
+import { z } from 'zod';
+import type * as wire from '../../coordinator/methodology/wire.js';
+import type { Signal } from '../../core/features/feature-state.js';
+import { GAP_LAYERS } from '../../core/features/gaps.js';
+import type { FeatureSnapshot } from '../../core/features/snapshot.js';
+import { FEATURE_STATUSES } from '../../core/features/survey.js';
+import { TRACE_DIRECTIONS } from '../../core/features/trace.js';
+import {
+  CHECK_TYPES,
+  type FeatureVector,
+  ON_EXPIRY,
+  PRIORITIES,
+  VECTOR_TYPES,
+} from '../../core/graph/methodology.js';
+import { type Escalation, type SharedWork, WORKSPACE_STATES } from '../../core/graph/route.js';
+import { count, data, describe, time } from './describe.js';
+
+const text = z.string();
+const severity = z.enum(['critical', 'high', 'medium', 'low']);
+const edgeStatus = z.enum(['pending', 'iterating', 'converged', 'blocked', 'pending_review']);
+/** Up to where in the log the answer has looked. */
+export const seen = { position: count, last_updated: time.nullable() };
+
+export const escalation = describe<Escalation>()(
+  'Escalation',
+  z.object({
+    kind: z.enum(['review', 'escalation', 'intent', 'stuck', 'stale_claim', 'time_box']),
+    feature_id: text.nullable(),
+    edge: text.nullable(),
+    severity,
+    since: time,
+    says: text,
+    next: text.describe('the command that settles it'),
+  }),
+);
+export const sharedWork = describe<SharedWork>()(
+  'SharedWork',
+  z.object({
+    feature_id: text,
+    edge: text,
+    agent_id: text,
+    inner_product: count.nullable().describe('how many modules both touch; null: unknown'),
+    shared_modules: z.array(text),
+    says: text,
+  }),
+);
+export const startReply = describe<wire.StartReply>()(
+  'Start',
+  z.object({
+    execution_id: z.null(),
+    state: z.enum(WORKSPACE_STATES),
+    feature: text.nullable(),
+    edge: text.nullable(),
+    iteration: count.nullable(),
+    routing_reason: text,
+    reasons: z.array(text),
+    skipped: z.array(z.object({ feature: text, edge: text.nullable(), says: text })),
+    escalations: z.array(escalation),
+    parallel: z.array(sharedWork),
+    refused: text.nullable(),
+    next: text,
+    ...seen,
+  }),
+);
+
+const timeBox = {
+  duration_seconds: z.number(),
+  check_in_seconds: z.number().nullable(),
+  on_expiry: z.enum(ON_EXPIRY),
+};
+const check = z.object({
+  name: text,
+  type: z.enum(CHECK_TYPES),
+  criterion: text,
+  required: z.union([z.boolean(), text]),
+  source: text,
+  command: text.exactOptional(),
+  pass_criterion: text.exactOptional(),
+});
+const criterion = z.object({
+  id: text,
+  description: text,
+  evaluator: z.enum(CHECK_TYPES),
+  check: text.exactOptional(),
+  required: z.boolean(),
+});
+export const featureVector = describe<FeatureVector>()(
+  'FeatureVector',
+  z.object({
+    feature_id: text,
+    title: text,
+    intent: text.nullable(),
+    vector_type: z.enum(VECTOR_TYPES),
+    profile: text,
+    priority: z.enum(PRIORITIES),
+    created: text.nullable(),
+    time_box: z.object({ ...timeBox, started: text.nullable() }).nullable(),
+    parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
+    dependencies: z.array(z.object({ feature: text, asset: text.nullable() })),
+    requirements: z.array(text),
+    acceptance_criteria: z.array(criterion),
+    threshold_overrides: data,
+    additional_checks: z.array(check),
+  }),
+);
+export const spawnReply = describe<wire.SpawnReply>()(
+  'Spawn',
+  z.object({
+    success: z.boolean(),
+    reason: text,
+    feature_id: text.nullable(),
+    vector: featureVector.nullable(),
+    blocks: text.nullable().describe('the edge of the parent that waits for it'),
+    event_id: text.nullable(),
+    next: text,
+  }),
+);
+export const foldBackReply = describe<wire.FoldBackReply>()(
+  'FoldBack',
+  z.object({
+    success: z.boolean(),
+    reason: text,
+    child: text,
+    parent: text.nullable(),
+    unblocked: text.nullable(),
+    remediation: text.nullable(),
+    next: text,
+  }),
+);
+
+const featureSnapshot = describe<FeatureSnapshot>()(
+  'FeatureSnapshot',
+  z.object({
+    feature_id: text,
+    title: text,
+    vector_type: z.enum(VECTOR_TYPES),
+    profile: text,
+    status: z.enum(FEATURE_STATUSES),
+    edges: z.array(
+      z.object({
+        edge: text,
+        status: edgeStatus,
+        iteration: count,
+        delta: z.number().nullable(),
+        converged_at: text.nullable(),
+      }),
+    ),
+  }),
+);
+const snapshot = describe<wire.Snapshot>()(
+  'Snapshot',
+  z.object({
+    position: count,
+    timestamp: time,
+    message: text.nullable(),
+    context_hash: text,
+    git_ref: text.nullable(),
+    feature_states: z.array(featureSnapshot),
+    tasks: z.object({ total: count, completed: count }),
+  }),
+);
+export const checkpointReply = describe<wire.CheckpointReply>()(
+  'Checkpoint',
+  z.object({
+    success: z.boolean(),
+    reason: text,
+    snapshot: snapshot.nullable(),
+    event_id: text.nullable(),
+    next: text,
+  }),
+);
+
+const pendingReview = describe<wire.PendingReview>()(
+  'PendingReview',
+  z.object({
+    task_id: text,
+    feature_id: text.nullable(),
+    edge: text.nullable(),
+    generation: count,
+    iteration: count,
+    candidate_sha256: text,
+    work_product_ref: text.nullable(),
+    agent_id: text,
+    agent_role: text.nullable(),
+    reason: text,
+    since: time,
+    deadline: time.nullable(),
+    evaluators: data.nullable(),
+    next: text,
+  }),
+);
+export const reviewsReply = describe<wire.ReviewsReply>()(
+  'PendingReviews',
+  z.object({ reviews: z.array(pendingReview), ...seen }),
+);
+
+const layers = z.array(z.enum(GAP_LAYERS));
+export const gapsReply = describe<wire.GapsReply>()(
+  'Gaps',
+  z.object({
+    success: z.boolean(),
+    result: z.enum(['COMPLETE', 'GAPS']),
+    total_req_keys: count,
+    full_coverage: count,
+    partial_coverage: count,
+    no_coverage: count,
+    test_gaps: count,
+    telemetry_gaps: count,
+    layer_results: z.record(text, text),
+    clusters: z.array(
+      z.object({
+        domain: text,
+        severity: z.enum(['high', 'medium']),
+        keys: z.array(text),
+        key_count: count,
+        layers,
+        intent_id: text,
+      }),
+    ),
+    event_id: text.nullable(),
+    next: text,
+    ...seen,
+  }),
+);
+export const signal = describe<Signal>()(
+  'Signal',
+  z.object({
+    id: text,
+    kind: z.enum(['intent', 'escalation', 'stale_claim']),
+    at: time,
+    position: count,
+    feature_id: text.nullable(),
+    edge: text.nullable(),
+    severity,
+    says: text,
+  }),
+);
+export const gapsFoundReply = describe<wire.GapsFoundReply>()(
+  'GapsFound',
+  z.object({
+    last: z.object({ at: time, total_req_keys: count, full_coverage: count, no_coverage: count }).nullable(),
+    open: z.array(signal),
+    ...seen,
+  }),
+);
+
+export const releaseReply = describe<wire.ReleaseReply>()(
+  'Release',
+  z.object({
+    success: z.boolean(),
+    reason: text,
+    version: text,
+    readiness: z.array(z.object({ name: text, passed: z.boolean(), says: text })),
+    release: z
+      .object({
+        version: text,
+        date: time,
+        context_hash: text.nullable(),
+        git_tag: text.nullable(),
+        features_included: z.array(text),
+        coverage_pct: z.number().nullable(),
+        known_gaps: count.nullable(),
+      })
+      .nullable(),
+    next: text,
+  }),
+);
+
+export const traceReply = describe<wire.TraceReply>()(
+  'Trace',
+  z.object({
+    req: text,
+    direction: z.enum(TRACE_DIRECTIONS),
+    intents: z.array(text),
+    features: z.array(
+      z.object({
+        feature_id: text,
+        title: text,
+        vector_type: z.enum(VECTOR_TYPES),
+        parent: text.nullable(),
+        children: z.array(text),
+        chain: z.array(
+          z.object({
+            edge: text,
+            asset: text,
+            status: edgeStatus,
+            agent_id: text.nullable(),
+            generation: count.nullable(),
+            converged_at: text.nullable(),
+          }),
+        ),
+      }),
+    ),
+    gaps: z.array(text),
+    ...seen,
+  }),
+);

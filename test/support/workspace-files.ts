@@ -1,0 +1,50 @@
+/** A small project: two features that share a module, one that shares none, and one nobody knows the modules of. */
+export const FILES: Readonly<Record<string, string>> = {
+  'graph/edges/design_code.yml': `
+edge: "design→code"
+checklist:
+  - { name: compiles, type: deterministic, criterion: it compiles, required: true, command: make }
+  - { name: reads_well, type: agent, criterion: it reads well, required: true }
+convergence: { rule: all_required_checks_pass }
+`,
+  'graph/edges/intent_requirements.yml': `
+edge: "intent→requirements"
+checklist:
+  - { name: complete, type: agent, criterion: nothing is missing, required: true }
+  - { name: wanted, type: human, criterion: it is what we want, required: true }
+convergence: { rule: all_required_checks_pass }
+`,
+  'graph/modules.yml': `
+feature_module_map:
+  REQ-F-A: [auth]
+  REQ-F-B: [billing]
+  REQ-F-C: [search]
+dependency_dag:
+  billing: [auth]
+`,
+  'features/active/REQ-F-A.yml': vector('REQ-F-A'),
+  'features/active/REQ-F-B.yml': vector('REQ-F-B'),
+  'features/active/REQ-F-C.yml': vector('REQ-F-C', 'poc'),
+  'features/active/REQ-F-D.yml': vector('REQ-F-D'),
+};
+
+export function vector(feature: string, profile = 'standard'): string {
+  return `feature: ${feature}\ntitle: the feature ${feature}\nprofile: ${profile}\nstatus: pending\ntrajectory: {}\n`;
+}
+
+export const coordination = (said: { mode?: string; enforce?: boolean; claims?: object }): string =>
+  JSON.stringify({
+    coordination: { mode: said.mode ?? 'multi' },
+    parallelism: { enforce: said.enforce ?? false },
+    ...(said.claims === undefined ? {} : { claims: said.claims }),
+  });
+
+/** What the evaluators of `design_code` report of a good result; or of another. */
+export function reported(
+  results: Readonly<Record<string, string>> = { compiles: 'pass', reads_well: 'pass' },
+) {
+  const details = Object.entries(results).map(([name, result]) => ({ name, result }));
+  const count = (result: string) => details.filter((detail) => detail.result === result).length;
+  const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')];
+  return { evaluators: { passed, failed, skipped, total: details.length, details } };
+}
