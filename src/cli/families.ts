@@ -29,6 +29,7 @@ const FAMILIES: readonly Family[] = [
   { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
   { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
   { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
+  { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },
   { names: ['export', 'import'], load: async () => (await import('./commands/move.js')).addMove },
   { names: ['mcp'], load: async () => (await import('./mcp.js')).registerMcp },
   { names: ['setup'], load: async () => (await import('./setup/setup.js')).registerSetup },
