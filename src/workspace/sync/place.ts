@@ -30,4 +30,4 @@ export interface SyncRefusal {
   readonly detail: string;
 }
 
-export const isRefusal = (reply: object): reply is SyncRefusal => 'refused' in reply;
+export const isRefusal = (reply: object): reply is SyncRefusal => 'detail' in reply && 'refused' in reply;
