@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Coordinator } from '../src/coordinator/coordinator.js';
-import { isProblem } from '../src/coordinator/problem.js';
+import { isProblem, type Problem } from '../src/coordinator/problem.js';
+import type { ClaimResult } from '../src/coordinator/wire.js';
 import type { ProjectKey } from '../src/stores/store.js';
 import { openWorkspaceStore } from '../src/workspace/store.js';
 import { Workspace } from '../src/workspace/workspace.js';
@@ -49,7 +50,9 @@ async function workOn(
 ): Promise<void> {
   const session_id = `s-${agent_id}`;
   for (const edge of EDGES) {
-    const granted = must(await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id }));
+    const granted = must<ClaimResult>(
+      await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id }),
+    );
     if (granted.claim === null) throw new Error(granted.reason);
     const { task_id, generation } = granted.claim;
     for (let iteration = 1; iteration <= ITERATIONS; iteration += 1) {
@@ -71,7 +74,7 @@ async function workOn(
   }
 }
 
-function must<T>(reply: T): Exclude<T, { code: string }> {
+function must<T extends object>(reply: T | Problem): T {
   if (isProblem(reply)) throw new Error(JSON.stringify(reply));
-  return reply as Exclude<T, { code: string }>;
+  return reply;
 }

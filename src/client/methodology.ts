@@ -1,5 +1,9 @@
-import type { FeatureView, Health, MethodologyStatus, Zoom } from '../coordinator/methodology/view-types.js';
 import type * as wire from '../coordinator/methodology/wire.js';
+import type { ConfigureResult } from '../coordinator/wire.js';
+import type { FeatureView } from '../core/features/feature.js';
+import type { Health } from '../core/features/health.js';
+import type { MethodologyStatus } from '../core/features/status.js';
+import type { ZoomView } from '../core/features/zoom.js';
 import type { Reply } from './asked.js';
 import { defined, withRequestId } from './endpoint.js';
 import type { Request } from './http.js';
@@ -18,7 +22,9 @@ export class MethodologyCalls {
   ) {}
 
   /** Makes the project one of the methodology, or changes what it says: YAML files by their path. */
-  init(asked: { files?: Readonly<Record<string, string>>; request_id?: string } = {}): Reply<unknown> {
+  init(
+    asked: { files?: Readonly<Record<string, string>>; request_id?: string } = {},
+  ): Reply<ConfigureResult> {
     return this.post('/api/init', asked);
   }
 
@@ -40,7 +46,7 @@ export class MethodologyCalls {
   gantt(): Seen<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true' });
   }
-  zoom(asked: wire.ZoomBody): Seen<Zoom> {
+  zoom(asked: wire.ZoomBody = {}): Seen<ZoomView> {
     return this.get('/api/zoom', { ...asked });
   }
   trace(asked: wire.TraceBody): Reply<wire.TraceReply> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { House, P, planOf } from '../../test/support/house.js';
+import { coordination, FILES } from '../../test/support/workspace-files.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -46,6 +47,25 @@ describe('two coordinators over one store', () => {
     await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
     await first.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
+  });
+
+  test('grant no two edges that share modules where that is enforced, though neither knows of the other', async () => {
+    const house = await House.open('memory');
+    const files = { ...FILES, 'coordination.yml': coordination({ enforce: true }) };
+    await house.coordinator.configure(P, { files });
+    const second = await house.another();
+    await second.getPlan(P);
+    const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
+    const replies = await Promise.all([
+      house.coordinator.claimTask(P, { task_id: x, ...by('alpha') }),
+      second.claimTask(P, { task_id: y, ...by('beta') }),
+    ]);
+    expect(replies.map((reply) => 'reason' in reply && reply.reason).sort()).toEqual([
+      'DENIED_PARALLEL',
+      'GRANTED',
+    ]);
+    const refused = replies.find((reply) => 'reason' in reply && reply.reason === 'DENIED_PARALLEL');
+    expect(refused).toMatchObject({ shared_modules: ['auth'], holders: [{ shared_modules: ['auth'] }] });
   });
 
   test('remember each other’s requests, and accept each other’s handles', async () => {

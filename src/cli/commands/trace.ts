@@ -1,5 +1,4 @@
 import { Option } from 'commander';
-import { TRACE_DIRECTIONS, type TraceDirection } from '../../core/features/trace.js';
 import { nowhere, placesByKey } from '../../workspace/scan/coverage.js';
 import { type Commit, commitsWithKeys } from '../../workspace/scan/git-ref.js';
 import { isReqKey, withoutVersion } from '../../workspace/scan/req-key.js';
@@ -11,13 +10,14 @@ import { withMethodology } from '../methodology/door.js';
 import { type Traced, traceText } from '../output/trace.js';
 import { expected } from '../replies.js';
 
+/** As the wire spells them. */
+const DIRECTIONS = ['forward', 'backward', 'both'] as const;
+
 export const addTrace: AddCommands = (program, act) => {
   program
     .command('trace <req>')
     .description('where a requirement came from, and what became of it, down to files, tests and commits')
-    .addOption(
-      new Option('--direction <direction>', 'which way to look').choices(TRACE_DIRECTIONS).default('both'),
-    )
+    .addOption(new Option('--direction <direction>', 'which way to look').choices(DIRECTIONS).default('both'))
     .addHelpText(
       'after',
       `
@@ -32,7 +32,7 @@ Examples:
 async function trace(
   context: Context,
   req: string,
-  { direction }: { direction: TraceDirection },
+  { direction }: { direction: (typeof DIRECTIONS)[number] },
 ): Promise<void> {
   if (!isReqKey(req)) throw wrongUsage(`${req} is no requirement's key. Expected one as REQ-F-AUTH-001.`);
   const key = withoutVersion(req);

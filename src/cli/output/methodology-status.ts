@@ -20,8 +20,9 @@ export function methodologyStatusText(status: MethodologyStatus, title: string, 
   const { state, position, last_updated, start_would, features } = status;
   const at = last_updated === null ? 'nothing has happened yet' : `${clockTime(last_updated)} UTC`;
   const lines = [`${paint.bold(title)}  ${paint.bold(state)}  position ${position}, ${at}`];
-  const { feature, edge, iteration, says } = start_would;
-  const would = feature === null ? says : `${feature} on ${edge} (iteration ${iteration}). ${says}`;
+  const { feature, edge, iteration, reasons } = start_would;
+  const go = feature === null ? [] : [`${feature} on ${edge} (iteration ${iteration}).`];
+  const would = [...go, ...reasons].join(' ');
   lines.push(...named('Start would:', would, 13, io.columns));
   const open = features.filter(({ status: each }) => !DONE.has(each));
   lines.push(...hereLines(open, context), ...rollupLines(status, context));

@@ -27,17 +27,10 @@ const COMMITS_SHOWN_MAX = 10;
 
 /** From the intent to what runs, or the other way round. */
 export function traceText(trace: Traced, context: Context): string {
-  const { req, direction, gaps } = trace;
+  const { requirement, direction, gaps } = trace;
   const { io, paint } = context;
-  const intents =
-    trace.intents.length === 0 ? [] : named('  intent', trace.intents.join(', '), NAME_WIDTH, io.columns);
-  const parts = [
-    intents,
-    featureLines(trace, context),
-    placeLines(trace, context),
-    commitLines(trace, context),
-  ];
-  const lines = [paint.bold(req), ...(direction === 'backward' ? parts.reverse() : parts).flat()];
+  const parts = [featureLines(trace, context), placeLines(trace, context), commitLines(trace, context)];
+  const lines = [paint.bold(requirement), ...(direction === 'backward' ? parts.reverse() : parts).flat()];
   if (gaps.length === 0) return [...lines, '', paint.green('No gap.')].join('\n');
   return [...lines, '', paint.yellow('Gaps'), ...gaps.flatMap((gap) => wrapped(gap, 2, io.columns))].join(
     '\n',
@@ -46,8 +39,9 @@ export function traceText(trace: Traced, context: Context): string {
 
 function featureLines({ features }: Traced, { io, paint }: Context): string[] {
   const lines: string[] = [];
-  for (const { feature_id, title, vector_type, parent, children, chain } of features) {
-    lines.push(...named('  feature', `${feature_id}  ${title} (${vector_type})`, NAME_WIDTH, io.columns));
+  for (const { feature_id, title, intent, parent, children, chain } of features) {
+    lines.push(...named('  feature', `${feature_id}  ${title}`, NAME_WIDTH, io.columns));
+    if (intent !== null) lines.push(...named('    intent', intent, NAME_WIDTH, io.columns));
     if (parent !== null) lines.push(...named('    from', parent, NAME_WIDTH, io.columns));
     if (children.length > 0) lines.push(...named('    spawned', children.join(', '), NAME_WIDTH, io.columns));
     for (const { edge, status, agent_id, converged_at } of chain) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answered, forEachStore, type House, type OpenHouse, P } from '../../../test/support/house.js';
+import { answered, forEachStore, House, type OpenHouse, P } from '../../../test/support/house.js';
 import { LogJudge } from '../../core/claims/log-judge.js';
 
 const F = 'REQ-F-AUTH-001';
@@ -27,7 +27,7 @@ async function begin(open: OpenHouse, more = ''): Promise<House> {
 
 async function converge(house: House, feature_id: string, ...edges: readonly string[]): Promise<void> {
   for (const edge of edges) {
-    const by = { agent_id: 'human-ann', session_id: 's-ann', agent_role: 'human' };
+    const by = { agent_id: 'ann', session_id: 's-ann', agent_role: 'human' };
     const claimed = answered(await house.coordinator.claimTask(P, { feature_id, edge, ...by }));
     expect(claimed).toMatchObject({ reason: 'GRANTED' });
     const task_id = `${feature_id}#${edge}`;
@@ -402,25 +402,68 @@ forEachStore('looking', (open) => {
   test('follows a requirement from its intent to what was made of it', async () => {
     const house = await begin(open);
     await converge(house, F, 'intent_requirements');
-    const both = answered(await house.coordinator.methodology.trace(P, { req: F }));
-    expect(both).toMatchObject({
-      intents: ['INT-001'],
-      features: [
-        {
-          feature_id: F,
-          chain: [{ asset: 'requirements', status: 'converged', agent_id: 'human-ann' }, {}, {}, {}],
-        },
-      ],
+    const { methodology } = house.coordinator;
+    const both = answered(await methodology.trace(P, { req: F }));
+    expect(both).toMatchObject({ requirement: F, features: [{ feature_id: F, intent: 'INT-001' }] });
+    expect(both.features[0]?.chain[0]).toMatchObject({
+      stage: 'requirements',
+      status: 'converged',
+      agent_id: 'ann',
     });
-    expect(both.gaps).toHaveLength(3);
-    expect(await house.coordinator.methodology.trace(P, { req: F, direction: 'backward' })).toMatchObject({
-      features: [{ chain: [] }],
-      gaps: [],
+    expect(await methodology.trace(P, { req: F, direction: 'backward' })).toMatchObject({
+      features: [{ intent: 'INT-001', chain: [] }],
     });
-    expect(await house.coordinator.methodology.trace(P, { req: 'REQ-F-NONE-001' })).toMatchObject({
-      gaps: ['No feature delivers REQ-F-NONE-001.'],
+    expect(await methodology.trace(P, { req: F, direction: 'forward' })).toMatchObject({
+      features: [{ intent: null }],
     });
+    expect(answered(await methodology.trace(P, { req: 'REQ-F-NONE-001' })).gaps).toHaveLength(1);
+  });
+
+  test('shows the project, a feature, its health, a chart and an edge from near, each with its position', async () => {
+    const house = await begin(open);
+    await converge(house, F, 'intent_requirements');
+    const { methodology } = house.coordinator;
+    const seen = { position: await house.position(), last_updated: expect.stringMatching(/Z$/) };
+    expect(await methodology.status(P)).toMatchObject({
+      ...seen,
+      project: { edges_completed: 1, active_features: 1 },
+    });
+    expect(await methodology.feature(P, { feature: F })).toMatchObject({
+      ...seen,
+      current_edge: 'requirements_design',
+    });
+    expect(await methodology.feature(P, { feature: 'REQ-F-X-1' })).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await methodology.health(P)).toMatchObject({ ...seen, counts: { features: 1 } });
+    expect(await methodology.gantt(P)).toMatchObject({ ...seen, gantt: expect.stringMatching(/^gantt\n/) });
+    const near = { edge: 'design→code', feature: F };
+    expect(await methodology.zoom(P, near)).toMatchObject({ ...seen, edge: { edge: 'design_code' } });
+    expect(await methodology.zoom(P, {})).toMatchObject({ ...seen, edge: null, unknown_edge: null });
+  });
+
+  test('sees who is on an edge: held, waiting for a human, silent too long', async () => {
+    const house = await begin(open);
+    const by = { agent_id: 'alpha', session_id: 's1' };
+    await house.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
+    const claims = async () => answered(await house.coordinator.methodology.status(P)).claims;
+    expect(await claims()).toMatchObject([
+      { feature_id: F, agent_id: 'alpha', state: 'held', generation: 1 },
+    ]);
+    house.advance(1801);
+    expect(await claims()).toMatchObject([{ state: 'stale' }]);
   });
 });
 
-describe('two coordinators over one store', () => {});
+describe('two coordinators over one store', () => {
+  test('number what they spawn at once without a clash, and fold one child back once', async () => {
+    const house = await begin((options) => House.open('memory', options));
+    const second = await house.another();
+    const asked = [house.coordinator, second, house.coordinator, second];
+    const replies = await Promise.all(asked.map((each) => each.methodology.spawn(P, spike)));
+    const ids = replies.map((reply) => answered(reply).feature_id);
+    expect(new Set(ids).size).toBe(4);
+    const child = { ...answer, feature_id: ids[0], question_answered: true };
+    const folded = await Promise.all(asked.map((each) => each.methodology.foldBack(P, child)));
+    expect(folded.filter((reply) => answered(reply).success)).toHaveLength(1);
+    await expectSound(house);
+  });
+});

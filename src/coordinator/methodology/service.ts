@@ -1,6 +1,10 @@
-import { surveyOf } from '../../core/features/survey.js';
-import { traceOf } from '../../core/features/trace.js';
+import { type FeatureView, featureView } from '../../core/features/feature.js';
+import { ganttText } from '../../core/features/gantt.js';
+import { type Health, healthView } from '../../core/features/health.js';
+import { type MethodologyStatus, statusView } from '../../core/features/status.js';
+import { type ZoomView, zoomView } from '../../core/features/zoom.js';
 import { route } from '../../core/graph/choose-route.js';
+import type { RouteQuestion } from '../../core/graph/route.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
 import { readBody, subjectOf } from '../operations/read.js';
@@ -14,10 +18,9 @@ import { Folded } from './folded.js';
 import { GapsOperation } from './gaps.js';
 import { ReleaseOperation } from './release.js';
 import { pendingReviews } from './reviews.js';
-import { rowOf, type Scene, sceneOf } from './scene.js';
+import { sceneOf } from './scene.js';
 import { SpawnOperation } from './spawn.js';
-import { NOT_INITIALISED } from './told.js';
-import type { FeatureView, Health, MethodologyStatus, Zoom } from './view-types.js';
+import { traceIn } from './trace.js';
 import * as wire from './wire.js';
 
 type Reply<T> = Promise<T | Problem>;
@@ -42,25 +45,51 @@ export class MethodologyService {
   constructor(private readonly parts: MethodologyParts) {}
 
   /** Where to go next. Writes nothing, whether it is a dry run or not. */
-  start(scope: ProjectKey, body: unknown): Reply<wire.StartReply> {
+  async start(scope: ProjectKey, body: unknown): Reply<wire.StartReply> {
     const read = readBody(wire.startBody, body);
-    if (isProblem(read)) return Promise.resolve(read);
+    if (isProblem(read)) return read;
     const { dry_run: _, request_id: __, ...named } = read;
     const asked = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-    return this.look(scope, (scene) => {
-      const { reasons, ...way } = route({ ...scene, asked });
+    return this.look(scope, (question) => {
+      const { reasons, ...way } = route({ ...question, asked });
       return { execution_id: null, ...way, reasons, routing_reason: reasons.join(' ') };
     });
   }
 
-  trace(scope: ProjectKey, body: unknown): Reply<wire.TraceReply> {
+  status(scope: ProjectKey): Reply<MethodologyStatus> {
+    return this.look(scope, statusView);
+  }
+  health(scope: ProjectKey): Reply<Health & wire.Seen> {
+    return this.look(scope, (question) => healthView(question));
+  }
+  /** Mermaid, as text. */
+  gantt(scope: ProjectKey): Reply<{ gantt: string } & wire.Seen> {
+    return this.look(scope, (question) => ({ gantt: ganttText(question) }));
+  }
+
+  async feature(scope: ProjectKey, body: unknown): Reply<FeatureView & wire.Seen> {
+    const read = readBody(wire.featureBody, body);
+    if (isProblem(read)) return read;
+    const { feature } = read;
+    return this.look(scope, (question) => featureView(question, feature) ?? noFeature(feature));
+  }
+
+  async zoom(scope: ProjectKey, body: unknown): Reply<ZoomView & wire.Seen> {
+    const read = readBody(wire.zoomBody, body);
+    if (isProblem(read)) return read;
+    const { edge = null, feature } = read;
+    return this.look(scope, (question) => {
+      const isMeant = (id: string) => feature === undefined || feature === id;
+      const rows = question.rows.filter(({ vector }) => isMeant(vector.feature_id));
+      if (feature !== undefined && rows.length === 0) return noFeature(feature);
+      return zoomView({ ...question, rows }, edge);
+    });
+  }
+
+  async trace(scope: ProjectKey, body: unknown): Reply<wire.TraceReply> {
     const read = readBody(wire.traceBody, body);
-    if (isProblem(read)) return Promise.resolve(read);
-    return this.look(scope, (scene) =>
-      scene.methodology === null
-        ? notInitialised()
-        : traceOf(read.req, read.direction, surveyOf({ ...scene, asked: {} }).standings.values()),
-    );
+    if (isProblem(read)) return read;
+    return this.look(scope, (question) => traceIn(question, read));
   }
 
   async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SpawnReply> {
@@ -141,10 +170,10 @@ export class MethodologyService {
 
   private look<T extends object>(
     scope: ProjectKey,
-    view: (scene: Scene) => T | Problem,
+    view: (question: RouteQuestion) => T | Problem,
   ): Reply<T & wire.Seen> {
     return this.at(scope, async ({ project, state }) => {
-      const found = view(sceneOf(project.state, state, project.desk()));
+      const found = view({ ...sceneOf(project.state, state, project.desk()), asked: {} });
       return isProblem(found) ? found : { ...found, ...seen(state) };
     });
   }
@@ -152,4 +181,5 @@ export class MethodologyService {
 
 const seen = ({ position, last_updated }: wire.Seen): wire.Seen => ({ position, last_updated });
 
-const notInitialised = (): Problem => problem('NOT_FOUND', NOT_INITIALISED);
+const noFeature = (feature: string): Problem =>
+  problem('NOT_FOUND', `There is no feature ${feature} in this project.`);

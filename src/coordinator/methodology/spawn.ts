@@ -10,6 +10,7 @@ import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { newEventId } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
+import { writeFeature } from '../operations/configure.js';
 import { requestOf } from '../operations/shared.js';
 import { UnitBuilder } from '../unit-builder.js';
 import { rowOf, type Scene, sceneOf } from './scene.js';
@@ -103,8 +104,8 @@ export interface SpawnTold {
 /** The child's record and the step that made it, in one unit. */
 export function writeSpawn(unit: UnitBuilder, desk: Desk, { vector, waits, by }: SpawnTold): string {
   const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
-  const record = step(desk, 'FEATURE_CHANGED', by, { by, record: vector });
-  unit.record(featureSubject(feature_id), null, [record]);
+  writeFeature(unit, desk, vector, by);
+  unit.changingRules();
   const event_id = newEventId(desk.environment, desk.now_ms);
   const told = step(desk, 'spawn_created', by, {
     parent: parent?.feature,

@@ -3,7 +3,7 @@ import type { GapsFound, Signal } from '../../core/features/feature-state.js';
 import type { GapCluster } from '../../core/features/gaps.js';
 import type { ReadinessCheck } from '../../core/features/readiness.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
-import { TRACE_DIRECTIONS, type Trace } from '../../core/features/trace.js';
+import type { LogTrace } from '../../core/features/trace.js';
 import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
 import type { Escalation, Route, SharedWork, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
@@ -44,10 +44,10 @@ export const startBody = z.strictObject({
   dry_run: z.boolean().optional(),
   request_id: requestIdSchema.optional(),
 });
-/** Of all features, or of one. */
-export const viewBody = z.strictObject({ feature: featureId.optional() });
 export const featureBody = z.strictObject({ feature: featureId });
-export const zoomBody = z.strictObject({ edge, feature: featureId.optional() });
+/** One edge, or none: the whole graph from afar. Of all features, or of one. */
+export const zoomBody = z.strictObject({ edge: edge.optional(), feature: featureId.optional() });
+export const TRACE_DIRECTIONS = ['forward', 'backward', 'both'] as const;
 export const traceBody = z.strictObject({
   req: reqKey,
   direction: z.enum(TRACE_DIRECTIONS).default('both'),
@@ -151,7 +151,6 @@ export const releaseBody = z.strictObject({
 });
 
 export type StartBody = z.input<typeof startBody>;
-export type ViewBody = z.input<typeof viewBody>;
 export type FeatureBody = z.input<typeof featureBody>;
 export type ZoomBody = z.input<typeof zoomBody>;
 export type TraceBody = z.input<typeof traceBody>;
@@ -303,4 +302,7 @@ export interface ReleaseReply {
   next: string;
 }
 
-export type TraceReply = Trace & Seen;
+/** Backward: where it comes from, intents and parents. Forward: what came of it, edges and children. */
+export interface TraceReply extends LogTrace, Seen {
+  direction: (typeof TRACE_DIRECTIONS)[number];
+}

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { checkCounts } from './evolve-iteration.js';
-import { settle, silence, waitForHuman } from './evolve-signal.js';
+import { settle, silence, staleId, waitForHuman } from './evolve-signal.js';
 import type { EdgeState } from './feature-state.js';
 import { countIn, fieldOf, nameIn, sentenceIn } from './payload.js';
 import { restingStatus, type Scene } from './scene.js';
@@ -103,7 +103,7 @@ function expired(scene: Scene): void {
 
 function noteSilence({ state, event, payload, feature_id, edge_id }: Scene): void {
   if (feature_id === null || edge_id === null) return;
-  const id = `stale:${feature_id}#${edge_id}`;
+  const id = staleId(feature_id, edge_id);
   // One signal an episode, however often a tool repeats it.
   if (state.signals.has(id)) return;
   const who = nameIn(payload, 'agent_id') ?? event.agent_id;

@@ -43,15 +43,18 @@ function* intentsNamed(payload: Scene['payload']): Generator<string> {
   if (Array.isArray(several)) for (const id of several.slice(0, 100)) if (typeof id === 'string') yield id;
 }
 
+export const staleId = (feature_id: string | null, edge: string | null): string =>
+  `stale:${feature_id}#${edge}`;
+
 /** The claim was heard of again. */
 export function silence({ state, feature_id, edge_id }: Scene): void {
-  state.signals.delete(`stale:${feature_id}#${edge_id}`);
+  if (state.signals.size > 0) state.signals.delete(staleId(feature_id, edge_id));
 }
 
 /** The claim has moved on: neither its silence nor its escalation waits for anybody. */
 export function settle(scene: Scene): void {
   silence(scene);
-  scene.state.signals.delete(escalationId(scene));
+  if (scene.state.signals.size > 0) scene.state.signals.delete(escalationId(scene));
 }
 
 export function waitForHuman(scene: Scene): void {

@@ -1,15 +1,17 @@
-/** Headings, remarks, fields of a template that nobody filled in: all that stands in an intent before it is one. */
-const NOTHING_SAID = [
-  /^#/,
-  /^>?\s*$/,
-  /^[-*_=\s]+$/,
-  /^[>*_\s-]*[[{<(][^\]})>]*[\]})>][*_.\s]*$/,
-  /^[>*_\s-]*(todo|tbd)\b/i,
-  /^[>*_\s-]*[\w /]{1,40}:[*_\s]*([[{<(][^\]})>]*[\]})>]|todo|tbd)?[*_\s]*$/i,
-];
+const LINES_MAX = 2000;
+const LINE_LENGTH_MAX = 500;
 
 /** Somebody has written down what they want: more than headings, and more than what a template says. */
 export function hasIntent(text: string): boolean {
-  const lines = text.replace(/<!--[\s\S]*?(-->|$)/g, '').split('\n', 2000);
-  return lines.some((line) => !NOTHING_SAID.some((pattern) => pattern.test(line.slice(0, 500).trim())));
+  const lines = text.replace(/<!--[\s\S]*?(-->|$)/g, '').split('\n', LINES_MAX);
+  return lines.some((line) => !isHeading(line) && saysSomething(line.slice(0, LINE_LENGTH_MAX)));
+}
+
+const isHeading = (line: string): boolean => line.startsWith('#');
+
+/** Not empty, not a rule, no `{place to fill in}`, no TODO; of a field, as `Source: …`, its value counts. */
+function saysSomething(line: string): boolean {
+  const said = line.replace(/[*_`=]/g, '').replace(/^[>\s-]+/, '');
+  const value = said.replace(/^[\w /]{1,40}:/, '').trim();
+  return value !== '' && !/^[[{<(][^\]})>]*[\]})>]\.?$/.test(value) && !/^(todo|tbd)\b/i.test(said);
 }

@@ -11,6 +11,7 @@ import { type Answer, answer } from '../answer.js';
 import type { Action } from '../auth/principal.js';
 import { type Ask, type Reply, type Route, route } from '../route.js';
 import * as schemas from '../schemas/methodology.js';
+import * as shown from '../schemas/methodology-views.js';
 import { gateResult } from '../schemas/work.js';
 
 const project = { project_id: projectIdSchema };
@@ -171,7 +172,7 @@ const init = route({
 
 const yes = z.enum(['true', 'false']).exactOptional();
 const statusQuery = z.strictObject({
-  feature: wire.viewBody.shape.feature.unwrap().exactOptional(),
+  feature: wire.featureBody.shape.feature.exactOptional(),
   health: yes.describe('whether the project is sound, in place of how far it is'),
   gantt: yes.describe('a chart for Mermaid, in place of how far it is'),
 });
@@ -182,7 +183,7 @@ const views: readonly Route[] = [
     path: '/api/status',
     summary: 'How far the features are: all of them or one, their health, or a chart',
     query: statusQuery,
-    reply: z.union([schemas.statusReply, schemas.featureReply, schemas.healthReply, schemas.ganttReply]),
+    reply: z.union([shown.statusReply, shown.featureReply, shown.healthReply, shown.ganttReply]),
     call: (service, scope, asked) => {
       const { feature, health, gantt } = asked as z.output<typeof statusQuery>;
       if (health === 'true') return service.health(scope);
@@ -195,7 +196,7 @@ const views: readonly Route[] = [
     path: '/api/zoom',
     summary: 'An edge from near: what it asks for, and how far each feature is on it',
     query: wire.zoomBody,
-    reply: schemas.zoomReply,
+    reply: shown.zoomReply,
     call: (service, scope, asked) => service.zoom(scope, asked),
   }),
   view({
@@ -203,7 +204,7 @@ const views: readonly Route[] = [
     path: '/api/trace',
     summary: 'A requirement from its intent to what was made of it',
     query: wire.traceBody,
-    reply: schemas.traceReply,
+    reply: shown.traceReply,
     call: (service, scope, asked) => service.trace(scope, asked),
   }),
   view({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type * as wire from '../../coordinator/methodology/wire.js';
+import type { ConfigureResult } from '../../coordinator/wire.js';
 import type { Signal } from '../../core/features/feature-state.js';
 import { GAP_LAYERS } from '../../core/features/gaps.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
 import { FEATURE_STATUSES } from '../../core/features/survey.js';
-import { TRACE_DIRECTIONS } from '../../core/features/trace.js';
 import {
   CHECK_TYPES,
   type FeatureVector,
@@ -16,15 +16,24 @@ import { type Escalation, type SharedWork, WORKSPACE_STATES } from '../../core/g
 import { count, data, describe, time } from './describe.js';
 
 const text = z.string();
-const severity = z.enum(['critical', 'high', 'medium', 'low']);
-const edgeStatus = z.enum(['pending', 'iterating', 'converged', 'blocked', 'pending_review']);
+export const severity = z.enum(['critical', 'high', 'medium', 'low']);
+export const edgeStatus = z.enum(['pending', 'iterating', 'converged', 'blocked', 'pending_review']);
 /** Up to where in the log the answer has looked. */
 export const seen = { position: count, last_updated: time.nullable() };
 
+export const ESCALATION_KINDS = [
+  'review',
+  'escalation',
+  'intent',
+  'stuck',
+  'stale_claim',
+  'time_box',
+  'max_iterations',
+] as const;
 export const escalation = describe<Escalation>()(
   'Escalation',
   z.object({
-    kind: z.enum(['review', 'escalation', 'intent', 'stuck', 'stale_claim', 'time_box']),
+    kind: z.enum(ESCALATION_KINDS),
     feature_id: text.nullable(),
     edge: text.nullable(),
     severity,
@@ -235,10 +244,16 @@ export const signal = describe<Signal>()(
     says: text,
   }),
 );
+export const gapsFound = z.object({
+  at: time,
+  total_req_keys: count,
+  full_coverage: count,
+  no_coverage: count,
+});
 export const gapsFoundReply = describe<wire.GapsFoundReply>()(
   'GapsFound',
   z.object({
-    last: z.object({ at: time, total_req_keys: count, full_coverage: count, no_coverage: count }).nullable(),
+    last: gapsFound.nullable(),
     open: z.array(signal),
     ...seen,
   }),
@@ -266,32 +281,21 @@ export const releaseReply = describe<wire.ReleaseReply>()(
   }),
 );
 
-export const traceReply = describe<wire.TraceReply>()(
-  'Trace',
+const fault = z.object({
+  file: text,
+  path: text,
+  message: text,
+  line: count.exactOptional(),
+  column: count.exactOptional(),
+});
+export const configureReply = describe<ConfigureResult>()(
+  'Configuration',
   z.object({
-    req: text,
-    direction: z.enum(TRACE_DIRECTIONS),
-    intents: z.array(text),
-    features: z.array(
-      z.object({
-        feature_id: text,
-        title: text,
-        vector_type: z.enum(VECTOR_TYPES),
-        parent: text.nullable(),
-        children: z.array(text),
-        chain: z.array(
-          z.object({
-            edge: text,
-            asset: text,
-            status: edgeStatus,
-            agent_id: text.nullable(),
-            generation: count.nullable(),
-            converged_at: text.nullable(),
-          }),
-        ),
-      }),
-    ),
-    gaps: z.array(text),
-    ...seen,
+    success: z.literal(true),
+    reason: z.enum(['CONFIGURED', 'UNCHANGED']),
+    version: count,
+    feature_count: count,
+    features_changed: count,
+    warnings: z.array(fault),
   }),
 );

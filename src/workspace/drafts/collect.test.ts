@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalJson } from '../../core/canonical-json.js';
 import { FILE_BYTES_MAX, MANIFEST_FILES_MAX, readManifest } from '../../core/graph/manifest.js';
 import { beginDrafts } from './begin.js';
+import { collectDrafts } from './collect.js';
 import { HeldFolder } from './held-folder.js';
 import { readSafely } from './safe-read.js';
 import { ALPHA, digest, EDGE, write, Yard } from './testing/yard.js';
@@ -90,7 +91,7 @@ describe('drafts become a manifest', () => {
     expect(readManifest(manifest)).toMatchObject({ ok: true });
     await yard.draft('one-more', 'x');
     expect(await yard.collect()).toMatchObject({ refused: 'TOO_MANY' });
-  });
+  }, 180_000);
 
   test('a folder of names without end is left after so many', async () => {
     const yard = await Yard.open();
@@ -99,6 +100,22 @@ describe('drafts become a manifest', () => {
     }
     expect(await yard.collect()).toMatchObject({ refused: 'TOO_MANY' });
   });
+});
+
+test('blobs that cannot be kept are no candidate', async () => {
+  const yard = await Yard.open();
+  for (let at = 0; at < 40; at += 1) await yard.draft(`${at}`, `${at}`);
+  let puts = 0;
+  const blobs = {
+    get: async () => null,
+    size: async () => null,
+    put: async () => {
+      puts += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (puts === 7) throw new Error('the disk is full');
+    },
+  };
+  await expect(collectDrafts(yard, { ...yard, blobs }, ALPHA)).rejects.toThrow('the disk is full');
 });
 
 describe('drafts are refused, with a code and the path', () => {

@@ -47,6 +47,6 @@ async function collectFolder(
   } finally {
     await folder.close();
   }
-  const manifest = collection.manifest(path);
+  const manifest = await collection.manifest(path);
   return isRefusal(manifest) ? manifest : ((await writeBases(place, places, bases)) ?? manifest);
 }

@@ -8,6 +8,7 @@ import {
 } from '../../core/graph/manifest.js';
 import type { Bases } from './base-record.js';
 import type { ProjectPlace, Shelf } from './places.js';
+import { Puts } from './puts.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 import { type FoundFile, readBelow, readSafely, type Steps } from './safe-read.js';
 
@@ -15,16 +16,26 @@ import { type FoundFile, readBelow, readSafely, type Steps } from './safe-read.j
 export class Collection {
   private readonly files: ManifestFile[] = [];
   private readonly moved: string[] = [];
+  private readonly puts: Puts;
   private total_bytes = 0;
 
   constructor(
     private readonly place: ProjectPlace,
-    private readonly shelf: Shelf,
+    shelf: Shelf,
     private readonly bases: Bases,
     private readonly steps: Steps,
-  ) {}
+  ) {
+    this.puts = new Puts(shelf);
+  }
 
+  /** A refusal ends the collection: nothing of it is under way any more. */
   async add(found: FoundFile): Promise<DraftRefusal | null> {
+    const refused = await this.read(found);
+    if (refused !== null) await this.puts.settled();
+    return refused;
+  }
+
+  private async read(found: FoundFile): Promise<DraftRefusal | null> {
     const { path } = found;
     const draft = await readSafely(found, { links: 'one', steps: this.steps });
     if (draft === null) return refusal('SWAPPED', path, `${path} vanished while it was read.`);
@@ -42,7 +53,9 @@ export class Collection {
     return this.keep({ path, sha256, size_bytes: draft.bytes.length, executable, base_sha256 }, draft.bytes);
   }
 
-  manifest(where: string): Manifest | DraftRefusal {
+  /** The candidate; everything it names is durable. */
+  async manifest(where: string): Promise<Manifest | DraftRefusal> {
+    await this.puts.durable();
     const { files, moved, total_bytes } = this;
     if (moved[0] !== undefined) {
       const others = moved.length > 10 ? ` and ${moved.length - 10} more` : '';
@@ -64,7 +77,7 @@ export class Collection {
     if (this.total_bytes > TOTAL_BYTES_MAX) {
       return refusal('TOO_LARGE', file.path, `The drafts have more than ${TOTAL_BYTES_MAX} bytes.`);
     }
-    await this.shelf.blobs.put(this.shelf.key.tenant_id, file.sha256, bytes);
+    await this.puts.put(file.sha256, bytes);
     return null;
   }
 }

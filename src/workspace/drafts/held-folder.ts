@@ -1,5 +1,5 @@
 import { constants, existsSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
@@ -26,9 +26,10 @@ export class HeldFolder {
     private readonly above: HeldFolder | null,
   ) {}
 
-  /** `root` is believed; nothing below it is. */
+  /** `root` is believed, and may be a link; nothing below it is. */
   static async open(root: string, by_handle = HANDLES_ARE_PATHS): Promise<HeldFolder | NoFolder> {
-    return HeldFolder.at(root, null, by_handle);
+    const path = await realpath(root).catch(() => root);
+    return HeldFolder.at(path, null, by_handle);
   }
 
   /** Walks down from `root`; what it passes through is closed again. */

@@ -41,6 +41,17 @@ describe('an accepted manifest', () => {
     expect((await promote(yard, yard, await accept(yard))).written).toHaveLength(MANIFEST_FILES_MAX);
     expect(await readdir(join(yard.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
     expect(await yard.shared('many/1999')).toBe('1999');
+  }, 180_000);
+
+  test('in a project that is reached through a link', async () => {
+    const yard = await Yard.open();
+    const link = `${yard.root}-link`;
+    await symlink(yard.root, link);
+    onTestFinished(() => rm(link));
+    const linked = new Yard(link);
+    await linked.draft('src/a.ts', 'a');
+    expect(await promote(linked, linked, await accept(linked))).toMatchObject({ written: ['src/a.ts'] });
+    expect(await yard.shared('src/a.ts')).toBe('a');
   });
 
   test('keeps who may read a file, and only adds or takes the right to run it', async () => {

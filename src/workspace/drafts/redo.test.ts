@@ -70,11 +70,26 @@ describe('what the log accepted is promoted', () => {
     let most = 0;
     const steps = (step: string) => {
       if (step === 'read') most = Math.max(most, ++inside);
-      if (step === 'marked') inside -= 1;
+      if (step === 'synced') inside -= 1;
     };
-    const all = await Promise.all([1, 2, 3].map(() => promoteAccepted(yard, log, steps)));
-    expect(all.map(({ written }) => written.length)).toEqual([3, 0, 0]);
+    const calls = [1, 2, 3].map(() => promoteAccepted(yard, log, steps));
+    expect((await Promise.all(calls)).map(({ written }) => written.length)).toEqual([3, 0, 0]);
     expect(most).toBe(1);
+  });
+
+  test('and results without files are passed by, with a mark now and then', async () => {
+    const { yard, log, house, agent } = await begin();
+    const alpha = agent('alpha');
+    await alpha.claims(EDGE);
+    await alpha.submits(EDGE, { done: true });
+    await promoteAccepted(yard, log);
+    await expect(readFile(watermark(yard))).rejects.toThrow('ENOENT');
+    await alpha.claims(OTHER);
+    for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER, `${at}`);
+    await promoteAccepted(yard, log);
+    expect(JSON.parse(await readFile(watermark(yard), 'utf8'))).toMatchObject({
+      position: await house.position(),
+    });
   });
 
   test('when its manifest is too large for an event', async () => {

@@ -59,9 +59,12 @@ async function promoteNow(place: ProjectPlace, log: Log, steps: Steps): Promise<
   await steps('read', '');
   const promotion = await promote(place, log, accepted, steps);
   const failures = [...broken, ...promotion.failures];
+  // A mark costs more than to pass a few events without files once more.
+  const nothing = accepted.length === 0 && failures.length === 0;
+  if (nothing && position - from.position < PAGE) return promotion;
   const again = failures.filter((failure) => failure.again).map((failure) => failure.position);
   const unfinished = [...new Set(again)].sort((a, b) => a - b);
-  await writeWatermark(place, { position, event_id: await eventIdAt(log, position), unfinished }, from);
+  await writeWatermark(place, { position, event_id: await eventIdAt(log, position), unfinished });
   await steps('marked', '');
   return { ...promotion, failures };
 }
@@ -136,8 +139,6 @@ async function eventIdAt(log: Log, position: number): Promise<string | null> {
   return event?.position === position ? event.event_id : null;
 }
 
-async function writeWatermark(place: ProjectPlace, now: Watermark, before: Watermark): Promise<void> {
-  const text = JSON.stringify(now);
-  if (text === JSON.stringify(before)) return;
-  await writeBelow(place.root, watermarkPath(place), { bytes: Buffer.from(`${text}\n`) });
+async function writeWatermark(place: ProjectPlace, now: Watermark): Promise<void> {
+  await writeBelow(place.root, watermarkPath(place), { bytes: Buffer.from(`${JSON.stringify(now)}\n`) });
 }

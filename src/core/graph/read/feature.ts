@@ -63,7 +63,7 @@ const schema = z.object({
       additional_checks: checksSchema.nullish(),
     })
     .nullish(),
-  trajectory: z.unknown(),
+  trajectory: z.unknown().optional(),
 });
 type Said = z.infer<typeof schema>;
 

@@ -1,3 +1,4 @@
+import type { Path } from '../../yaml/place.js';
 import type { FeatureVector, Profile } from '../methodology.js';
 import { usualProfile } from '../profile.js';
 import { readFeature } from './feature.js';
@@ -48,14 +49,18 @@ function checkDependencies(found: ReadonlyMap<string, Found>): void {
   for (const { vector, file } of found.values()) {
     for (const { feature } of vector.dependencies) {
       if (!found.has(feature))
-        file.warn(['dependencies'], `${feature}, which it depends on, has no file here.`);
+        file.warn(dependenciesIn(file), `${feature}, which it depends on, has no file here.`);
     }
   }
   const circle = findCircle(found);
   if (circle === null) return;
   const file = found.get(circle[0] as string)?.file;
-  file?.fault(['dependencies'], `Features wait for each other in a circle: ${circle.join(' → ')}.`);
+  file?.fault(dependenciesIn(file), `Features wait for each other in a circle: ${circle.join(' → ')}.`);
 }
+
+const dependenciesIn = ({ value }: YamlFile): Path => [
+  Object.hasOwn(value as object, 'dependencies') ? 'dependencies' : 'depends_on',
+];
 
 /** One circle of dependencies, its first feature named again at its end. Walks without recursion: chains may be long. */
 function findCircle(found: ReadonlyMap<string, Found>): string[] | null {

@@ -47,7 +47,7 @@ export function readProfile(
   const edges = new ListedEdges(file, names);
   const include = includedOf(said, edges);
   if (include.length === 0) {
-    if (!file.is_built_in) file.fault(['graph', 'include'], 'A profile has at least one edge.');
+    if (said.graph.include.length === 0) file.fault(['graph', 'include'], 'A profile has at least one edge.');
     return null;
   }
   const { convergence } = said;

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { Agent, human } from '../../test/support/agent.js';
+import { answered, forEachStore, P } from '../../test/support/house.js';
+import { FILES, reported } from '../../test/support/workspace-files.js';
+import { canonicalJson } from '../core/canonical-json.js';
+import { LogJudge } from '../core/claims/log-judge.js';
+import { OPEN_CALLER } from './caller.js';
+
+const EDGE = 'REQ-F-A#design_code';
+const SPEC = 'REQ-F-A#intent_requirements';
+const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
+const manifest = (...paths: string[]) => ({ files: paths.map((path) => ({ path, sha256: 'ab' })) });
+const roles = (action: string) =>
+  `roles:\n  architect: { converge_edges: [design_code] }\nauthority: { outside_authority_action: ${action}, spec_mutation_requires_human: true }\n`;
+
+forEachStore('an edge of a configured project', (open) => {
+  async function begin(more: Record<string, string> = {}) {
+    const house = await open();
+    answered(await house.coordinator.configure(P, { files: { ...FILES, ...more } }));
+    const alpha = new Agent(house, 'alpha', 's1');
+    const review = (decision: string, fields: object) =>
+      house.coordinator.recordReview(
+        P,
+        { task_id: EDGE, generation: 1, iteration: 1, decision, ...fields },
+        human('rita'),
+      );
+    const last = async (type: string) =>
+      (await house.events()).filter(({ event_type }) => event_type === type).at(-1);
+    const sound = async () => {
+      const judge = new LogJudge();
+      return (await house.events()).flatMap((event) => judge.see(event));
+    };
+    return { house, coordinator: house.coordinator, alpha, review, last, sound };
+  }
+
+  test('converges by what its checklist asks for, and tells by what', async () => {
+    const { alpha, last } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const said = { ...reported(), iteration: 3, context_hash: 'sha256:11' };
+    expect(await alpha.submits(EDGE, { made: 'it' }, said)).toMatchObject({
+      accepted: true,
+      reason: 'ACCEPTED',
+    });
+    expect(await last('edge_converged')).toMatchObject({
+      agent_role: 'architect',
+      payload: { iteration: 3, convergence_type: 'standard', context_hash: 'sha256:11', ...reported() },
+    });
+  });
+
+  test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
+    const { house, alpha } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const before = await house.position();
+    const failing = async (more: object) => {
+      const reply = await alpha.submits(EDGE, 'v1', { ...more });
+      expect(reply).toMatchObject({
+        accepted: false,
+        reason: 'NOT_CONVERGED',
+        work_lost: false,
+        parked: null,
+      });
+      return reply.failing?.map(({ name }) => name);
+    };
+    expect(await failing({})).toEqual(['compiles', 'reads_well']);
+    expect(await failing(reported({ compiles: 'pass' }))).toEqual(['reads_well']);
+    expect(await failing(reported({ compiles: 'fail', reads_well: 'pass' }))).toEqual(['compiles']);
+    expect(await failing(reported({ compiles: 'skip', reads_well: 'pending' }))).toEqual([
+      'compiles',
+      'reads_well',
+    ]);
+    expect(await house.position()).toBe(before);
+    expect(await alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
+    expect(await alpha.submits(EDGE, 'v1', reported())).toMatchObject({ accepted: true });
+  });
+
+  test('that asks for a human waits for one, who approves exactly what was submitted', async () => {
+    const { coordinator, alpha, review, last, sound } = await begin();
+    await alpha.claims(SPEC, { agent_role: 'architect' });
+    const passed = { evaluators: reported({ complete: 'pass', wanted: 'pass' }).evaluators, iteration: 2 };
+    expect(await alpha.submits(SPEC, 'v1', passed)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
+    expect(await last('convergence_escalated')).toMatchObject({
+      agent_role: 'architect',
+      payload: { reason: 'human_review_required', iteration: 2 },
+    });
+    const state = answered(await coordinator.queries.getTaskState(P, SPEC));
+    expect(state.claim?.state).toBe('SUSPENDED');
+    const about = { task_id: SPEC, iteration: 2, candidate_sha256: sha256('v1') };
+    expect(await review('APPROVED', { ...about, candidate_sha256: sha256('v2') })).toMatchObject({
+      reason: 'STALE_REVIEW',
+    });
+    expect(await review('APPROVED', about)).toMatchObject({ reason: 'APPROVED' });
+    expect(await last('edge_converged')).toMatchObject({
+      payload: { iteration: 2, evaluators: passed.evaluators },
+    });
+    expect(await sound()).toEqual([]);
+  });
+
+  test('outside the role of its holder is escalated, rejected or warned of, as the project says', async () => {
+    const outcome = async (action: string) => {
+      const { alpha, last, sound } = await begin({ 'agent_roles.yml': roles(action) });
+      await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
+      await alpha.releases('REQ-F-A#code_unit_tests');
+      await alpha.claims(EDGE, { agent_role: 'tester' });
+      // The role is the one of the grant: a submission has none, and cannot bring one.
+      const { reason } = await alpha.submits(EDGE, 'v1', reported());
+      const told = await last('convergence_escalated');
+      expect(await sound()).toEqual([]);
+      return { reason, told: told && { seq: told.seq, role: told.agent_role, ...told.payload }, alpha };
+    };
+    expect(await outcome('escalate')).toMatchObject({
+      reason: 'ESCALATED',
+      told: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
+    });
+    const rejected = await outcome('reject');
+    expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', told: undefined });
+    expect(await rejected.alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
+    expect(await outcome('warn')).toMatchObject({
+      reason: 'ACCEPTED',
+      told: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
+    });
+  });
+
+  test('needs a human where its files are those of the specification, in the body or in a blob', async () => {
+    const { house, coordinator, alpha, last } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const changes = manifest('src/a.ts', 'specification/INTENT.md');
+    expect(await alpha.submits(EDGE, changes, reported())).toMatchObject({ reason: 'ESCALATED' });
+    expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
+    const other = 'REQ-F-B#design_code';
+    await alpha.claims(other, { agent_role: 'architect' });
+    const bytes = Buffer.from(JSON.stringify(manifest('docs/adrs/1.md')));
+    const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
+    await house.blobs.put(P.tenant_id, blob_sha256, bytes);
+    const body = { ...alpha.handle(other), blob_sha256, ...reported() };
+    expect(await coordinator.submitResult(P, body)).toMatchObject({ reason: 'ESCALATED' });
+    expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
+  });
+
+  test('a human may converge whatever it is, save for what a program refuses', async () => {
+    const { alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const changes = manifest('specification/INTENT.md');
+    expect(await alpha.submits(EDGE, changes, reported({ compiles: 'fail' }))).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      failing: [{ name: 'compiles' }],
+    });
+    expect(await alpha.submits(EDGE, changes, reported({ compiles: 'pass' }))).toMatchObject({
+      reason: 'ACCEPTED',
+    });
+    await alpha.claims(SPEC, { agent_role: 'human' });
+    expect(await alpha.submits(SPEC, 'mine')).toMatchObject({ reason: 'ACCEPTED' });
+  });
+
+  test('nobody passes for a human who may not review', async () => {
+    const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    const agent = { ...OPEN_CALLER, may_review: false };
+    const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
+    expect(await coordinator.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
+    expect(await coordinator.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const body = { ...alpha.handle(EDGE), result_data: 'v1', ...reported() };
+    expect(await coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
+  });
+
+  test('claimed before the project was configured converges only once its feature has a vector', async () => {
+    const house = await open();
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims('REQ-F-OLD#design_code', { agent_role: 'full_stack' });
+    await house.coordinator.configure(P, { files: FILES });
+    expect(await alpha.submits('REQ-F-OLD#design_code', 'v1', reported())).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      failing: [{ name: 'feature_vector' }],
+    });
+  });
+
+  test('takes evaluators that are well formed, and a task takes none', async () => {
+    const { coordinator, alpha } = await begin();
+    await alpha.claims(EDGE);
+    const asked = (more: object) =>
+      coordinator.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
+    const wrong = { evaluators: { ...reported().evaluators, details: [{ name: 'x', result: 'maybe' }] } };
+    expect(await asked(wrong)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await asked({ ...reported(), task_id: 'A-001-core' })).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      faults: [{ path: 'evaluators' }],
+    });
+  });
+});

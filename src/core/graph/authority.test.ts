@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { authorityOf } from './authority.js';
+import { methodologyOf } from './testing.js';
+
+const BUILT_IN = methodologyOf();
+const ask = (said: Partial<Parameters<typeof authorityOf>[1]>, m = BUILT_IN) =>
+  authorityOf(m, { edge: 'design_code', agent_role: 'architect', files: [], is_human: false, ...said });
+const GRANTED = { verdict: 'granted', reason: null };
+const OUTSIDE = { verdict: 'escalate', reason: 'outside_role_authority' };
+
+describe('a role', () => {
+  it('may converge its own edges, in any spelling', () => {
+    expect(ask({})).toEqual(GRANTED);
+    expect(ask({ edge: 'Design → Code' })).toEqual(GRANTED);
+    expect(ask({ agent_role: 'full_stack', edge: 'telemetry_intent' })).toEqual(GRANTED);
+  });
+
+  it.each([
+    ['of another edge', { edge: 'code_unit_tests' }],
+    ['that nobody knows', { agent_role: 'pilot' }],
+    ['that every object has', { agent_role: 'constructor' }],
+    ['that is not said', { agent_role: null }],
+  ])('%s may not', (_, said) => {
+    expect(ask(said)).toEqual(OUTSIDE);
+  });
+
+  it.each(['escalate', 'reject', 'warn'] as const)(
+    'outside its authority is answered by %s where that is said',
+    (verdict) => {
+      const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${verdict} }\n`;
+      const m = methodologyOf({ 'agent_roles.yml': text });
+      expect(ask({ agent_role: 'a', edge: 'code_unit_tests' }, m)).toEqual(GRANTED);
+      expect(ask({ agent_role: 'a' }, m)).toEqual({ verdict, reason: 'outside_role_authority' });
+    },
+  );
+});
+
+describe('what a project is held to', () => {
+  it.each([
+    'specification/INTENT.md',
+    './specification/core/a.md',
+    'Specification/a.md',
+    'src/../spec/a.md',
+    'spec\\a.md',
+    'adrs/0001.md',
+    'docs/decisions/0001.md',
+    'imp/design/adrs/ADR-1.md',
+    '../elsewhere/a.md',
+  ])('is changed by a human, not by a role: %s', (file) => {
+    expect(ask({ files: ['src/a.ts', file] })).toEqual({ verdict: 'escalate', reason: 'spec_mutation' });
+    expect(ask({ files: [file], is_human: true })).toEqual(GRANTED);
+  });
+
+  it.each(['src/a.ts', 'packages/a/spec/a.test.ts', 'src/specification.ts', 'docs/adrs.md'])(
+    'does not lie in %s',
+    (file) => {
+      expect(ask({ files: [file] })).toEqual(GRANTED);
+    },
+  );
+
+  it('may be changed by a role where the project says so', () => {
+    const text =
+      'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false }\n';
+    const m = methodologyOf({ 'agent_roles.yml': text });
+    expect(ask({ agent_role: 'a', files: ['specification/a.md'] }, m)).toEqual(GRANTED);
+  });
+});
+
+it('is universal for humans', () => {
+  expect(ask({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
+});

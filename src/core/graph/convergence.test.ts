@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EffectiveCheck } from './checklist.js';
+import { judgeConvergence, type ReportedCheck } from './convergence.js';
+import { CHECK_TYPES } from './methodology.js';
+
+const check = (name: string, said: Partial<EffectiveCheck> = {}): EffectiveCheck => ({
+  name,
+  type: 'agent',
+  criterion: name,
+  required: true,
+  skipped: null,
+  ...said,
+});
+
+describe('an edge', () => {
+  const checks = [check('a', { type: 'deterministic' }), check('b'), check('c', { required: false })];
+
+  it('converges when every required check was reported to have passed', () => {
+    const reported: ReportedCheck[] = [
+      { name: 'a', type: 'deterministic', result: 'pass' },
+      { name: 'b', result: 'pass' },
+      { name: 'c', result: 'fail' },
+    ];
+    expect(judgeConvergence(checks, reported)).toEqual({ delta: 0, failing: [], human: [] });
+  });
+
+  it.each(['fail', 'skip', 'error', 'pending'] as const)('does not while a required one is %s', (result) => {
+    const verdict = judgeConvergence(checks, [
+      { name: 'a', result: 'pass' },
+      { name: 'b', result },
+    ]);
+    expect(verdict).toMatchObject({ delta: 1, failing: [{ name: 'b' }] });
+  });
+
+  it('does not by what nobody reported', () => {
+    const says = 'Nobody reported it.';
+    expect(judgeConvergence(checks, [])).toEqual({
+      delta: 2,
+      failing: [
+        { name: 'a', says },
+        { name: 'b', says },
+      ],
+      human: [],
+    });
+  });
+
+  it('does not by a check that cannot be run, whatever is reported of it', () => {
+    const verdict = judgeConvergence(
+      [check('a', { skipped: 'It has no command.' })],
+      [{ name: 'a', result: 'pass' }],
+    );
+    expect(verdict).toMatchObject({
+      delta: 1,
+      failing: [{ name: 'a', says: expect.stringContaining('no command') }],
+    });
+  });
+
+  it('does not by a check that was judged by somebody else than it asks for', () => {
+    const verdict = judgeConvergence(checks, [
+      { name: 'a', type: 'agent', result: 'pass' },
+      { name: 'b', result: 'pass' },
+    ]);
+    expect(verdict.failing).toEqual([{ name: 'a', says: 'It is deterministic, and was reported as agent.' }]);
+  });
+
+  it('does not by the better of two reports', () => {
+    const twice = [
+      { name: 'b', result: 'fail' },
+      { name: 'b', result: 'pass' },
+    ] as const;
+    expect(judgeConvergence([check('b')], twice).delta).toBe(1);
+    expect(judgeConvergence([check('b')], twice.toReversed()).delta).toBe(1);
+  });
+
+  it('does not without any check, nor where nothing at all has passed', () => {
+    expect(judgeConvergence([], [{ name: 'x', result: 'pass' }]).delta).toBe(1);
+    expect(judgeConvergence([check('a', { required: false })], []).delta).toBe(1);
+    expect(judgeConvergence([check('a', { required: false })], [{ name: 'a', result: 'pass' }]).delta).toBe(
+      0,
+    );
+  });
+});
+
+describe('a human check', () => {
+  const checks = [check('a'), check('h', { type: 'human' }), check('i', { type: 'human', required: false })];
+
+  it('is never passed by a report, and can be failed by one', () => {
+    const passed = [
+      { name: 'a', result: 'pass' },
+      { name: 'h', result: 'pass' },
+    ] as const;
+    expect(judgeConvergence(checks, passed)).toEqual({ delta: 0, failing: [], human: ['h'] });
+    expect(judgeConvergence(checks, [...passed, { name: 'h', result: 'fail' }])).toMatchObject({
+      delta: 1,
+      failing: [{ name: 'h' }],
+      human: [],
+    });
+  });
+});
+
+it('counts what fails, and every required check is passed, failing or a human’s', () => {
+  const result = fc.constantFrom('pass', 'fail', 'skip', 'error', 'pending');
+  const name = fc.constantFrom('a', 'b', 'c', 'd');
+  const aCheck = fc.record({
+    name,
+    type: fc.constantFrom(...CHECK_TYPES),
+    criterion: fc.constant(''),
+    required: fc.boolean(),
+    skipped: fc.constantFrom(null, 'x'),
+  });
+  const checks = fc.uniqueArray(aCheck, { selector: (one) => one.name });
+  fc.assert(
+    fc.property(checks, fc.array(fc.record({ name, result })), (asked, reported) => {
+      const { delta, failing, human } = judgeConvergence(asked, reported as ReportedCheck[]);
+      expect(delta).toBe(failing.length);
+      if (delta > 0 || human.length > 0) return;
+      expect(asked).not.toHaveLength(0);
+      for (const { name, required, skipped } of asked.filter((one) => one.required)) {
+        expect(required && skipped).toBeNull();
+        const results = reported.filter((one) => one.name === name).map((one) => one.result);
+        expect(new Set(results)).toEqual(new Set(['pass']));
+      }
+    }),
+  );
+});

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Constraints } from './methodology.js';
+import { isVariable, resolveVariables } from './variables.js';
+
+const saying = (said: Partial<Constraints>): Constraints => ({
+  project_name: null,
+  language: null,
+  tools: {},
+  thresholds: {},
+  standards: {},
+  architecture: {},
+  constraint_dimensions: {},
+  ...said,
+});
+
+describe('a text', () => {
+  it("keeps the shell's own variables and everything that only looks like one", () => {
+    const text = 'for f in *; do grep -q "$f" $MISSING || echo $tool.x $tools $5.00; done';
+    expect(resolveVariables(text, saying({}))).toEqual({ ok: true, text });
+  });
+
+  it('takes numbers, truths and texts, to any depth, and stops at the end of a sentence', () => {
+    const constraints = saying({
+      thresholds: { a: 0.8, b: { c: true } },
+      standards: { s: '$thresholds.b.c!' },
+    });
+    expect(resolveVariables('$thresholds.a, $standards.s.', constraints)).toEqual({
+      ok: true,
+      text: '0.8, true!.',
+    });
+  });
+
+  it('does without arguments that a tool leaves out, not without the tool', () => {
+    const constraints = saying({ tools: { lint: { command: 'lint' } } });
+    const lint = '$tools.lint.command $tools.lint.args';
+    expect(resolveVariables(lint, constraints)).toEqual({ ok: true, text: 'lint' });
+    expect(resolveVariables('$tools.test.args', constraints)).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ['$tools.a.command', { tools: { a: '$tools.a' } }, 'not said'],
+    [
+      '$tools.a',
+      { tools: { a: '$standards.b' }, standards: { b: '$tools.a' } },
+      '$tools.a → $standards.b → $tools.a goes in a circle',
+    ],
+    ['$tools.a', { tools: { a: ['x'] } }, 'not a single value'],
+    ['$tools.a', { tools: { a: '' } }, 'is empty'],
+    ['$tools.a', { tools: { a: null } }, 'is empty'],
+    ['$tools.constructor', {}, 'not said'],
+    ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
+  ])('with %s cannot be said where %j', (text, said, says) => {
+    expect(resolveVariables(text, saying(said))).toEqual({ ok: false, says: expect.stringContaining(says) });
+  });
+});
+
+it('is a variable only as a whole', () => {
+  expect(isVariable('$tools.type_checker.required')).toBe(true);
+  expect(isVariable('$tools')).toBe(false);
+  expect(isVariable('not $tools.a')).toBe(false);
+  expect(isVariable('$env.a')).toBe(false);
+});
+
+it('always comes to an end', () => {
+  const value = fc.array(fc.constantFrom('$tools.a', '$tools.b', '$standards.a', '$x', ' '), {
+    maxLength: 12,
+  });
+  const texts = fc.record({ a: value, b: value, c: value });
+  fc.assert(
+    fc.property(texts, value, ({ a, b, c }, text) => {
+      const constraints = saying({ tools: { a: a.join(''), b: b.join('') }, standards: { a: c.join('') } });
+      expect(typeof resolveVariables(text.join(''), constraints).ok).toBe('boolean');
+    }),
+  );
+});
