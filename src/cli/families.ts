@@ -27,6 +27,7 @@ const FAMILIES: readonly Family[] = [
   { names: ['zoom'], load: async () => (await import('./commands/zoom.js')).addZoom },
   { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
   { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
+  { names: ['serialise'], load: async () => (await import('./commands/serialise.js')).addSerialise },
   { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
   { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
   { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },
