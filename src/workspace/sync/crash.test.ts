@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { answered } from '../../../test/support/house.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -10,7 +11,25 @@ import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { folderOfATest, KEY, logOf, offline, placeIn } from './testing/laptop.js';
 
-const CHILD = fileURLToPath(new URL('./sync.child.ts', import.meta.url));
+let bundles = '';
+beforeAll(async () => {
+  bundles = await mkdtemp(join(tmpdir(), 'sync-child-'));
+  await build({
+    entryPoints: [join(import.meta.dirname, 'sync.child.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outExtension: { '.js': '.mjs' },
+    outdir: bundles,
+    // What the yaml reader asks for is not there in a module.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+  });
+});
+afterAll(() => rm(bundles, { recursive: true }));
+
+const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
@@ -21,7 +40,8 @@ interface Died {
 }
 
 function run(...args: string[]): Promise<Died> {
-  const child = spawn(process.execPath, ['--import', 'tsx', CHILD, ...args], {
+  const child = spawn(process.execPath, [join(bundles, 'sync.child.mjs'), ...args], {
+    env: { ...process.env, NODE_PATH },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let step = '';

@@ -2,6 +2,7 @@ import { isProblem, type Problem } from '../../coordinator/problem.js';
 import type * as wire from '../../coordinator/wire.js';
 import { factOf } from '../../core/claims/facts.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
+import { METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import { standing } from './common.js';
 import { isRefusal, type LocalLog, type SyncOptions, type SyncPlace, type SyncRefusal } from './place.js';
 import { type Remote, RemoteUnavailable } from './remote.js';
@@ -66,7 +67,6 @@ export async function push(
   const { common, local_position } = now;
   const pushing = new Push(local, remote, place, { from: common + 1, to: local_position }, onStep);
   if (local_position > common) {
-    await onStep('configure');
     await pushing.configure(files);
     await pushing.tell(common, local_position);
   }
@@ -105,10 +105,15 @@ class Push {
     };
   }
 
+  /** A project that was never configured here has no rules of its own there either. */
   async configure(files: ReadonlyMap<string, string>): Promise<void> {
-    if (files.size === 0) return;
+    const [configured] = await this.local.store.heads(this.place.key, [METHODOLOGY_SUBJECT]);
+    if (configured == null) return;
+    await this.onStep('configure');
     const fault = await this.remote.configure(files);
-    if (fault !== null) assertAnswered(fault);
+    if (fault === null) return;
+    this.report.refused_count += 1;
+    this.report.refused.push({ ...CONFIGURATION, ...whyOf(assertAnswered(fault)) });
   }
 
   async tell(after: number, until_position: number): Promise<void> {
@@ -217,6 +222,14 @@ class Push {
 }
 
 type Reply = object | Problem;
+
+/** What the files say is no event of the tail, and stands before all of them. */
+const CONFIGURATION = {
+  position: 0,
+  event_id: '',
+  event_type: 'METHODOLOGY_CHANGED',
+  subject: METHODOLOGY_SUBJECT,
+};
 
 const nameOf = ({ subject = '', generation = 0 }: EventEnvelope): string => `${subject}\n${generation}`;
 

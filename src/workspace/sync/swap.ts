@@ -7,6 +7,7 @@ import {
   LOCK_FILE,
   SEGMENTS_FOLDER,
   SNAPSHOTS_FOLDER,
+  STORE_FILE,
 } from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { StoreUnavailable } from '../../stores/store.js';
@@ -36,7 +37,8 @@ export async function swapLog(
 ): Promise<boolean> {
   return locked(events, async () => {
     if ((await stageOf(events)) === null) {
-      if (!(await unchanged())) return false;
+      // Another pull may have cleared it away: an old log is not replaced by nothing.
+      if (!(await exists(join(events, REBUILT_FOLDER, STORE_FILE))) || !(await unchanged())) return false;
       await nodeDisk.removeFolder(join(events, REPLACED_FOLDER));
       await setStage(events, 'out');
     }
@@ -45,9 +47,15 @@ export async function swapLog(
   });
 }
 
-/** Goes on with a swap that was cut short; where there is none, nothing happens. */
+/** Goes on with a swap that was cut short, and clears away what is left of one that was not begun or not cleared. */
 export async function finishSwap(events: string, onStep: OnStep): Promise<void> {
   if (await isSwapUnderWay(events)) await locked(events, () => finish(events, onStep));
+  else await clear(events);
+}
+
+async function clear(events: string): Promise<void> {
+  await nodeDisk.removeFolder(join(events, REBUILT_FOLDER));
+  await nodeDisk.removeFolder(join(events, REPLACED_FOLDER));
 }
 
 async function finish(events: string, onStep: OnStep): Promise<void> {
@@ -63,8 +71,7 @@ async function finish(events: string, onStep: OnStep): Promise<void> {
   await nodeDisk.unlink(join(events, MARKER));
   await nodeDisk.syncFolder(events);
   await onStep('unmarked');
-  await nodeDisk.removeFolder(rebuilt);
-  await nodeDisk.removeFolder(replaced);
+  await clear(events);
 }
 
 /** Each part that is still there; what was moved before the interruption is not. */
