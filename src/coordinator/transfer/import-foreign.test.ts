@@ -5,6 +5,8 @@ import { answered, House, P, planOf, STORES } from '../../../test/support/house.
 import { LogJudge } from '../../core/claims/log-judge.js';
 import { importedFault } from '../../core/events/imported.js';
 import { familyLog } from '../../core/events/testing/family-log.js';
+import { evolveMethodology } from '../../core/features/evolve.js';
+import { emptyMethodology } from '../../core/features/feature-state.js';
 import {
   agentViews,
   emptySession,
@@ -136,6 +138,26 @@ test('bytes that are no text, and a line beyond every bound, are kept as far as 
   expect(long?.payload).not.toHaveProperty('blob_sha256');
 });
 
+test('cut short, it goes on where it stopped', async () => {
+  const house = await House.open('memory');
+  const text = Array.from({ length: 1000 }, (_, at) => flat({ event_type: 'x', at: at % 300 })).join('\n');
+  const target = intoStore(house);
+  let batches = 0;
+  const failing: ForeignTarget = {
+    ...target,
+    put: (events) => {
+      batches += 1;
+      if (batches === 3) throw new Error('the power went');
+      return target.put(events);
+    },
+  };
+  await expect(importForeign(bytesOf(text), failing, asked)).rejects.toThrow('the power went');
+  const again = await importForeign(bytesOf(text), target, asked);
+  expect(again).toMatchObject({ read: 1000, written: 488, already_there: 512 });
+  const lines = (await house.events()).map(({ payload }) => (payload.imported as { line: number }).line);
+  expect(lines).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
+});
+
 test('without a target nothing is written, and the report is the same but for that', async () => {
   expect(await importForeign(bytesOf(OLD), null, asked)).toMatchObject({
     read: 7,
@@ -157,6 +179,8 @@ test('whatever a log holds: every line is accounted for, twice is once, and ever
       const again = await importForeign(bytesOf(text), intoStore(house), asked);
       expect([again.written, again.already_there]).toEqual([0, first.read]);
       expect(await house.events()).toEqual(events);
+      const methodology = emptyMethodology();
+      for (const event of events) evolveMethodology(methodology, event);
       agentViews(foldProject(events));
       lineageOf('REQ-F-2#design_code', events);
       resultsOf(events);
