@@ -22,7 +22,7 @@ import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { type Configuration, ConfigureOperation, invalidMethodology } from './operations/configure.js';
 import { HolderOperation } from './operations/holder.js';
-import { readImported } from './operations/import-events.js';
+import { notAfter, readImported } from './operations/import-events.js';
 import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
@@ -285,7 +285,9 @@ export class Coordinator {
     if (isProblem(events)) return events;
     return this.in(scope, (project) =>
       reachable(async () => {
-        const counted = await commitImported(this.store, scope, events);
+        const now_ms = project.now();
+        const past = events.map((event) => notAfter(event, now_ms));
+        const counted = await commitImported(this.store, scope, past);
         await project.follow();
         return counted;
       }),

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../core/events/envelope.js';
+import { isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { importedFault } from '../../core/events/imported.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Problem, problem } from '../problem.js';
@@ -21,3 +21,7 @@ export function readImported(
   }
   return read;
 }
+
+/** Nothing has happened yet that has not: a time beyond the store's would carry its clock along. */
+export const notAfter = (event: NewEvent, now_ms: number): NewEvent =>
+  msOf(event.timestamp) <= now_ms ? event : { ...event, timestamp: isoTime(now_ms) };

@@ -1,6 +1,7 @@
 import { type EventFault, envelopeSchema, faultsOf } from './catalogue.js';
 import type { NewEvent } from './envelope.js';
 import { isObject, unplain } from './plain.js';
+import { isCommand } from './read-flat.js';
 
 /** A line of 64 KiB, and what is noted about it. */
 export const IMPORTED_BYTES_MAX = 96 * 1024;
@@ -12,7 +13,10 @@ export const IMPORTED_BYTES_MAX = 96 * 1024;
 export function importedFault(event: unknown): EventFault | null {
   const envelope = envelopeSchema.safeParse(event);
   if (!envelope.success) return faultsOf(envelope.error)[0] ?? null;
-  const { subject, seq, payload } = envelope.data as NewEvent;
+  const { event_type, subject, seq, payload } = envelope.data as NewEvent;
+  if (isCommand(event_type)) {
+    return { path: 'event_type', message: `${event_type} is a command, not something that happened` };
+  }
   if (subject !== undefined || seq !== undefined) {
     return { path: 'subject', message: 'an imported event has no subject and no seq: it moves no head' };
   }

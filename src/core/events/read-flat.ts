@@ -21,6 +21,7 @@ export type ForeignReading =
 
 /** Asked for, never happened: no log of ours has it as an event. */
 const COMMANDS: ReadonlySet<string> = new Set(['edge_claim', 'edge_claimed']);
+export const isCommand = (event_type: string): boolean => COMMANDS.has(event_type);
 const AGENT_OF_OLD = 'primary';
 
 const { event_type: type, agent_id, agent_role, session_id, generation, request_id } = envelopeSchema.shape;
@@ -54,7 +55,7 @@ const KEPT_APART = [
 export function readFlat(line: Readonly<Fields>, log: ForeignLog, number: number): ForeignReading {
   const { event_type, timestamp, ...rest } = line;
   if (!type.safeParse(event_type).success) return fault('event_type', 'it has no type');
-  if (COMMANDS.has(event_type as string)) {
+  if (isCommand(event_type as string)) {
     return fault('event_type', `${event_type} is a command, not something that happened`);
   }
   const at = utc(timestamp);
