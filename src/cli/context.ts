@@ -39,7 +39,12 @@ export class Context {
   }
 
   get url(): string {
-    return this.setting(this.options.url, 'GENESIS_URL') ?? DEFAULT_URL;
+    return this.named_url ?? DEFAULT_URL;
+  }
+
+  /** The server that was named; null: nobody did. */
+  get named_url(): string | null {
+    return this.setting(this.options.url, 'GENESIS_URL');
   }
 
   get tenant(): string {

@@ -1,28 +1,11 @@
 import { Command, CommanderError, Option } from 'commander';
 import { GenesisError } from '../client/index.js';
-import type { Act } from './act.js';
-import { addCompletion } from './commands/completion.js';
-import { addDemo } from './commands/demo.js';
-import { addEvents } from './commands/events.js';
-import { addInit } from './commands/init.js';
-import { addKey } from './commands/key.js';
-import { addMigrate } from './commands/migrate.js';
-import { addMove } from './commands/move.js';
-import { addNext } from './commands/next.js';
-import { addPlan } from './commands/plan.js';
-import { addRun } from './commands/run.js';
-import { addSerialise } from './commands/serialise.js';
-import { addStatus } from './commands/status.js';
-import { addTask } from './commands/task.js';
-import { addUp } from './commands/up.js';
-import { addVerify } from './commands/verify.js';
+import type { Act, AddCommands } from './act.js';
 import { Context, type GlobalOptions } from './context.js';
 import { CommandFailure, EXIT, type ExitCode } from './exit.js';
-import { registerHook } from './hook.js';
+import { familiesFor } from './families.js';
 import type { Io } from './io.js';
-import { registerMcp } from './mcp.js';
 import { problemText } from './replies.js';
-import { registerSetup } from './setup/setup.js';
 import { VERSION } from './version.js';
 
 const EXAMPLES = `
@@ -39,11 +22,15 @@ Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 a human is needed.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
 GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 
-/** The whole command line. `onExit` hears the code of the command that ran. */
-export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command {
+/** The command line with these commands. `onExit` hears the code of the command that ran. */
+export function buildProgram(
+  io: Io,
+  families: readonly AddCommands[],
+  onExit: (code: ExitCode) => void,
+): Command {
   const program = new Command('gen')
     .description('The coordinator for fleets of AI agents: one authoritative result for every piece of work.')
-    .version(VERSION, '-V, --version')
+    .version(VERSION, '-V', 'the version of this program; so does gen --version')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -71,25 +58,7 @@ export function buildProgram(io: Io, onExit: (code: ExitCode) => void): Command 
         onExit(exit_code);
       }
     };
-  const families = [
-    addUp,
-    addInit,
-    addDemo,
-    addPlan,
-    addNext,
-    addTask,
-    addRun,
-    addStatus,
-    addEvents,
-    addVerify,
-    addSerialise,
-    addKey,
-    addMigrate,
-    addMove,
-  ];
   for (const add of families) add(program, act);
-  for (const add of [registerMcp, registerSetup, registerHook]) add(program, act);
-  addCompletion(program, act);
   return program;
 }
 
@@ -120,11 +89,12 @@ function addGlobalOptions(program: Command): void {
 /** Runs one command line to its end. Never throws for what a person can cause or mend. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
-  const program = buildProgram(io, (exit_code) => {
+  const program = buildProgram(io, await familiesFor(argv), (exit_code) => {
     code = exit_code;
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    // `--version` alone is asked of the program; after a command it is the command's own.
+    await program.parseAsync(argv[0] === '--version' ? ['-V'] : argv, { from: 'user' });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

@@ -26,3 +26,11 @@ export function waitSeconds(text: string): number {
 
 /** Gathers an option that may be given several times. */
 export const gather = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Without what nobody gave. */
+export const defined = <T extends object>(options: T): Given<T> =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>;

@@ -274,6 +274,13 @@ export class Calls extends Endpoint {
     return this.command('/events', event);
   }
 
+  /** Brings in events of other tools, at most 1,000 at once; one that is there already is left out. */
+  importEvents(
+    events: readonly Readonly<Record<string, unknown>>[],
+  ): Reply<{ written: number; already_there: number }> {
+    return this.command('/events/import', { events });
+  }
+
   /**
    * Every event from `after` on, once and in order, over as many connections as it takes. Left out: from the first;
    * `now`: from here on.

@@ -22,6 +22,7 @@ import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
 import { type Configuration, ConfigureOperation, invalidMethodology } from './operations/configure.js';
 import { HolderOperation } from './operations/holder.js';
+import { notAfter, readImported } from './operations/import-events.js';
 import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
@@ -40,6 +41,7 @@ import { resultFrom } from './results.js';
 import { scopeFault, tenantFault } from './scope.js';
 import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
 import { Sweeper } from './sweeper.js';
+import { commitImported, type ImportedCount } from './transfer/imported-events.js';
 import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
 import { NOBODY, type Witness } from './witness.js';
@@ -66,6 +68,7 @@ export class Coordinator {
   readonly queries: Queries;
   readonly methodology: MethodologyService;
   private readonly projects: Projects;
+  private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
   private readonly sweeper: Sweeper;
@@ -73,6 +76,7 @@ export class Coordinator {
 
   private constructor(projects: Projects, options: CoordinatorOptions) {
     this.projects = projects;
+    this.store = options.store;
     this.blobs = options.blobs ?? new MemoryBlobs();
     this.environment = options.environment ?? systemEnvironment;
     this.queries = new Queries(projects, options.store, this.blobs);
@@ -270,6 +274,23 @@ export class Coordinator {
     if (isProblem(subject)) return subject;
     return this.session(scope, { command: 'append_event', body }, (project) =>
       project.run(new AppendOperation(subject, read, caller)),
+    );
+  }
+
+  /** What other tools have written, brought in as it is. It moves no head, so nothing has to be decided. */
+  async importEvents(scope: ProjectKey, body: unknown): Reply<ImportedCount> {
+    const read = readBody(wire.importBody, body);
+    if (isProblem(read)) return read;
+    const events = readImported(scope, read);
+    if (isProblem(events)) return events;
+    return this.in(scope, (project) =>
+      reachable(async () => {
+        const now_ms = project.now();
+        const past = events.map((event) => notAfter(event, now_ms));
+        const counted = await commitImported(this.store, scope, past);
+        await project.follow();
+        return counted;
+      }),
     );
   }
 

@@ -2,6 +2,7 @@ import { hash as oneShotHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { v5 as uuidFromName, v7 as uuidFromTime } from 'uuid';
 import type { ClaimIdOf } from '../core/claims/commands.js';
+import type { ForeignId } from '../core/events/foreign-log.js';
 import type { ProjectKey, StoreMeta } from '../stores/store.js';
 import type { Environment } from './environment.js';
 
@@ -65,3 +66,13 @@ const NOTE_NAMESPACE = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
 /** Refusals are named by what they refuse, so that the same refusal is written down once. */
 export const noteId = (parts: readonly (string | number)[]): string =>
   uuidFromName(JSON.stringify(parts), NOTE_NAMESPACE);
+
+/** A line of another's log has no id that could be relied on: its own text names it, within the project it comes to. */
+export const foreignId =
+  ({ tenant_id, project_id }: ProjectKey): ForeignId =>
+  (text, occurrence) => {
+    const hex = sha256Hex(`${tenant_id}\n${project_id}\n${occurrence}\n${text}`);
+    // Version 8: an id of our own making. The two bits after it are those of every UUID.
+    const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  };

@@ -183,6 +183,8 @@ export const appendBody = z.strictObject({
   ),
   ...common,
 });
+/** Events of other tools, read by whoever brings them; `events/imported.ts` says what each must be. */
+export const importBody = z.strictObject({ events: z.array(plainObject).max(BATCH_ITEMS_MAX), ...common });
 
 const operatorFields = { expected_generation: generation, reason: text(2000), ...common };
 export const OPERATOR_VERBS = ['force_release', 'reassign', 'reset', 'hold', 'unhold', 'adopt'] as const;
@@ -284,6 +286,7 @@ export type ReviewBody = z.infer<typeof reviewBody>;
 export type NextBody = z.infer<typeof nextBody>;
 export type NoteBody = z.infer<typeof noteBody>;
 export type AppendBody = z.infer<typeof appendBody>;
+export type ImportBody = z.infer<typeof importBody>;
 export type SessionBody = z.infer<typeof sessionBody>;
 export type PolicyBody = z.infer<typeof policyBody>;
 export type LimitsBody = z.infer<typeof limitsBody>;

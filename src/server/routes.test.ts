@@ -285,6 +285,40 @@ describe('what goes on', () => {
     expect((await served.post(`${P}/events`, { ...told, event_type: 'TASK_CLAIMED' })).status).toBe(400);
   });
 
+  test('events of other tools are brought in once, of any type, and move no head', async () => {
+    const event = {
+      event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11',
+      event_type: 'moon_phase',
+      timestamp: '2025-12-01T10:00:00.000Z',
+      agent_id: 'primary',
+      payload: { phase: 'full', imported: { source: 'old.jsonl', line: 1 } },
+    };
+    const url = `${P}/events/import`;
+    expect((await served.post(url, { events: [event] })).body).toEqual({ written: 1, already_there: 0 });
+    expect((await served.post(url, { events: [event] })).body).toEqual({ written: 0, already_there: 1 });
+    const found = await served.get(`${P}/events?type=moon_phase`);
+    expect(found.body.events).toMatchObject([event]);
+    const future = {
+      ...event,
+      event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c12',
+      timestamp: '2999-01-01T00:00:00.000Z',
+    };
+    await served.post(url, { events: [{ ...future, event_type: 'moon_to_come' }] });
+    const [come] = (await served.get(`${P}/events?type=moon_to_come`)).body.events;
+    expect(come.timestamp < future.timestamp).toBe(true);
+    for (const wrong of [
+      { ...event, subject: 'A-001-x', seq: 1 },
+      { ...event, payload: {} },
+      { ...event, event_id: 'none' },
+      { ...event, event_type: 'edge_claim' },
+      { ...event, agent_id: 'two words' },
+      { ...event, payload: { ...event.payload, long: 'x'.repeat(100_000) } },
+    ]) {
+      const said = await served.post(url, { events: [wrong] });
+      expect([said.status, said.body.code]).toEqual([400, 'INVALID_EVENT']);
+    }
+  });
+
   test('events come in pages, narrowed, from a cursor on', async () => {
     const first = await served.get(`${P}/events?limit=3`);
     expect(first.body.events.map((event: { position: number }) => event.position)).toEqual([1, 2, 3]);

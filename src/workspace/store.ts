@@ -10,6 +10,7 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { WorkspaceRefused } from './refused.js';
+import { isSwapUnderWay } from './sync/swap.js';
 import type { Workspace } from './workspace.js';
 
 export interface WorkspaceStore {
@@ -28,6 +29,11 @@ export async function openWorkspaceStore(
   warn: (sentence: string) => void,
 ): Promise<WorkspaceStore> {
   const key = await readProjectKey(workspace);
+  if (await isSwapUnderWay(workspace.events)) {
+    throw new WorkspaceRefused(
+      'A pull was cut short while it replaced the log. Finish it first: gen sync pull.',
+    );
+  }
   await assertOwnLog(workspace, key);
   const root = workspace.events;
   const store = await openFileStore({ root, home: key, onWarning: warn });
@@ -40,7 +46,7 @@ async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void
   if (await isForeign(path)) {
     throw new WorkspaceRefused(
       `${path} was not written by this program: its lines carry no chain of hashes. Nothing was changed. ` +
-        'Move it aside, say to events/foreign.jsonl, and read it in: gen import --foreign FILE.',
+        `Bring it in, and keep it beside ours: gen import --foreign ${path}`,
     );
   }
   const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
@@ -51,7 +57,8 @@ async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void
   );
 }
 
-async function isForeign(path: string): Promise<boolean> {
+/** Whether a log is there that some other program began. */
+export async function isForeign(path: string): Promise<boolean> {
   const file = await nodeDisk.openRead(path);
   if (file === null) return false;
   try {

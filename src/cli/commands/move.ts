@@ -15,6 +15,11 @@ interface StoreOption {
   readonly store?: string;
 }
 
+interface ImportOptions extends StoreOption {
+  readonly foreign?: string;
+  readonly dryRun?: true;
+}
+
 const SAY_EVERY_EVENTS = 1000;
 
 export const addMove: AddCommands = (program, act) => {
@@ -31,9 +36,11 @@ export const addMove: AddCommands = (program, act) => {
     .command('import [file]')
     .description('bring an exported project into a store, at the same positions and generations')
     .option('--store <url>', 'the store, where it is not GENESIS_STORE')
+    .option('--foreign <log>', 'bring in the events.jsonl of another tool of the family instead')
+    .option('--dry-run', 'with --foreign: only say what would be brought in')
     .addHelpText(
       'after',
-      '\nFILE is what gen export wrote; without one, standard input. One that was cut short is gone on with when it is\nrepeated. A project that has a history of its own in the store is left alone.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet',
+      '\nFILE is what gen export wrote; without one, standard input. One that was cut short is gone on with when it is\nrepeated. A project that has a history of its own in the store is left alone.\n\nA foreign log goes to the store or the server that is named, else into this workspace: every line once, however often\nit is brought in, and none is lost. One that lies where the workspace has its own is moved to events/foreign/ first.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run',
     )
     .action(act(importFrom));
 };
@@ -68,8 +75,18 @@ function written({ io }: Context, text: string): Promise<void> {
 async function importFrom(
   context: Context,
   file: string | undefined,
-  { store: url }: StoreOption,
+  { store: url, foreign, dryRun }: ImportOptions,
 ): Promise<void> {
+  if (foreign !== undefined) {
+    if (file !== undefined) throw wrongUsage('Either an archive or --foreign LOG, not both.');
+    const { importForeignFile } = await import('../foreign/import-foreign.js');
+    return importForeignFile(context, {
+      foreign,
+      ...(url === undefined ? {} : { store: url }),
+      ...(dryRun === undefined ? {} : { dryRun }),
+    });
+  }
+  if (dryRun === true) throw wrongUsage('--dry-run goes with --foreign.');
   const { importProject } = await import('../../coordinator/transfer/import-project.js');
   await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
     const waiting = progress(context.io, 'writing');

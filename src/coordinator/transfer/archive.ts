@@ -22,6 +22,8 @@ export interface ArchivedEvent {
 
 export const ARCHIVE_FORMAT = 'genesis-fleet/1';
 
-/** The blob an event names, if it names one. */
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** The blob an event names, if it names one. An event from elsewhere may call anything so. */
 export const blobIn = ({ payload }: EventEnvelope): string | null =>
-  typeof payload.blob_sha256 === 'string' ? payload.blob_sha256 : null;
+  typeof payload.blob_sha256 === 'string' && SHA256.test(payload.blob_sha256) ? payload.blob_sha256 : null;

@@ -6,7 +6,7 @@ import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
-import type { ProjectKey, Store, Unit } from '../../stores/store.js';
+import type { ProjectKey, Slot, Store, Unit } from '../../stores/store.js';
 import { unitOf } from '../../stores/unit.js';
 import { scopeFault } from '../scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
@@ -73,6 +73,8 @@ class Move {
   private readonly heads = new Map<string, AnyHead>();
   private units: Unit[] = [];
   private there: EventEnvelope[] = [];
+  /** What was occupied after the last event that was there already. */
+  private occupied_before: readonly Slot[] = [];
 
   constructor(
     private readonly store: Store,
@@ -89,6 +91,7 @@ class Move {
     this.position = event.position;
     const unit = this.unitOf(event);
     evolveWork(this.state, event);
+    if (event.position === this.found) this.occupied_before = placesOf(this.state);
     if (event.position <= this.found) return this.compare(event);
     this.units.push(unit);
     return this.units.length < BATCH ? null : this.flush();
@@ -118,10 +121,15 @@ class Move {
     }
     if (this.found > position) return this.occupied();
     // Other rules than before: whatever another coordinator decided on the way here is decided anew.
-    if (position > 0)
-      this.units.push(unitOf(this.header, { slots: placesOf(this.state), changes_rules: true }));
+    if (position > 0) this.units.push(unitOf(this.header, { slots: this.slots(), changes_rules: true }));
     const refusal = await this.flush();
     return refusal ?? { tenant_id, project_id, events: position, found: this.found };
+  }
+
+  /** Of two words about one place the last stands: what has ended since is freed, what goes on is taken. */
+  private slots(): Slot[] {
+    const freed = this.occupied_before.map((place) => ({ ...place, until_ms: null }));
+    return [...freed, ...placesOf(this.state)];
   }
 
   private unitOf({ position: _, ...event }: EventEnvelope): Unit {

@@ -5,12 +5,13 @@ import type { ForeignLog } from './read-flat.js';
 const log: ForeignLog = {
   tenant_id: 'acme',
   project_id: 'shop',
-  position: 7,
-  idOf: (line) => `id-of-${String(line.event_type)}-${String(line.timestamp)}`,
+  source: 'old.jsonl',
+  now_ms: Date.parse('2026-03-01T00:00:00Z'),
 };
+const place = { position: 7, event_id: 'id-7' };
 const time = '2026-02-23T10:00:00.000Z';
 const read = (line: unknown): Extract<EventReading, { ok: true }>['event'] => {
-  const reading = readEvent(line, log);
+  const reading = readEvent(line, log, place);
   if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
   return reading.event;
 };
@@ -47,10 +48,12 @@ describe('an event of our own log', () => {
     ['timestamp', 'yesterday'],
     ['generation', -1],
   ])('is a fault with a bad %s', (field, value) => {
-    const reading = readEvent({ ...ours, [field]: value }, log);
+    const reading = readEvent({ ...ours, [field]: value }, log, place);
     expect(reading).toMatchObject({ ok: false, faults: [{ path: field }] });
   });
 });
+
+const imported = { source: 'old.jsonl', line: 7, original_timestamp: time };
 
 describe('a line of the flat dialect', () => {
   it('with feature and edge at the top keeps every other field in the payload', () => {
@@ -65,31 +68,36 @@ describe('a line of the flat dialect', () => {
       data: { note: 'fine' },
     };
     expect(read(line)).toEqual({
-      event_id: `id-of-iteration_completed-${time}`,
+      event_id: 'id-7',
       event_type: 'iteration_completed',
       timestamp: time,
       tenant_id: 'acme',
-      project_id: 'elsewhere',
+      project_id: 'shop',
       position: 7,
       feature_id: 'REQ-F-AUTH-001',
-      edge: 'design→code',
+      edge: 'design_code',
       agent_id: 'primary',
-      payload: { iteration: 2, delta: 0, note: 'fine' },
+      payload: {
+        iteration: 2,
+        delta: 0,
+        note: 'fine',
+        imported: { ...imported, project: 'elsewhere', original_edge: 'design→code' },
+      },
     });
   });
 
   it('with everything inside data gives the same event as with everything at the top', () => {
-    const fields = { agent_id: 'bob', agent_role: 'tdd', feature: 'F', edge: 'E', reason: 'outside' };
+    const fields = { agent_id: 'bob', agent_role: 'tdd', feature: 'F', edge: 'e', reason: 'outside' };
     const head = { event_type: 'convergence_escalated', timestamp: time, project: 'shop' };
     const inside = read({ ...head, data: fields });
     expect(inside).toEqual(read({ ...head, ...fields }));
-    expect(inside).toMatchObject({ agent_id: 'bob', agent_role: 'tdd', feature_id: 'F', edge: 'E' });
-    expect(inside.payload).toEqual({ reason: 'outside' });
+    expect(inside).toMatchObject({ agent_id: 'bob', agent_role: 'tdd', feature_id: 'F', edge: 'e' });
+    expect(inside.payload).toMatchObject({ reason: 'outside' });
   });
 
   it.each(['holding_agent', 'held_by'])('names who held the claim, spelled %s', (spelling) => {
     const line = { event_type: 'claim_rejected', timestamp: time, data: { [spelling]: 'ada', reason: 'r' } };
-    expect(read(line).payload).toEqual({ holding_agent: 'ada', reason: 'r' });
+    expect(read(line).payload).toEqual({ holding_agent: 'ada', reason: 'r', imported });
   });
 
   it('of the audit log of seed 004 finds its task and generation', () => {
@@ -106,11 +114,15 @@ describe('a line of the flat dialect', () => {
     };
     const { tenant_id, task_id, session_id, payload } = read(line);
     expect({ tenant_id, task_id, session_id }).toEqual({
-      tenant_id: 'other',
+      tenant_id: 'acme',
       task_id: 'task-456',
       session_id: 'sess-old',
     });
-    expect(payload).toEqual({ submitted_generation: 2, work_lost: true });
+    expect(payload).toEqual({
+      submitted_generation: 2,
+      work_lost: true,
+      imported: { ...imported, tenant_id: 'other', project: 'proj-123' },
+    });
   });
 
   it('moves no head of ours, whatever it says was claimed', () => {
@@ -120,11 +132,14 @@ describe('a line of the flat dialect', () => {
 
   it('loses nothing where the top and data use one name for two things', () => {
     const line = { event_type: 'edge_released', timestamp: time, reason: 'done', data: { reason: 'tired' } };
-    expect(read(line).payload).toEqual({ reason: 'done', data: { reason: 'tired' } });
+    expect(read(line).payload).toEqual({ reason: 'done', data: { reason: 'tired' }, imported });
   });
 
   it('keeps data that is no object', () => {
-    expect(read({ event_type: 'x', timestamp: time, data: [1, 2] }).payload).toEqual({ data: [1, 2] });
+    expect(read({ event_type: 'x', timestamp: time, data: [1, 2] }).payload).toEqual({
+      data: [1, 2],
+      imported,
+    });
   });
 
   it.each([
@@ -138,12 +153,15 @@ describe('a line of the flat dialect', () => {
   });
 
   it('is a fault without a type or a time, and so is what is no object', () => {
-    expect(readEvent({ timestamp: time }, log)).toMatchObject({
+    expect(readEvent({ timestamp: time }, log, place)).toMatchObject({
       ok: false,
       faults: [{ path: 'event_type' }],
     });
-    expect(readEvent({ event_type: 'x' }, log)).toMatchObject({ ok: false, faults: [{ path: 'timestamp' }] });
-    expect(readEvent([1], log)).toMatchObject({ ok: false });
-    expect(readEvent(null, log)).toMatchObject({ ok: false });
+    expect(readEvent({ event_type: 'x' }, log, place)).toMatchObject({
+      ok: false,
+      faults: [{ path: 'timestamp' }],
+    });
+    expect(readEvent([1], log, place)).toMatchObject({ ok: false });
+    expect(readEvent(null, log, place)).toMatchObject({ ok: false });
   });
 });

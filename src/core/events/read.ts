@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { type EventFault, faultsOf } from './catalogue.js';
-import { type EventEnvelope, isoTime } from './envelope.js';
-import { type ForeignLog, readFlat } from './read-flat.js';
+import type { EventEnvelope } from './envelope.js';
+import { readLine } from './foreign-log.js';
+import { isObject } from './plain.js';
+import type { ForeignLog } from './read-flat.js';
+import { utc } from './time.js';
 
 export type EventReading =
   | { readonly ok: true; readonly event: EventEnvelope }
@@ -31,21 +34,23 @@ const readableEnvelope = z.looseObject({
   payload: z.record(z.string(), z.unknown()),
 });
 
-/** Open on read: unknown types and foreign fields survive, and so do lines of the flat dialect. */
-export function readEvent(line: unknown, log: ForeignLog): EventReading {
-  if (typeof line !== 'object' || line === null || Array.isArray(line)) {
-    return { ok: false, faults: [{ path: '', message: 'expected an object: one event a line' }] };
-  }
-  const fields = line as Readonly<Record<string, unknown>>;
-  const isOurs = 'event_id' in fields && 'payload' in fields && 'position' in fields;
-  const read = readableEnvelope.safeParse(isOurs ? fields : readFlat(fields, log));
-  return read.success ? { ok: true, event: read.data } : { ok: false, faults: faultsOf(read.error) };
+/** Where a line stands that does not say so itself. */
+export interface ForeignPlace {
+  readonly position: number;
+  readonly event_id: string;
 }
 
-/** Logs mix `Z`, `+00:00` and `+11:00`; a time without a zone is taken as UTC, the same on every machine. */
-function utc(written: string): string | null {
-  const hasClock = /T\d/.test(written);
-  const hasZone = /(Z|[+-]\d\d:?\d\d)$/i.test(written);
-  const at_ms = Date.parse(hasClock && !hasZone ? `${written}Z` : written);
-  return Number.isNaN(at_ms) ? null : isoTime(at_ms);
+/** Open on read: unknown types and foreign fields survive, and so do lines of the family's other dialects. */
+export function readEvent(line: unknown, log: ForeignLog, place: ForeignPlace): EventReading {
+  if (!isObject(line)) {
+    return { ok: false, faults: [{ path: '', message: 'expected an object: one event a line' }] };
+  }
+  const isOurs = 'event_id' in line && 'payload' in line && 'position' in line;
+  if (!isOurs) {
+    const read = readLine(line, log, place.position);
+    if (read.ok) return { ok: true, event: { ...place, ...read.event } };
+    return { ok: false, faults: [{ path: read.path, message: read.message }] };
+  }
+  const read = readableEnvelope.safeParse(line);
+  return read.success ? { ok: true, event: read.data } : { ok: false, faults: faultsOf(read.error) };
 }

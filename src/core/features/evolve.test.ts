@@ -303,9 +303,10 @@ describe('defects of the reference that a fold must not have', () => {
 });
 
 describe('a foreign line', () => {
-  const log = { tenant_id: 'acme', project_id: 'shop', idOf: () => 'id' };
+  const now_ms = Date.parse('2026-04-01T00:00:00Z');
+  const log = { tenant_id: 'acme', project_id: 'shop', source: 'old.jsonl', now_ms };
   const read = (line: unknown, position: number): EventEnvelope => {
-    const reading = readEvent(line, { ...log, position });
+    const reading = readEvent(line, log, { position, event_id: 'id' });
     if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
     return reading.event;
   };

@@ -27,7 +27,6 @@ export interface TrajectoryLine {
 
 export interface FeatureView extends FeatureLine {
   readonly intent: string | null;
-  readonly requirements: readonly string[];
   readonly parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
   readonly children: readonly ChildState[];
   readonly trajectory: readonly TrajectoryLine[];
@@ -57,7 +56,6 @@ export function featureView(question: RouteQuestion, feature_id: string): Featur
   return {
     ...featureLine(standing, survey),
     intent: vector.intent,
-    requirements: vector.requirements,
     parent: vector.parent ?? state?.parent ?? null,
     children: [...(state?.children.values() ?? [])],
     trajectory,

@@ -21,6 +21,8 @@ export interface FeatureLine {
   readonly vector_type: string;
   readonly profile: string;
   readonly priority: string;
+  /** Requirement keys that it delivers. */
+  readonly requirements: readonly string[];
   readonly status: FeatureStatus;
   readonly current_edge: string | null;
   /** Iterations done on that edge, and the last number of failures there. */
@@ -137,6 +139,7 @@ export function featureLine(standing: Standing, survey: Survey): FeatureLine {
     vector_type: vector.vector_type,
     profile: standing.profile.name,
     priority: vector.priority,
+    requirements: vector.requirements,
     status: survey.statusOf(standing),
     current_edge: current?.edge ?? null,
     iteration: current?.state?.iteration ?? 0,

@@ -12,6 +12,7 @@ const REVIEW = 'reviewer admin operator';
 const ADMIN = 'admin operator';
 const MAY: Readonly<Record<string, string>> = {
   append_event: WORK,
+  import_events: ADMIN,
   spawn: WORK,
   fold_back: WORK,
   checkpoint: WORK,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { positionOf } from '../../coordinator/cursor.js';
 import { isProblem } from '../../coordinator/problem.js';
-import { appendBody } from '../../coordinator/wire.js';
+import { appendBody, importBody } from '../../coordinator/wire.js';
 import { answer, STREAM_HEADERS } from '../answer.js';
 import { type Ask, PROJECT, type Route, route, STREAMED, scopeOf } from '../route.js';
 import { event } from '../schemas/overview.js';
@@ -51,6 +51,17 @@ export const eventRoutes: readonly Route[] = [
     decides: true,
     run: async ({ house, params, body, caller }: Ask) =>
       answer(await house.coordinator.appendEvent(scopeOf({ params }), body, caller)),
+  }),
+  route({
+    id: 'import_events',
+    method: 'POST',
+    path: `${PROJECT}/events/import`,
+    action: 'operate',
+    summary: 'Bring in events of other tools; one whose event_id is there already is left out',
+    body: { kind: 'json', schema: importBody },
+    reply: z.object({ written: z.int(), already_there: z.int() }),
+    run: async ({ house, params, body }: Ask) =>
+      answer(await house.coordinator.importEvents(scopeOf({ params }), body)),
   }),
   route({
     id: 'events_stream',

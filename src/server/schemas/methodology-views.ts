@@ -26,6 +26,7 @@ const lineFields = {
   vector_type: text,
   profile: text,
   priority: text,
+  requirements: z.array(text),
   status: z.enum(FEATURE_STATUSES),
   current_edge: text.nullable(),
   iteration: count,
@@ -120,7 +121,6 @@ export const featureReply = describe<FeatureView & Seen>()(
   z.object({
     ...lineFields,
     intent: text.nullable(),
-    requirements: z.array(text),
     parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
     children: z.array(
       z.object({

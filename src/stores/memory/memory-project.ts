@@ -3,7 +3,7 @@ import { EventIndex } from '../event-index.js';
 import { ProjectLedger } from '../ledger.js';
 import { matcher } from '../matches.js';
 import type { TenantSlots } from '../slots.js';
-import type { EventQuery, Outcome, ProjectKey, Unit } from '../store.js';
+import type { EventQuery, FoldHead, Outcome, ProjectKey, Unit } from '../store.js';
 
 /** One project: its ledger, and the events themselves by position. */
 export class MemoryProject {
@@ -25,6 +25,13 @@ export class MemoryProject {
       position += 1;
     }
     return outcome;
+  }
+
+  /** Takes over what another log holds, as it stands there. */
+  restore(event: EventEnvelope, fold: FoldHead, now_ms: number): void {
+    this.ledger.restore([event], {}, fold, now_ms);
+    this.index.add(event.position, event.subject, event.session_id);
+    this.log.push(event);
   }
 
   events(query: EventQuery): EventEnvelope[] {

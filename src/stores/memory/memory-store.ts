@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { type AnyHead, fold } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import { TenantSlots } from '../slots.js';
 import type {
@@ -56,6 +57,20 @@ export class MemoryStore implements Store {
 
   async commit(units: readonly Unit[]): Promise<Outcome[]> {
     return units.map((unit) => this.commitOne(unit));
+  }
+
+  /** A copy of another log: its events from the first on, without what was remembered of requests and rooms. */
+  restore(events: Iterable<EventEnvelope>): void {
+    const now_ms = this.clock.now();
+    for (const event of events) {
+      const { tenant_id, project_id } = event;
+      const tenant: Tenant = this.tenants.get(tenant_id) ?? { slots: new TenantSlots(), projects: new Map() };
+      const project =
+        tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.slots);
+      project.restore(event, (before, one) => fold(before as AnyHead | null, one), now_ms);
+      tenant.projects.set(project_id, project);
+      this.tenants.set(tenant_id, tenant);
+    }
   }
 
   async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {

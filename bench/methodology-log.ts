@@ -1,0 +1,80 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Coordinator } from '../src/coordinator/coordinator.js';
+import { isProblem, type Problem } from '../src/coordinator/problem.js';
+import type { ClaimResult } from '../src/coordinator/wire.js';
+import type { ProjectKey } from '../src/stores/store.js';
+import { openWorkspaceStore } from '../src/workspace/store.js';
+import { Workspace } from '../src/workspace/workspace.js';
+
+const EDGES = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'] as const;
+/** Of an edge: taken, iterated, handed in. */
+const ITERATIONS = 8;
+const EVENTS_OF_EDGE = ITERATIONS + 2;
+
+/** A workspace whose log holds at least so many events, as agents would have made them. */
+export async function workspaceWithLog(root: string, events: number): Promise<Workspace> {
+  const workspace = new Workspace(root);
+  await mkdir(workspace.events, { recursive: true });
+  await writeFile(workspace.path('coordination.yml'), 'project:\n  name: bench\n  project_id: bench\n');
+  await writeIntent(root);
+  const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
+  const coordinator = await Coordinator.open({ store, blobs });
+  const count = Math.ceil(events / EVENTS_OF_EDGE / EDGES.length);
+  const features = Array.from({ length: count }, (_, at) => `REQ-F-BENCH-${String(at + 1).padStart(3, '0')}`);
+  const files = Object.fromEntries(features.map((id) => [`features/active/${id}.yml`, vector(id)]));
+  await mkdir(workspace.path('features/active'), { recursive: true });
+  for (const [path, text] of Object.entries(files)) await writeFile(workspace.path(path), text);
+  must(await coordinator.configure(key, { files }));
+  await Promise.all(
+    features.map((feature_id, at) => workOn(coordinator, key, feature_id, `agent-${at % 10}`)),
+  );
+  coordinator.close();
+  await store.close();
+  return workspace;
+}
+
+async function writeIntent(root: string): Promise<void> {
+  await mkdir(join(root, 'specification'), { recursive: true });
+  await writeFile(join(root, 'specification/INTENT.md'), '# Intent\n\nA log to measure with.\n');
+}
+
+const vector = (id: string): string =>
+  `feature: ${id}\ntitle: Work to measure with\nvector_type: feature\nprofile: standard\npriority: medium\n`;
+
+async function workOn(
+  coordinator: Coordinator,
+  key: ProjectKey,
+  feature_id: string,
+  agent_id: string,
+): Promise<void> {
+  const session_id = `s-${agent_id}`;
+  for (const edge of EDGES) {
+    const granted = must<ClaimResult>(
+      await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id }),
+    );
+    if (granted.claim === null) throw new Error(granted.reason);
+    const { task_id, generation } = granted.claim;
+    for (let iteration = 1; iteration <= ITERATIONS; iteration += 1) {
+      const payload = { iteration, status: 'iterating', delta: ITERATIONS - iteration };
+      const told = {
+        event_type: 'iteration_completed',
+        feature_id,
+        edge,
+        agent_id,
+        session_id,
+        generation,
+        payload,
+      };
+      must(await coordinator.appendEvent(key, told));
+    }
+    must(
+      await coordinator.submitResult(key, { task_id, session_id, generation, result_data: { done: true } }),
+    );
+  }
+}
+
+function must<T extends object>(reply: T | Problem): T {
+  if (isProblem(reply)) throw new Error(JSON.stringify(reply));
+  return reply;
+}

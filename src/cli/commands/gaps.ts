@@ -1,0 +1,52 @@
+import { Option } from 'commander';
+import { LAYERS, type Layer } from '../../workspace/scan/coverage.js';
+import type { AddCommands } from '../act.js';
+import type { Context } from '../context.js';
+import { EXIT } from '../exit.js';
+import { inWorkspace, withMethodology } from '../methodology/door.js';
+import { surveyOf } from '../methodology/survey.js';
+import { gapsText } from '../output/gaps.js';
+import { expected } from '../replies.js';
+
+interface GapsOptions {
+  readonly layer: '1' | '2' | '3' | 'all';
+  readonly feature?: string;
+  readonly dryRun?: boolean;
+}
+
+export const addGaps: AddCommands = (program, act) => {
+  program
+    .command('gaps')
+    .description('which requirements no code, no test, no telemetry answers to')
+    .addOption(
+      new Option('--layer <layer>', '1: tags in code, 2: tests, 3: telemetry')
+        .choices(['1', '2', '3', 'all'])
+        .default('all'),
+    )
+    .option('--feature <id>', 'of this feature’s requirements alone')
+    .option('--dry-run', 'look, and write down nothing')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gen gaps --dry-run
+  gen gaps --layer 2 --feature REQ-F-AUTH-001
+  gen gaps --json | jq '.clusters[] | .intent_id'
+
+Requirements are the keys in specification/ and those that features deliver. Code answers with "Implements: REQ-…",
+a test with "Validates: REQ-…", telemetry with req="REQ-…". Exit code 1: there are gaps.`,
+    )
+    .action(act(gaps));
+};
+
+async function gaps(context: Context, { layer, feature, dryRun = false }: GapsOptions): Promise<void> {
+  const { root } = inWorkspace(context);
+  const layers = layer === 'all' ? LAYERS : [Number(layer) as Layer];
+  await withMethodology(context, dryRun ? 'read' : 'write', async ({ calls }) => {
+    const { coverage, left_out, found } = await surveyOf(root, calls, layers, feature);
+    const reply = expected(await calls.gaps({ ...found, dry_run: dryRun, agent_id: context.agent_id }));
+    context.show({ ...reply, coverage, left_out }, () => gapsText(reply, coverage, context));
+    for (const says of left_out) context.remark(`Not looked at: ${says}`);
+    context.exit_code = reply.result === 'COMPLETE' ? EXIT.done : EXIT.refused;
+  });
+}

@@ -1,0 +1,134 @@
+import { basename } from 'node:path';
+import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
+import type { ProjectStatus } from '../../core/views/index.js';
+import { Workspace } from '../../workspace/workspace.js';
+import type { Context } from '../context.js';
+import { CommandFailure } from '../exit.js';
+import { plainText } from '../output/text.js';
+import { expected } from '../replies.js';
+import type { Calls, Reading } from './calls.js';
+import type { InProcess } from './in-process.js';
+import { withTasks } from './with-tasks.js';
+
+/** Where a command of the methodology finds its project. */
+export interface Door<C = Calls> {
+  readonly calls: C;
+  /** The workspace that this folder is in; null: none, and the project is a server's alone. */
+  readonly workspace: Workspace | null;
+  /** What the project is called. */
+  readonly title: string;
+  /** How the plan stands; null: the project has none. */
+  plan(): Promise<ProjectStatus | null>;
+}
+
+/**
+ * Runs a command on its project: at the server that was named, or on the workspace's own log. What only reads never
+ * takes that log for itself, and so works while another process writes it.
+ */
+export function withMethodology(
+  context: Context,
+  mode: 'read',
+  work: (door: Door<Reading>) => Promise<void>,
+): Promise<void>;
+export function withMethodology(
+  context: Context,
+  mode: 'read' | 'write',
+  work: (door: Door) => Promise<void>,
+): Promise<void>;
+export async function withMethodology(
+  context: Context,
+  mode: 'read' | 'write',
+  work: (door: Door) => Promise<void>,
+): Promise<void> {
+  const workspace = Workspace.find(context.io.cwd);
+  if (workspace === null || context.named_url !== null) {
+    const genesis = await atServer(context, workspace);
+    const plan = async () => withTasks(expected(await genesis.status()));
+    return work({ calls: genesis.methodology, workspace, title: genesis.project, plan });
+  }
+  const opened = await (mode === 'read' ? reading(context, workspace) : writing(context, workspace)).catch(
+    spoken,
+  );
+  try {
+    await work({
+      calls: opened.calls,
+      workspace,
+      title: basename(workspace.root),
+      plan: () => opened.plan(),
+    });
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The workspace, for what cannot be done without its files. */
+export function inWorkspace({ io }: Context): Workspace {
+  const workspace = Workspace.find(io.cwd);
+  if (workspace === null) throw noWorkspace(io.cwd);
+  return workspace;
+}
+
+const noWorkspace = (folder: string): CommandFailure =>
+  new CommandFailure(
+    `${plainText(folder)} has no workspace, nor has any folder above it. Make one: gen init. ` +
+      'For a project that a server has, say --url URL --project NAME.',
+  );
+
+async function atServer(context: Context, workspace: Workspace | null) {
+  if (workspace !== null && context.named_project === null) {
+    const { readProjectKey } = await import('../../workspace/project-file.js');
+    const { project_id } = await readProjectKey(workspace).catch(spoken);
+    return context.genesisAt({ url: context.url, tenant: context.tenant, project: project_id });
+  }
+  const { url, tenant, named_url, named_project, memory } = context;
+  const is_known = named_url ?? named_project ?? (await memory.project(url, tenant));
+  if (is_known === null) throw noWorkspace(context.io.cwd);
+  return context.genesis();
+}
+
+async function reading(context: Context, workspace: Workspace): Promise<InProcess> {
+  const { openReading } = await import('./reading.js');
+  return openReading(workspace, callerOf(context));
+}
+
+async function writing(context: Context, workspace: Workspace): Promise<InProcess> {
+  const { openWorkspaceStore } = await import('../../workspace/store.js');
+  const { openInProcess } = await import('./in-process.js');
+  const warn = (sentence: string) => context.remark(plainText(sentence));
+  const { store, blobs, key } = await openWorkspaceStore(workspace, warn).catch(held);
+  try {
+    const opened = await openInProcess(workspace, { store, blobs, key, caller: callerOf(context) });
+    const close = async () => {
+      await opened.close();
+      await store.close();
+    };
+    return { ...opened, close };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+const callerOf = ({ io }: Context): Caller => ({ ...OPEN_CALLER, user_id: io.user });
+
+/** One process writes a log. Where that is a server, it takes the command as well. */
+function held(error: Error): never {
+  if (error.name !== 'StoreUnavailable') throw error;
+  throw new CommandFailure(
+    `${error.message}\nIf that is gen up, say its address, which it printed when it began: GENESIS_URL=http://127.0.0.1:4680. ` +
+      'What only reads (gen status, gen start, gen trace) works meanwhile.',
+  );
+}
+
+const SPOKEN = new Set([
+  'StoreRefused',
+  'StoreUnavailable',
+  'StoreUncertain',
+  'StoreBroken',
+  'WorkspaceRefused',
+]);
+
+/** What is wrong with a workspace or a store is said in a sentence; anything else is a bug, and keeps its stack. */
+function spoken(error: Error): never {
+  throw SPOKEN.has(error.name) ? new CommandFailure(error.message) : error;
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, open, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+const READ_ONLY = 0o444;
+const ORDINARY = 0o644;
+
+/**
+ * Writes a file whole, or not at all, and never over another: false where there is one already. It has its name only
+ * when all of it is on the disk.
+ */
+export async function writeNew(
+  path: string,
+  text: string,
+  kind: 'ordinary' | 'read_only' = 'ordinary',
+): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true });
+  const beside = `${path}.${randomUUID()}.tmp`;
+  const file = await open(beside, 'wx', kind === 'read_only' ? READ_ONLY : ORDINARY);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+    await link(beside, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await file.close();
+    await unlink(beside);
+  }
+}

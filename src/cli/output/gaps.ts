@@ -1,0 +1,82 @@
+import type { GapsReply } from '../../coordinator/methodology/wire.js';
+import type { Coverage, KeyCoverage, Layer } from '../../workspace/scan/coverage.js';
+import type { TagKind } from '../../workspace/scan/tags.js';
+import type { Context } from '../context.js';
+import { type Column, table } from './table.js';
+import { count } from './text.js';
+import { wrapped } from './wrap.js';
+
+const HEADS: Readonly<Record<Layer, readonly [head: string, kind: TagKind]>> = {
+  1: ['Code', 'implements'],
+  2: ['Tests', 'validates'],
+  3: ['Telemetry', 'telemetry'],
+};
+const ROWS_MAX = 60;
+const NAMES_MAX = 20;
+
+/** Requirement by requirement what answers to it, then what stands outside of all requirements. */
+export function gapsText(reply: GapsReply, coverage: Coverage, context: Context): string {
+  const { result, total_req_keys, full_coverage, partial_coverage, no_coverage, event_id, next } = reply;
+  const { paint } = context;
+  if (total_req_keys === 0 && coverage.orphans.length === 0) {
+    return 'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature';
+  }
+  const verdict = result === 'COMPLETE' ? paint.green(result) : paint.yellow(result);
+  const counted = `${full_coverage} whole, ${partial_coverage} in part, ${no_coverage} not at all`;
+  const lines = [`${verdict}  ${count(total_req_keys, 'requirement')}: ${counted}`];
+  lines.push(
+    ...keyLines(coverage, context),
+    ...strayLines(coverage, context),
+    ...clusterLines(reply, context),
+  );
+  if (event_id === null) lines.push('', paint.dim('A dry run: nothing was written down.'));
+  if (result !== 'COMPLETE') lines.push('', ...wrapped(`Do now: ${next}`, 0, context.io.columns));
+  return lines.join('\n');
+}
+
+function keyLines({ keys, layers }: Coverage, { io, paint }: Context): string[] {
+  const lacking = keys.filter(({ missing }) => missing.length > 0);
+  if (lacking.length === 0) return [];
+  const layer = (at: Layer): Column<KeyCoverage> => {
+    const [head, kind] = HEADS[at];
+    const cell = ({ places }: KeyCoverage) => (places[kind].length === 0 ? '○' : `✓ ${places[kind].length}`);
+    return { head, cell, paint: (text) => (text === '○' ? paint.yellow(text) : paint.green(text)) };
+  };
+  const columns: Column<KeyCoverage>[] = [
+    { head: 'Requirement', cell: ({ key }) => key },
+    ...layers.map(layer),
+  ];
+  const shown = lacking.slice(0, ROWS_MAX);
+  const more =
+    lacking.length > ROWS_MAX ? [`and ${lacking.length - ROWS_MAX} more: --json has them all`] : [];
+  return ['', table(shown, columns, io.columns), ...more];
+}
+
+function strayLines({ orphans, untagged_files }: Coverage, { io, paint }: Context): string[] {
+  const lines: string[] = [];
+  if (orphans.length > 0) {
+    lines.push('', paint.bold(`${count(orphans.length, 'key')} that nothing demands`));
+    const told = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
+    lines.push(...wrapped(some(told), 2, io.columns));
+  }
+  if (untagged_files.length > 0) {
+    lines.push('', paint.bold(`${count(untagged_files.length, 'file')} without a tag`));
+    lines.push(...wrapped(some(untagged_files), 2, io.columns));
+  }
+  return lines;
+}
+
+function clusterLines({ clusters }: GapsReply, { io, paint }: Context): string[] {
+  if (clusters.length === 0) return [];
+  const lines = ['', paint.bold('To decide on')];
+  for (const { domain, severity, key_count, layers, intent_id } of clusters) {
+    const text = `${severity} ${domain}: ${count(key_count, 'requirement')} without ${layers.join(', ')} (${intent_id})`;
+    lines.push(...wrapped(text, 2, io.columns));
+  }
+  return lines;
+}
+
+const some = (names: readonly string[]): string =>
+  names.length <= NAMES_MAX
+    ? names.join(', ')
+    : `${names.slice(0, NAMES_MAX).join(', ')} and ${names.length - NAMES_MAX} more`;

@@ -1,0 +1,23 @@
+import { plainText } from './text.js';
+
+/** A text under an indent, on as many lines as the terminal makes of it; a pipe gets it on one. */
+export function wrapped(text: string, indent: number, width: number | null): string[] {
+  const pad = ' '.repeat(indent);
+  const room = Math.max((width ?? Number.POSITIVE_INFINITY) - indent, 20);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of plainText(text).trim().split(/ +/)) {
+    if (line !== '' && line.length + 1 + word.length > room) {
+      lines.push(line);
+      line = '';
+    }
+    line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].map((each) => `${pad}${each}`);
+}
+
+/** A name before a text that goes on below its own beginning. */
+export function named(name: string, text: string, name_width: number, width: number | null): string[] {
+  const [first = '', ...rest] = wrapped(text, name_width, width);
+  return [`${name.padEnd(name_width)}${first.slice(name_width)}`, ...rest];
+}

@@ -1,0 +1,157 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { startServer } from '../../server/server.js';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { openWorkspaceStore } from '../../workspace/store.js';
+import { Workspace } from '../../workspace/workspace.js';
+import { temporaryFolder } from '../testing/house.js';
+import { gen } from '../testing/terminal.js';
+
+const KEY = { tenant_id: 'default', project_id: 'shop' };
+const EDGE = { task_id: 'REQ-F-1#design_code' };
+const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+
+async function workspaceIn(cwd: string): Promise<Workspace> {
+  const workspace = new Workspace(cwd);
+  await mkdir(workspace.events, { recursive: true });
+  await writeFile(workspace.path('coordination.yml'), 'project: {name: Shop, project_id: shop}\n');
+  return workspace;
+}
+
+/** Work in the workspace, without the server. */
+async function offline(
+  workspace: Workspace,
+  work: (coordinator: Coordinator) => Promise<unknown>,
+): Promise<void> {
+  const { store, blobs } = await openWorkspaceStore(workspace, () => {});
+  const coordinator = await Coordinator.open({ store, blobs });
+  await work(coordinator);
+  coordinator.close();
+  await store.close();
+}
+
+async function served(): Promise<string> {
+  const server = await startServer({ store: openMemoryStore(), port: 0 });
+  onTestFinished(() => server.stop());
+  return server.url;
+}
+
+describe('gen sync', () => {
+  it('tells a server what was done offline, takes over its log, and says how far apart they are', async () => {
+    const cwd = await temporaryFolder();
+    const workspace = await workspaceIn(cwd);
+    const url = await served();
+    await offline(workspace, async (here) => {
+      await here.claimTask(KEY, { ...EDGE, ...by('ada') });
+      const told = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
+      const payload = { iteration: 1, status: 'iterating', delta: 1 };
+      await here.appendEvent(KEY, { ...told, ...by('ada'), generation: 1, payload });
+    });
+    const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
+    expect(before).toMatchObject({ tail: 3, behind: 0, pushed: false });
+    expect(await gen({ cwd }, 'sync', 'pull', '--remote', url)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('gen sync push'),
+    });
+    const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
+    expect(push, push.err).toMatchObject({ code: 0, out: expect.stringContaining('2 told to the remote') });
+    const pull = await gen({ cwd }, 'sync', 'pull');
+    expect(pull, pull.err).toMatchObject({ code: 0, out: expect.stringContaining('built anew') });
+    expect((await gen({ cwd }, 'sync', 'status')).out).toContain('In step.');
+    await rm(join(workspace.events, 'events.jsonl'));
+    expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
+    expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
+  });
+
+  it('says who holds what was refused, and works with a store as well', async () => {
+    const cwd = await temporaryFolder();
+    const workspace = await workspaceIn(cwd);
+    await offline(workspace, (here) => here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const other = await temporaryFolder();
+    await offline(await workspaceIn(other), (here) => here.claimTask(KEY, { ...EDGE, ...by('bob') }));
+    const remote = ['--remote', `file:${join(other, 'office')}`];
+    expect(await gen({ cwd: other }, 'sync', 'push', ...remote)).toMatchObject({ code: 0 });
+    const { code, out } = await gen({ cwd }, 'sync', 'push', ...remote);
+    expect(code).toBe(1);
+    expect(out).toContain('edge_started REQ-F-1#design_code: DENIED_ACTIVE_CLAIM, held by bob');
+  });
+
+  it('configures the remote where the project was configured here', async () => {
+    const cwd = await temporaryFolder();
+    const workspace = await workspaceIn(cwd);
+    const url = await served();
+    await offline(workspace, (here) => here.configure(KEY, { files: {} }));
+    expect(await gen({ cwd }, 'sync', 'push', '--remote', url)).toMatchObject({ code: 0 });
+    expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
+    const log = await readFile(join(workspace.events, 'events.jsonl'), 'utf8');
+    expect(log.match(/"event_type":"METHODOLOGY_CHANGED"/g)).toHaveLength(1);
+  });
+
+  it('asks with what, and outside of a workspace says how to make one', async () => {
+    const cwd = await temporaryFolder();
+    expect(await gen({ cwd }, 'sync', 'push')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('gen init'),
+    });
+    await workspaceIn(cwd);
+    expect(await gen({ cwd }, 'sync', 'status')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--remote'),
+    });
+    const nobody = await gen({ cwd }, 'sync', 'status', '--remote', 'http://127.0.0.1:9');
+    expect(nobody.code).toBe(1);
+  });
+});
+
+const LINE =
+  '{"event_type":"edge_started","timestamp":"2026-02-01T10:00:00+11:00","project":"old","feature":"F","edge":"design→code"}';
+const LOG = `${LINE}\n${LINE}\nno line\n{"event_type":"x","timestamp":"2026-02-01","edge":"closure","feature":"F"}\n`;
+
+describe('gen import --foreign', () => {
+  it('moves a log out of the place of ours, unchanged, and brings it in once', async () => {
+    const cwd = await temporaryFolder();
+    const workspace = await workspaceIn(cwd);
+    const log = join(workspace.events, 'events.jsonl');
+    await writeFile(log, LOG);
+    const dry = await gen({ cwd }, 'import', '--foreign', log, '--dry-run', '--json');
+    expect(JSON.parse(dry.out)).toMatchObject({ read: 4, written: 0 });
+    const { code, out, err } = await gen({ cwd }, 'import', '--foreign', log);
+    expect(code, err).toBe(0);
+    expect(out).toContain('4 lines read, 4 written, 0 there already.');
+    expect(out).toContain('line 3: it is no JSON');
+    expect(out).toContain('closure (1)');
+    const [kept = ''] = await readdir(join(workspace.events, 'foreign'));
+    expect(await readFile(join(workspace.events, 'foreign', kept), 'utf8')).toBe(LOG);
+    expect((await gen({ cwd }, 'import', '--foreign', log)).out).toContain('0 written, 4 there already');
+    expect(await gen({ cwd }, 'verify', '.ai-workspace/events')).toMatchObject({ code: 0 });
+  });
+
+  it('goes to a server and into a store, and says what is missing', async () => {
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'old.jsonl'), LOG);
+    const url = await served();
+    for (const where of [
+      ['--url', url],
+      ['--store', `file:${join(cwd, 'log')}`],
+    ]) {
+      for (const written of [4, 0]) {
+        const ran = await gen(
+          { cwd },
+          'import',
+          '--foreign',
+          'old.jsonl',
+          '--project',
+          'shop',
+          '--json',
+          ...where,
+        );
+        expect(JSON.parse(ran.out), ran.err).toMatchObject({ read: 4, written, already_there: 4 - written });
+      }
+    }
+    expect(await gen({ cwd }, 'import', '--foreign', 'old.jsonl')).toMatchObject({ code: 2 });
+    expect(await gen({ cwd }, 'import', '--foreign', 'nowhere', '--project', 'p')).toMatchObject({ code: 1 });
+    expect(await gen({ cwd }, 'import', '--dry-run')).toMatchObject({ code: 2 });
+  });
+});

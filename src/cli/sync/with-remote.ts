@@ -1,0 +1,45 @@
+import { withoutPassword } from '../../server/store-url.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
+import type { Remote } from '../../workspace/sync/remote.js';
+import { readAnyCursor } from '../../workspace/sync/sync-file.js';
+import type { Context } from '../context.js';
+import { wrongUsage } from '../exit.js';
+import { withStore } from '../open-store.js';
+import { sdkRemote } from './sdk-remote.js';
+
+/** The remote that was named, or the one that this workspace was in step with last. */
+export async function remoteUrl(
+  context: Context,
+  named: string | undefined,
+  sync_file: string,
+): Promise<string> {
+  const url = named ?? context.named_url ?? (await readAnyCursor(sync_file))?.remote ?? null;
+  if (url === null || url.includes('***')) {
+    throw wrongUsage(
+      'With what? Say --remote URL: a server, as https://fleet.example.com, or a store, as postgres://fleet@db/fleet.',
+    );
+  }
+  return url;
+}
+
+/** Runs work with a remote: a server over HTTP, or a store that is opened here. */
+export async function withRemote<T>(
+  context: Context,
+  url: string,
+  key: ProjectKey,
+  work: (remote: Remote) => Promise<T>,
+): Promise<T> {
+  const name = withoutPassword(url);
+  const { tenant_id: tenant, project_id: project } = key;
+  if (/^https?:/.test(url)) return work(sdkRemote(context.genesisAt({ url, tenant, project }), name));
+  return withStore(context, url, async ({ store, blobs }) => {
+    const { Coordinator } = await import('../../coordinator/coordinator.js');
+    const coordinator = await Coordinator.open({ store, blobs });
+    try {
+      return await work(coordinatorRemote({ name, coordinator, store, blobs, key }));
+    } finally {
+      coordinator.close();
+    }
+  });
+}

@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { answered, House, P, planOf, STORES } from '../../../test/support/house.js';
+import { LogJudge } from '../../core/claims/log-judge.js';
+import { importedFault } from '../../core/events/imported.js';
+import { familyLog } from '../../core/events/testing/family-log.js';
+import { evolveMethodology } from '../../core/features/evolve.js';
+import { emptyMethodology } from '../../core/features/feature-state.js';
+import {
+  agentViews,
+  emptySession,
+  evolveSession,
+  foldProject,
+  lineageOf,
+  resultsOf,
+} from '../../core/views/index.js';
+import { exportProject } from './export-project.js';
+import { type ForeignTarget, importForeign } from './import-foreign.js';
+import { importProject } from './import-project.js';
+import { commitImported } from './imported-events.js';
+
+const EDGES = new Set(['code_unit_tests', 'design_code']);
+const asked = {
+  ...P,
+  source: 'old.jsonl',
+  now_ms: Date.parse('2026-01-04T06:00:00Z'),
+  known_edges: EDGES,
+};
+const intoStore = ({ store, blobs }: House): ForeignTarget => ({
+  put: (events) => commitImported(store, P, events),
+  putBlob: (sha256, bytes) => blobs.put(P.tenant_id, sha256, bytes),
+});
+
+/** In pieces that end anywhere: a line knows nothing of them. */
+async function* bytesOf(text: string | Uint8Array, piece = 1000): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);
+}
+
+const flat = (fields: object) => JSON.stringify({ timestamp: '2025-12-01T10:00:00+11:00', ...fields });
+const OLD = [
+  flat({ event_type: 'project_initialized', project: 'shop' }),
+  flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
+  '',
+  flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'closure' }),
+  flat({ event_type: 'edge_converged', feature: 'REQ-F-1', edge: 'design->code', note: 'n'.repeat(14_000) }),
+  'this is no line of a log',
+  flat({ event_type: 'brand_new', feature: 'REQ-F-1', blob_sha256: '../../etc' }),
+  flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
+].join('\r\n');
+
+describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
+  test('is there whole, in its order, and says what could not be placed', async () => {
+    const house = await House.open(name);
+    const report = await importForeign(bytesOf(OLD), intoStore(house), asked);
+    expect(report).toEqual({
+      source: 'old.jsonl',
+      read: 7,
+      written: 7,
+      already_there: 0,
+      unplaced_count: 1,
+      unplaced: [{ line: 6, why: 'it is no JSON' }],
+      unknown_types: { brand_new: 1 },
+      projects_seen: { shop: 1, 'shop-of-old': 3 },
+      edges_unknown: { closure: 1 },
+    });
+    const events = await house.events();
+    expect(
+      events.map(({ event_type, payload }) => [event_type, (payload.imported as { line: number }).line]),
+    ).toEqual([
+      ['project_initialized', 1],
+      ['edge_started', 2],
+      ['edge_started', 4],
+      ['edge_converged', 5],
+      ['foreign_line', 6],
+      ['brand_new', 7],
+      ['edge_started', 8],
+    ]);
+    for (const { position: _, ...event } of events) expect(importedFault(event)).toBeNull();
+    expect(await house.store.scanHeads(P, { after: null, limit: 10 })).toEqual([]);
+  });
+
+  test('twice is there once, and what was added since is added', async () => {
+    const house = await House.open(name);
+    await importForeign(bytesOf(OLD), intoStore(house), asked);
+    const before = await house.events();
+    const again = await importForeign(bytesOf(OLD, 7), intoStore(house), { ...asked, source: 'copy.jsonl' });
+    expect(again).toMatchObject({ read: 7, written: 0, already_there: 7 });
+    expect(await house.events()).toEqual(before);
+    const longer = `${OLD}\n${flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' })}`;
+    expect(await importForeign(bytesOf(longer), intoStore(house), asked)).toMatchObject({ written: 1 });
+  });
+
+  test('moves no work of ours, and work goes on beside it', async () => {
+    const house = await House.open(name);
+    await house.plan(planOf('A-001-core'));
+    await importForeign(bytesOf(OLD), intoStore(house), asked);
+    const claim = { task_id: 'A-001-core', agent_id: 'ada', session_id: 's' };
+    expect(answered(await house.coordinator.claimTask(P, claim))).toMatchObject({ success: true });
+    const judge = new LogJudge();
+    for (const event of await house.events()) expect(judge.see(event)).toEqual([]);
+  });
+
+  test('moves on with its project, blobs and all', async () => {
+    const house = await House.open(name);
+    const long = flat({ event_type: 'x', note: 'n'.repeat(10_000_000) });
+    const report = await importForeign(bytesOf(`${OLD}\n${long}`, 65_536), intoStore(house), asked);
+    expect(report.unplaced.at(-1)).toEqual({ line: 9, why: 'it is longer than 65536 bytes' });
+    const target = await House.open(name);
+    const moved = await importProject(target.store, target.blobs, exportProject(house.store, house.blobs, P));
+    expect(moved).toMatchObject({ events: 8 });
+    expect(await target.events()).toEqual(await house.events());
+    const sha256 = createHash('sha256').update(long).digest('hex');
+    const last = (await target.events()).at(-1);
+    expect(last).toMatchObject({
+      event_type: 'foreign_line',
+      payload: { blob_sha256: sha256, size_bytes: long.length },
+    });
+    expect(Buffer.from((await target.blobs.get(P.tenant_id, sha256)) ?? '').toString()).toBe(long);
+  });
+});
+
+test('bytes that are no text, and a line beyond every bound, are kept as far as they can be', async () => {
+  const house = await House.open('memory');
+  const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0x0a]), Buffer.alloc(17 * 1024 * 1024, 'a')]);
+  const report = await importForeign(bytesOf(bytes, 1024 * 1024), intoStore(house), asked);
+  expect(report.unplaced.map(({ why }) => why)).toEqual([
+    'it is no text in UTF-8',
+    'it is longer than 16777216 bytes: only its digest and its beginning are kept',
+  ]);
+  const [broken, long] = await house.events();
+  expect(broken?.payload).toMatchObject({ size_bytes: 2, blob_sha256: expect.any(String) });
+  const sha256 = createHash('sha256')
+    .update(Buffer.alloc(17 * 1024 * 1024, 'a'))
+    .digest('hex');
+  expect(long?.payload).toMatchObject({ sha256, size_bytes: 17 * 1024 * 1024 });
+  expect(long?.payload).not.toHaveProperty('blob_sha256');
+});
+
+test('cut short, it goes on where it stopped', async () => {
+  const house = await House.open('memory');
+  const text = Array.from({ length: 1000 }, (_, at) => flat({ event_type: 'x', at: at % 300 })).join('\n');
+  const target = intoStore(house);
+  let batches = 0;
+  const failing: ForeignTarget = {
+    ...target,
+    put: (events) => {
+      batches += 1;
+      if (batches === 3) throw new Error('the power went');
+      return target.put(events);
+    },
+  };
+  await expect(importForeign(bytesOf(text), failing, asked)).rejects.toThrow('the power went');
+  const again = await importForeign(bytesOf(text), target, asked);
+  expect(again).toMatchObject({ read: 1000, written: 488, already_there: 512 });
+  const lines = (await house.events()).map(({ payload }) => (payload.imported as { line: number }).line);
+  expect(lines).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
+});
+
+test('without a target nothing is written, and the report is the same but for that', async () => {
+  expect(await importForeign(bytesOf(OLD), null, asked)).toMatchObject({
+    read: 7,
+    written: 0,
+    unplaced_count: 1,
+  });
+});
+
+test('whatever a log holds: every line is accounted for, twice is once, and every view can look at it', async () => {
+  await fc.assert(
+    fc.asyncProperty(familyLog(), async (lines) => {
+      const house = await House.open('memory');
+      const text = lines.join('\n');
+      const first = await importForeign(bytesOf(text), intoStore(house), asked);
+      expect(first.read).toBe(lines.filter((line) => line.trim() !== '').length);
+      expect(first.written).toBe(first.read);
+      const events = await house.events();
+      expect(events).toHaveLength(first.read);
+      const again = await importForeign(bytesOf(text), intoStore(house), asked);
+      expect([again.written, again.already_there]).toEqual([0, first.read]);
+      expect(await house.events()).toEqual(events);
+      const methodology = emptyMethodology();
+      for (const event of events) evolveMethodology(methodology, event);
+      agentViews(foldProject(events));
+      lineageOf('REQ-F-2#design_code', events);
+      resultsOf(events);
+      const session = emptySession('s-1');
+      for (const event of events) evolveSession(session, event);
+    }),
+    { numRuns: 40 },
+  );
+});

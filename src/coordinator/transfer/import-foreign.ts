@@ -1,0 +1,111 @@
+import type { NewEvent } from '../../core/events/envelope.js';
+import { isFamilyType } from '../../core/events/family-types.js';
+import { FOREIGN_LINE, ForeignReader, type TakenLine } from '../../core/events/foreign-log.js';
+import type { ForeignLog } from '../../core/events/read-flat.js';
+import { foreignId } from '../identity.js';
+import { foreignLines, type KeepBlob } from './foreign-lines.js';
+import type { ImportedCount } from './imported-events.js';
+
+const BATCH_EVENTS = 256;
+/** What goes out at once fits into one request. */
+const BATCH_CHARS = 384 * 1024;
+/** One fault of a log may be in every line of it; the first of them tell enough. */
+const LISTED_MAX = 100;
+
+/** Where the events go. Absent: nowhere, the log is only looked at. */
+export interface ForeignTarget {
+  put(events: readonly NewEvent[]): Promise<ImportedCount>;
+  readonly putBlob: KeepBlob;
+}
+
+export interface ForeignImport extends ForeignLog {
+  /** Null: whether an edge is known is not asked. */
+  readonly known_edges: ReadonlySet<string> | null;
+  /** Told after every batch. */
+  readonly onRead?: (lines: number) => void;
+}
+
+export interface ForeignReport {
+  readonly source: string;
+  /** Lines that said something; each of them is one event. */
+  read: number;
+  written: number;
+  already_there: number;
+  /** Kept as `foreign_line`; the first of them by line. */
+  unplaced_count: number;
+  readonly unplaced: { readonly line: number; readonly why: string }[];
+  readonly unknown_types: Record<string, number>;
+  readonly projects_seen: Record<string, number>;
+  readonly edges_unknown: Record<string, number>;
+}
+
+/**
+ * Brings the log of another tool in: one event for each line, in its order. The ids follow from the lines, so that
+ * repeated, or gone on with after a crash, it writes only what is not there.
+ */
+export async function importForeign(
+  input: AsyncIterable<Uint8Array>,
+  target: ForeignTarget | null,
+  asked: ForeignImport,
+): Promise<ForeignReport> {
+  const report = emptyReport(asked.source);
+  const reader = new ForeignReader(asked, foreignId(asked));
+  const keep: KeepBlob = target === null ? async () => {} : (sha256, bytes) => target.putBlob(sha256, bytes);
+  let batch: NewEvent[] = [];
+  let chars = 0;
+  const flush = async (): Promise<void> => {
+    if (batch.length > 0 && target !== null) {
+      const { written, already_there } = await target.put(batch);
+      report.written += written;
+      report.already_there += already_there;
+    }
+    batch = [];
+    chars = 0;
+    asked.onRead?.(report.read);
+  };
+  for await (const line of foreignLines(input, keep)) {
+    const taken = reader.take(line);
+    if (taken === null) continue;
+    note(report, taken, asked.known_edges);
+    const size = JSON.stringify(taken.event).length;
+    if (batch.length === BATCH_EVENTS || chars + size > BATCH_CHARS) await flush();
+    batch.push(taken.event);
+    chars += size;
+  }
+  await flush();
+  return report;
+}
+
+function note(
+  report: ForeignReport,
+  { line, event, why }: TakenLine,
+  edges: ReadonlySet<string> | null,
+): void {
+  report.read += 1;
+  if (why !== null) {
+    report.unplaced_count += 1;
+    if (report.unplaced.length < LISTED_MAX) report.unplaced.push({ line, why });
+  }
+  const { event_type, edge, payload } = event;
+  if (event_type !== FOREIGN_LINE && !isFamilyType(event_type)) count(report.unknown_types, event_type);
+  if (edge !== undefined && edges !== null && !edges.has(edge)) count(report.edges_unknown, edge);
+  const { project } = payload.imported as { project?: string };
+  if (project !== undefined) count(report.projects_seen, project);
+}
+
+function count(counts: Record<string, number>, name: string): void {
+  if (!Object.hasOwn(counts, name) && Object.keys(counts).length >= LISTED_MAX) return;
+  counts[name] = (Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0) + 1;
+}
+
+const emptyReport = (source: string): ForeignReport => ({
+  source,
+  read: 0,
+  written: 0,
+  already_there: 0,
+  unplaced_count: 0,
+  unplaced: [],
+  unknown_types: {},
+  projects_seen: {},
+  edges_unknown: {},
+});

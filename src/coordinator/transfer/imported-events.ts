@@ -1,0 +1,23 @@
+import type { NewEvent } from '../../core/events/envelope.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
+import { unitOf } from '../../stores/unit.js';
+
+export interface ImportedCount {
+  readonly written: number;
+  readonly already_there: number;
+}
+
+/** Writes events that come from elsewhere, each on its own. One whose id is there already is left out. */
+export async function commitImported(
+  store: Store,
+  key: ProjectKey,
+  events: readonly NewEvent[],
+): Promise<ImportedCount> {
+  const outcomes = await store.commit(events.map((event) => unitOf(key, { notes: [event] })));
+  let written = 0;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'committed') throw new Error(`a note met ${outcome.kind}, which stands on nothing`);
+    if (outcome.positions[0] !== null) written += 1;
+  }
+  return { written, already_there: events.length - written };
+}

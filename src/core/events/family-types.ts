@@ -1,0 +1,29 @@
+import { CATALOGUE } from './catalogue.js';
+
+/** What other tools of the family write beside the events of our own catalogue. */
+const OF_OTHERS = [
+  'affect_triage',
+  'artifact_modified',
+  'command_error',
+  'draft_proposal',
+  'encoding_escalated',
+  'escalation_queue_reviewed',
+  'escalation_resolved',
+  'escalation_timeout',
+  'evaluator_detail',
+  'exteroceptive_signal',
+  'feature_proposal',
+  'foreign_line',
+  'gap_detected',
+  'health_checked',
+  'intent_raised',
+  'interoceptive_signal',
+  'iteration_abandoned',
+  'observer_signal',
+  'spec_modified',
+] as const;
+
+const KNOWN: ReadonlySet<string> = new Set([...CATALOGUE.keys(), ...OF_OTHERS]);
+
+/** Whether anybody has said what an event of this type means. One that nobody has is kept all the same. */
+export const isFamilyType = (event_type: string): boolean => KNOWN.has(event_type);

@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { envelopeSchema } from './catalogue.js';
+import type { EventEnvelope } from './envelope.js';
+import { foreignEvents } from './foreign-log.js';
+import { type Fields, isObject } from './plain.js';
+import type { ForeignLog } from './read-flat.js';
+import { snakeCase } from './read-open-lineage.js';
+import { familyLog, leavesOf } from './testing/family-log.js';
+
+const log: ForeignLog = {
+  tenant_id: 'acme',
+  project_id: 'shop',
+  source: 'old.jsonl',
+  now_ms: Date.parse('2026-03-01T00:00:00Z'),
+};
+const idOf = (text: string, occurrence: number): string => {
+  const hex = createHash('sha256').update(`${occurrence}\n${text}`).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+};
+const events = (...lines: unknown[]): EventEnvelope[] => [
+  ...foreignEvents(
+    lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))),
+    log,
+    idOf,
+  ),
+];
+const only = (line: unknown): EventEnvelope => events(line)[0] as EventEnvelope;
+const time = '2026-02-23T10:00:00.000Z';
+
+const lineage = (parts: Fields = {}): Fields => ({
+  eventType: 'OTHER',
+  eventTime: time,
+  run: {
+    runId: 'run-of-tuesday',
+    facets: {
+      'sdlc:event_type': { type: 'IterationCompleted', _producer: 'p', _schemaURL: 's' },
+      'sdlc:universal': { instance_id: 'i-1', actor: 'claude', causation_id: null, correlation_id: 'c' },
+      'sdlc:payload': { _producer: 'p', feature: 'REQ-F-1', iteration: 3, delta: 2 },
+    },
+  },
+  job: { namespace: 'aisdlc://shop_of_old', name: 'code↔unit_tests' },
+  inputs: [],
+  outputs: [{ name: 'src/a.ts' }],
+  producer: 'https://example.org/engine',
+  schemaURL: 'https://example.org/schema',
+  ...parts,
+});
+
+describe('a line of OpenLineage', () => {
+  it('is the event that its facets say, and keeps its frame', () => {
+    const event = only(lineage());
+    expect(event).toMatchObject({
+      event_type: 'iteration_completed',
+      timestamp: time,
+      feature_id: 'REQ-F-1',
+      edge: 'code_unit_tests',
+      agent_id: 'claude',
+      payload: {
+        iteration: 3,
+        delta: 2,
+        imported: { original_edge: 'code↔unit_tests', project: 'shop_of_old' },
+        open_lineage: {
+          eventType: 'OTHER',
+          run: { runId: 'run-of-tuesday', facets: { 'sdlc:payload': { _producer: 'p' } } },
+          outputs: [{ name: 'src/a.ts' }],
+        },
+      },
+    });
+    expect([event.subject, event.seq]).toEqual([undefined, undefined]);
+  });
+
+  it('spells its facets with an underscore too, and its delta apart', () => {
+    const facets = {
+      sdlc_event_type: { type: 'EdgeStarted' },
+      sdlc_delta: { delta: -1 },
+      sdlc_req_keys: { feature_id: 'REQ-9' },
+    };
+    const event = only(lineage({ run: { runId: '1', facets } }));
+    expect(event).toMatchObject({ event_type: 'edge_started', payload: { imported: { delta: -1 } } });
+    expect(event.payload).not.toHaveProperty('delta');
+  });
+
+  it('that was migrated says what it was before', () => {
+    const original_data = {
+      event_type: 'spawn_created',
+      timestamp: time,
+      project: 'p',
+      data: { child: 'C' },
+    };
+    const event = only({
+      eventType: 'COMPLETE',
+      eventTime: time,
+      run: {},
+      _metadata: { original_data, v: 2 },
+    });
+    expect(event).toMatchObject({ event_type: 'spawn_created', payload: { child: 'C' } });
+    expect(event.payload.open_lineage).toMatchObject({ eventType: 'COMPLETE', _metadata: { v: 2 } });
+  });
+
+  it.each([
+    ['START', 'edge_started'],
+    ['COMPLETE', 'edge_converged'],
+    ['ABORT', 'iteration_abandoned'],
+    ['FAIL', 'open_lineage_fail'],
+    ['OTHER', 'open_lineage_other'],
+  ])('that says nothing but %s is %s', (eventType, event_type) => {
+    expect(only({ eventType, eventTime: time, job: { name: 'design→code' } })).toMatchObject({
+      event_type,
+      edge: 'design_code',
+    });
+  });
+
+  it.each([
+    ['IterationCompleted', 'iteration_completed'],
+    ['edge_started', 'edge_started'],
+    ['CLAIM_ACQUIRED', 'CLAIM_ACQUIRED'],
+    ['OLEvent', 'ol_event'],
+    ['Phase2Done', 'phase2_done'],
+  ])('called %s is of type %s', (written, type) => {
+    expect(snakeCase(written)).toBe(type);
+  });
+});
+
+describe('a hybrid of both dialects', () => {
+  it('is one event, and what it says twice and differently is there twice', () => {
+    const hybrid = lineage({
+      event_type: 'iteration_completed',
+      timestamp: '2026-02-23T21:00:00+11:00',
+      delta: 5,
+    });
+    const event = only(hybrid);
+    expect(event).toMatchObject({
+      event_type: 'iteration_completed',
+      timestamp: time,
+      payload: { delta: 5 },
+    });
+    expect(event.payload.open_lineage).toMatchObject({
+      timestamp: '2026-02-23T21:00:00+11:00',
+      run: { facets: { 'sdlc:payload': { delta: 2 } } },
+    });
+  });
+});
+
+describe('a foreign log', () => {
+  it('counts lines that are the same to the letter, and gives each the same id every time', () => {
+    const line = { event_type: 'edge_started', timestamp: time, project: 'p' };
+    const otherOrder = { project: 'p', timestamp: time, event_type: 'edge_started' };
+    const first = events(line, line, otherOrder).map(({ event_id }) => event_id);
+    expect(new Set(first).size).toBe(3);
+    expect(events(line, otherOrder, line).map(({ event_id }) => event_id)).toEqual(first);
+  });
+
+  it.each([
+    ['no JSON', '{"event_type": "x"', 'it is no JSON'],
+    ['no object', '[1]', 'it is no object'],
+    ['no type', { timestamp: time }, 'it has no type'],
+    ['a type that is no text', { event_type: 7, timestamp: time }, 'it has no type'],
+    ['no time', { event_type: 'x' }, 'it has no time that can be read'],
+    ['a time of nobody', { event_type: 'x', timestamp: 'yesterday' }, 'it has no time that can be read'],
+    [
+      'a command',
+      { event_type: 'edge_claim', timestamp: time },
+      'edge_claim is a command, not something that happened',
+    ],
+    ['a trap', `{"event_type":"x","timestamp":"${time}","__proto__":{}}`, 'it has a field called __proto__'],
+    [
+      'a well',
+      `{"event_type":"x","timestamp":"${time}","a":${'['.repeat(99)}${']'.repeat(99)}}`,
+      'it is nested more than 32 deep',
+    ],
+  ])('keeps a line with %s as it was', (_, line, reason) => {
+    const raw = typeof line === 'string' ? line : JSON.stringify(line);
+    expect(only(line)).toMatchObject({ event_type: 'foreign_line', payload: { line: 1, raw, reason } });
+  });
+
+  it('writes no time beyond its own, and keeps the one that was said', () => {
+    expect(only({ event_type: 'x', timestamp: '2999-01-01T00:00:00Z' })).toMatchObject({
+      timestamp: '2026-03-01T00:00:00.000Z',
+      payload: { imported: { original_timestamp: '2999-01-01T00:00:00Z' } },
+    });
+  });
+
+  it('leaves what is no name of ours where it was', () => {
+    const { payload, ...envelope } = only({
+      event_type: 'x',
+      timestamp: time,
+      feature: 'A#B',
+      edge: 'Überbau',
+      agent_id: 'two words',
+      data: { generation: 'first' },
+    });
+    expect(envelope).not.toHaveProperty('feature_id');
+    expect(envelope).not.toHaveProperty('edge');
+    expect(envelope).toMatchObject({ agent_id: 'primary' });
+    expect(payload).toMatchObject({
+      feature: 'A#B',
+      edge: 'Überbau',
+      agent_id: 'two words',
+      generation: 'first',
+    });
+  });
+
+  it('loses nothing, whatever its lines say: every value of a line is in its event', () => {
+    fc.assert(
+      fc.property(familyLog(), (lines) => {
+        const read = events(...lines);
+        const written = lines.filter((line) => line.trim() !== '');
+        expect(read).toHaveLength(written.length);
+        expect(new Set(read.map(({ event_id }) => event_id)).size).toBe(written.length);
+        for (const [at, { position: _, ...event }] of read.entries()) {
+          expect(envelopeSchema.safeParse(event).error).toBeUndefined();
+          const there = leavesOf(event);
+          for (const leaf of leavesOf(saidBy(written[at] as string, event.event_type))) {
+            expect(there, `${leaf} of ${written[at]}`).toContain(leaf);
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** A line that was kept as it was is there as one text. */
+function saidBy(line: string, event_type: string): unknown {
+  if (event_type === 'foreign_line') return line;
+  const value: unknown = JSON.parse(line);
+  return isObject(value) ? withoutTypes(value) : value;
+}
+
+/** Types change their spelling, and namespaces lose their scheme; the tests above say how. */
+const withoutTypes = ({ eventType: _, event_type: __, ...line }: Fields): Fields => line;

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { ACTIVE_FILE } from '../stores/file/layout.js';
+import { nodeDisk } from '../stores/file/node-disk.js';
+import { isForeign } from './store.js';
+import type { Workspace } from './workspace.js';
+
+const FOREIGN_FOLDER = 'foreign';
+
+/**
+ * A log that another tool wrote where ours belongs is moved, unchanged, to `events/foreign/`, under the digest of what
+ * it holds; from then on there is room for ours. Returns every log that was moved so, now or before.
+ */
+export async function adoptForeignLog(workspace: Workspace): Promise<string[]> {
+  const log = join(workspace.events, ACTIVE_FILE);
+  const folder = join(workspace.events, FOREIGN_FOLDER);
+  if (await isForeign(log)) {
+    await nodeDisk.makeFolder(folder);
+    await nodeDisk.rename(log, join(folder, `${await digestOf(log)}.jsonl`));
+    await nodeDisk.syncFolder(folder);
+    await nodeDisk.syncFolder(workspace.events);
+  }
+  const names = (await nodeDisk.list(folder)).filter((name) => name.endsWith('.jsonl'));
+  return names.sort().map((name) => join(folder, name));
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}

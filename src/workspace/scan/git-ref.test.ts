@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { commitsWithKeys, gitRef, latestTag, tagRelease } from './git-ref.js';
+
+async function folder(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'gen-git-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return root;
+}
+
+async function repository() {
+  const root = await folder();
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+    }).trim();
+  git('init', '-q');
+  git('config', 'user.name', 't');
+  git('config', 'user.email', 't@example.org');
+  const commit = (...message: string[]) =>
+    git('commit', '-q', '--allow-empty', ...message.flatMap((part) => ['-m', part]));
+  return { root, git, commit };
+}
+
+it('names the commit, or nothing where there is none', async () => {
+  expect(await gitRef(await folder())).toBe(null);
+  const { root, git, commit } = await repository();
+  expect(await gitRef(root)).toBe(null);
+  commit('first');
+  expect(await gitRef(root)).toBe(git('rev-parse', 'HEAD'));
+});
+
+it('tells the commits that name requirements, after the last release', async () => {
+  const { root, commit } = await repository();
+  commit('REQ-F-OLD-001: before');
+  expect(await tagRelease(root, 'v1.0.0', 'one')).toBe(true);
+  commit('Log in', 'Implements: REQ-F-AUTH-001.1.0.0, REQ-F-AUTH-002');
+  commit('Nothing to see');
+  commit('REQ-COORD-001: one holder');
+  expect(await latestTag(root)).toBe('v1.0.0');
+  const told = async (since: string | null) =>
+    (await commitsWithKeys(root, since)).map(({ subject, keys }) => [subject, keys]);
+  expect(await told('v1.0.0')).toEqual([
+    ['REQ-COORD-001: one holder', ['REQ-COORD-001']],
+    ['Log in', ['REQ-F-AUTH-001', 'REQ-F-AUTH-002']],
+  ]);
+  expect(await told(null)).toHaveLength(3);
+});
+
+it('never moves a tag, and starts no hook', async () => {
+  const { root, git, commit } = await repository();
+  commit('first');
+  const hook = join(root, '.git/hooks/reference-transaction');
+  await writeFile(hook, `#!/bin/sh\ntouch ${join(root, 'ran')}\n`);
+  await chmod(hook, 0o755);
+  expect(await tagRelease(root, 'v1', 'one')).toBe(true);
+  const before = git('rev-parse', 'v1');
+  await rm(hook);
+  commit('second');
+  expect(await tagRelease(root, 'v1', 'again')).toBe(false);
+  expect(git('rev-parse', 'v1')).toBe(before);
+  expect(await tagRelease(root, '--delete', 'x')).toBe(false);
+  expect(existsSync(join(root, 'ran'))).toBe(false);
+});

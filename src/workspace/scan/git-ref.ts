@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
+
+export interface Commit {
+  readonly sha: string;
+  readonly at: string;
+  readonly subject: string;
+  readonly keys: readonly string[];
+}
+
+/** The commit that is checked out; null: no git here, or nothing committed yet. */
+export async function gitRef(root: string): Promise<string | null> {
+  const said = await git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+  const sha = said?.trim() ?? '';
+  return /^[0-9a-f]{40,64}$/.test(sha) ? sha : null;
+}
+
+export async function latestTag(root: string): Promise<string | null> {
+  const said = await git(root, ['describe', '--tags', '--abbrev=0', 'HEAD']);
+  return said?.trim() || null;
+}
+
+const COMMITS_MAX = 2000;
+const FIELD = '\u001f';
+const RECORD = '\u001e';
+
+/** The commits that name a requirement, newest first: all of them, or those after a tag. */
+export async function commitsWithKeys(root: string, since: string | null): Promise<Commit[]> {
+  const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
+  const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
+  const said = await git(root, [
+    'log',
+    `--max-count=${COMMITS_MAX}`,
+    '--no-show-signature',
+    format,
+    range,
+    '--',
+  ]);
+  return (said ?? '').split(RECORD).flatMap((record) => {
+    const [sha = '', at = '', subject = '', body = ''] = record.trim().split(FIELD);
+    const keys = keysIn(`${subject}\n${body}`);
+    return keys.length === 0 ? [] : [{ sha, at, subject, keys }];
+  });
+}
+
+export const keysIn = (text: string): string[] => [
+  ...new Set([...text.matchAll(new RegExp(KEY_IN_TEXT, 'g'))].map(([key]) => withoutVersion(key))),
+];
+
+/** True: the tag was made. A tag that is there already is never moved. */
+export async function tagRelease(root: string, name: string, message: string): Promise<boolean> {
+  return (await git(root, ['tag', '--annotate', '--no-sign', '-m', message, '--', name])) !== null;
+}
+
+/**
+ * What a folder's own configuration could start is turned off: no hook, no pager, no watcher. No shell is between, and
+ * nobody is asked for anything. Null: git is not there, or said no.
+ */
+const QUIET = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.pager=cat'];
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+const PATIENCE_MS = 20_000;
+
+function git(root: string, args: readonly string[]): Promise<string | null> {
+  const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+  const options = {
+    cwd: root,
+    env,
+    timeout: PATIENCE_MS,
+    maxBuffer: OUTPUT_BYTES_MAX,
+    encoding: 'utf8',
+  } as const;
+  return new Promise((resolve) => {
+    execFile('git', [...QUIET, ...args], options, (error, stdout) => resolve(error === null ? stdout : null));
+  });
+}

@@ -1,0 +1,87 @@
+import { type FileKind, fileKind } from './file-kind.js';
+import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
+import { type TextFile, type WalkBounds, walkTexts } from './walk.js';
+
+/** What a key is doing where it stands: demanded, designed for, built, tested, measured. */
+export type TagKind = 'specified' | 'designed' | 'implements' | 'validates' | 'telemetry';
+
+export interface Tag {
+  readonly kind: TagKind;
+  /** Without its version. */
+  readonly key: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface ScannedFile {
+  readonly path: string;
+  readonly kind: FileKind;
+  /** It carries a tag of its own, whatever key that names. */
+  readonly is_tagged: boolean;
+}
+
+export interface TagScan {
+  readonly tags: readonly Tag[];
+  readonly files: readonly ScannedFile[];
+  /** What was not looked at, and why. */
+  readonly left_out: readonly string[];
+}
+
+const TAGS_MAX = 100_000;
+const LEFT_OUT_MAX = 50;
+
+/** Looks through the text files of a project for requirement keys. */
+export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagScan> {
+  const tags: Tag[] = [];
+  const files: ScannedFile[] = [];
+  const left_out: string[] = [];
+  const leftOut = (says: string) => {
+    if (left_out.length < LEFT_OUT_MAX) left_out.push(says);
+  };
+  for await (const file of walkTexts(root, leftOut, bounds)) {
+    const kind = fileKind(file.path);
+    const found = tagsIn(file, kind);
+    tags.push(...found);
+    files.push({ path: file.path, kind, is_tagged: found.length > 0 });
+    if (tags.length > TAGS_MAX) {
+      leftOut(`everything after ${file.path}: ${TAGS_MAX} keys were found`);
+      break;
+    }
+  }
+  return { tags, files, left_out };
+}
+
+const ANY_KEY = new RegExp(KEY_IN_TEXT, 'g');
+const TAG = /\b(implements|validates)\b[*_`"' ]*:/gi;
+const TELEMETRY = new RegExp(`\\breq["']?\\s*[=:]\\s*["'\`](${KEY_IN_TEXT})["'\`]`, 'g');
+/** Between the keys of one tag, and before the first of them. */
+const NEXT_KEY = new RegExp(`[\\s,;*_\`"'&+\\[(]*(?:and\\s+)?(${KEY_IN_TEXT})`, 'y');
+
+/** In a specification or a design every key counts; in a program only what is written as a tag does. */
+export function tagsIn({ path, text }: TextFile, kind: FileKind): Tag[] {
+  if (!text.includes('REQ-') || kind === 'prose') return [];
+  const tags: Tag[] = [];
+  for (const [at, content] of text.split('\n').entries()) {
+    if (!content.includes('REQ-')) continue;
+    const add = (tag: TagKind, key: string) =>
+      tags.push({ kind: tag, key: withoutVersion(key), file: path, line: at + 1 });
+    if (kind === 'specification' || kind === 'design') {
+      const said = kind === 'specification' ? 'specified' : 'designed';
+      for (const [key] of content.matchAll(ANY_KEY)) add(said, key);
+    } else {
+      for (const { tag, key } of writtenTags(content)) add(tag, key);
+    }
+  }
+  return tags;
+}
+
+function* writtenTags(line: string): Generator<{ tag: TagKind; key: string }> {
+  for (const match of line.matchAll(TAG)) {
+    const tag = match[1]?.toLowerCase() as 'implements' | 'validates';
+    NEXT_KEY.lastIndex = match.index + match[0].length;
+    for (let next = NEXT_KEY.exec(line); next !== null; next = NEXT_KEY.exec(line)) {
+      yield { tag, key: next[1] ?? '' };
+    }
+  }
+  for (const [, key = ''] of line.matchAll(TELEMETRY)) yield { tag: 'telemetry', key };
+}

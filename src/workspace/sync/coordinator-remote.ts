@@ -1,0 +1,42 @@
+import { OPEN_CALLER } from '../../coordinator/caller.js';
+import type { Coordinator } from '../../coordinator/coordinator.js';
+import { isProblem } from '../../coordinator/problem.js';
+import type { Blobs } from '../../stores/blobs.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
+import type { Remote } from './remote.js';
+
+export interface RemoteHouse {
+  readonly name: string;
+  readonly coordinator: Coordinator;
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly key: ProjectKey;
+}
+
+/** A remote in this process: a store that is opened here, and a coordinator over it. */
+export function coordinatorRemote({ name, coordinator, store, blobs, key }: RemoteHouse): Remote {
+  const { tenant_id } = key;
+  return {
+    name,
+    position: async () => (await store.project(key))?.position ?? 0,
+    events: (after, limit) => store.events(key, { after, limit }),
+    getBlob: (sha256) => blobs.get(tenant_id, sha256),
+    putBlob: async (sha256, bytes) => {
+      const reply = await coordinator.putBlob(tenant_id, sha256, bytes);
+      return isProblem(reply) ? reply : null;
+    },
+    claim: (body) => coordinator.claimTask(key, body, OPEN_CALLER),
+    submit: (body) => coordinator.submitResult(key, body, OPEN_CALLER),
+    release: (body) => coordinator.releaseClaim(key, body, OPEN_CALLER),
+    suspend: (body) => coordinator.suspendClaim(key, body, OPEN_CALLER),
+    resume: (body) => coordinator.resumeClaim(key, body, OPEN_CALLER),
+    review: (body) => coordinator.recordReview(key, body, OPEN_CALLER),
+    note: (body) => coordinator.note(key, body, OPEN_CALLER),
+    append: (body) => coordinator.appendEvent(key, body, OPEN_CALLER),
+    importEvents: (events) => coordinator.importEvents(key, { events }),
+    configure: async (files) => {
+      const reply = await coordinator.configure(key, { files: Object.fromEntries(files) }, OPEN_CALLER);
+      return isProblem(reply) ? reply : null;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { ARCHIVE_FORMAT, type ArchiveLine, blobIn } from '../../coordinator/transfer/archive.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
+import { type Remote, RemoteUnavailable } from './remote.js';
+
+const PAGE = 1000;
+
+/**
+ * A remote's log as an archive, up to a position: what the workspace has of it already comes from `here`, the rest and
+ * the blobs that it names from the remote.
+ */
+export async function* remoteArchive(
+  remote: Remote,
+  key: ProjectKey,
+  position: number,
+  here: { readonly store: Store; readonly until: number } | null,
+): AsyncGenerator<ArchiveLine> {
+  const until = here?.until ?? 0;
+  yield { archive: ARCHIVE_FORMAT, ...key, position };
+  for (let after = 0; after < position; ) {
+    const is_here = here !== null && after < until;
+    const events: readonly EventEnvelope[] = is_here
+      ? await here.store.events(key, { after, until_position: until, limit: PAGE })
+      : await remote.events(after, Math.min(PAGE, position - after));
+    for (const event of events) {
+      if (!is_here) yield* blobOf(remote, event);
+      yield { event };
+    }
+    const last = events.at(-1);
+    if (last === undefined)
+      throw new RemoteUnavailable(`${remote.name} did not tell what follows event ${after}.`);
+    after = last.position;
+  }
+}
+
+/** One that is gone there is gone here too: the event tells its digest and size all the same. */
+async function* blobOf(remote: Remote, event: EventEnvelope): AsyncGenerator<ArchiveLine> {
+  const blob_sha256 = blobIn(event);
+  const bytes = blob_sha256 === null ? null : await remote.getBlob(blob_sha256);
+  if (blob_sha256 !== null && bytes !== null) {
+    yield { blob_sha256, base64: Buffer.from(bytes).toString('base64') };
+  }
+}

@@ -1,0 +1,48 @@
+import { basename, dirname } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { readSmallFile, writeAtomically } from '../../stores/file/disk.js';
+import { nodeDisk } from '../../stores/file/node-disk.js';
+import type { SyncPlace } from './place.js';
+
+const position = z.int().nonnegative();
+const cursorSchema = z.object({
+  remote: z.string().max(2048),
+  tenant_id: z.string(),
+  project_id: z.string(),
+  /** Up to here the local log is the remote's, event for event. */
+  replicated_position: position,
+  /** Up to here what was done offline has been told to the remote. */
+  pushed_position: position,
+  last_pull: z.string().nullable(),
+  last_push: z.string().nullable(),
+});
+
+/** Where a workspace was with its remote. A cache: without it, the logs themselves are compared from the beginning. */
+export type SyncCursor = z.infer<typeof cursorSchema>;
+
+/** Null where there is none, where it cannot be read, or where it speaks of another remote or project. */
+export async function readCursor({ sync_file, key }: SyncPlace, remote: string): Promise<SyncCursor | null> {
+  const cursor = await readAnyCursor(sync_file);
+  const is_ours =
+    cursor?.remote === remote && cursor.tenant_id === key.tenant_id && cursor.project_id === key.project_id;
+  return is_ours ? cursor : null;
+}
+
+export async function readAnyCursor(sync_file: string): Promise<SyncCursor | null> {
+  try {
+    const read = cursorSchema.safeParse(parse((await readSmallFile(nodeDisk, sync_file)) ?? ''));
+    return read.success ? read.data : null;
+  } catch {
+    return null;
+  }
+}
+
+export async function writeCursor(
+  { sync_file, key }: SyncPlace,
+  remote: string,
+  cursor: Omit<SyncCursor, 'remote' | 'tenant_id' | 'project_id'>,
+): Promise<void> {
+  const text = stringify({ remote, ...key, ...cursor });
+  await writeAtomically(nodeDisk, dirname(sync_file), basename(sync_file), text);
+}
