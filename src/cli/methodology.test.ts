@@ -24,7 +24,15 @@ async function escalated({ cwd }: Setting): Promise<void> {
   const by = { agent_id: 'agent-b', session_id: 's-b', agent_role: 'observer' };
   await coordinator.claimTask(key, { feature_id: F, edge: 'intent_requirements', ...by });
   const task_id = `${F}#intent_requirements`;
-  await coordinator.submitResult(key, { task_id, session_id: 's-b', generation: 1, result_data: 'a draft' });
+  const draft = { task_id, session_id: 's-b', generation: 1, result_data: 'a draft' };
+  const refused = await coordinator.submitResult(key, draft);
+  const failing = 'failing' in refused ? (refused.failing ?? []) : [];
+  const details = failing.map(({ name }) => ({ name, result: 'pass' }));
+  const total = details.length;
+  await coordinator.submitResult(key, {
+    ...draft,
+    evaluators: { passed: total, failed: 0, skipped: 0, total, details },
+  });
   coordinator.close();
   await store.close();
 }
