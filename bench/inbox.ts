@@ -19,8 +19,7 @@ export async function inbox(cycles: number): Promise<void> {
   const coordinator = await Coordinator.open({ store, blobs, limits: ENTERPRISE_LIMITS });
   const serialiser = new Serialiser({
     events: workspace.events,
-    key,
-    coordinator,
+    desk: { place: workspace, coordinator, store, blobs, key },
     now: () => new Date(),
     warn: console.error,
   });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle, ROOT } from './bundle.js';
+import { tryByTests } from './by-tests.js';
 import { Control } from './control.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
@@ -38,6 +39,7 @@ async function assertSound(control: Control): Promise<void> {
 }
 
 async function judge(mutant: Mutant, folder: string, control: Control): Promise<Verdict> {
+  if (mutant.tests !== undefined) return tryByTests(mutant, mutant.tests);
   const script = join(folder, `${mutant.name}.mjs`);
   try {
     await bundle(mutant, script);

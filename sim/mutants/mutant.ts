@@ -8,6 +8,8 @@ export interface Mutant {
   readonly replace: string;
   /** What would go wrong. */
   readonly why: string;
+  /** The tests that must find it, where neither the search nor the simulator comes by. From the root of the repository. */
+  readonly tests?: readonly string[];
 }
 
 /** The source with the fault in it. Throws where the mutant no longer applies. */

@@ -26,5 +26,7 @@ export function row({ name, why }: Mutant, { fate, by, seeds, seconds, says }: V
 export function summary(verdicts: readonly Verdict[]): string {
   const killed = verdicts.filter(({ fate }) => fate === 'killed');
   const bySearch = killed.filter(({ by }) => by === 'search').length;
-  return `${killed.length} of ${verdicts.length} killed: ${bySearch} by the search, ${killed.length - bySearch} by seeds`;
+  const byTests = killed.filter(({ by }) => by === 'tests').length;
+  const bySeeds = killed.length - bySearch - byTests;
+  return `${killed.length} of ${verdicts.length} killed: ${bySearch} by the search, ${bySeeds} by seeds, ${byTests} by tests`;
 }

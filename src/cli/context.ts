@@ -1,4 +1,6 @@
 import { Genesis } from '../client/index.js';
+import type { ProjectKey } from '../stores/store.js';
+import { Workspace } from '../workspace/workspace.js';
 import { type ExitCode, wrongUsage } from './exit.js';
 import { agentId, terminalName } from './identity.js';
 import type { Io } from './io.js';
@@ -64,14 +66,25 @@ export class Context {
   }
 
   async place(): Promise<Place> {
-    const { url, tenant } = this;
-    const project = this.named_project ?? (await this.memory.project(url, tenant));
+    const { url } = this;
+    const here = await this.projectHere();
+    const tenant = this.setting(this.options.tenant, 'GENESIS_TENANT') ?? here?.tenant_id ?? this.tenant;
+    const project = this.named_project ?? here?.project_id ?? (await this.memory.project(url, tenant));
     if (project === null) {
       throw wrongUsage(
         'Which project? Say --project NAME, set GENESIS_PROJECT, or import a plan from here first.',
       );
     }
     return { url, tenant, project };
+  }
+
+  /** The project whose workspace this is. */
+  private async projectHere(): Promise<ProjectKey | null> {
+    const workspace = Workspace.find(this.io.cwd);
+    if (workspace === null) return null;
+    const { readProjectKey } = await import('../workspace/project-file.js');
+    // One without a name is found out by the commands that need it.
+    return readProjectKey(workspace).catch(() => null);
   }
 
   /** The session of this agent at this terminal, or the one that was named. */

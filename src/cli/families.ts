@@ -8,6 +8,7 @@ interface Family {
 /** Every command, in the order in which help shows them. Each is loaded when it is called, and no other waits for it. */
 const FAMILIES: readonly Family[] = [
   { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
+  { names: ['init'], load: async () => (await import('./commands/init.js')).addInit },
   { names: ['demo', 'demo-agent'], load: async () => (await import('./commands/demo.js')).addDemo },
   { names: ['plan'], load: async () => (await import('./commands/plan.js')).addPlan },
   { names: ['next'], load: async () => (await import('./commands/next.js')).addNext },
@@ -27,6 +28,7 @@ const FAMILIES: readonly Family[] = [
   { names: ['zoom'], load: async () => (await import('./commands/zoom.js')).addZoom },
   { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
   { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
+  { names: ['serialise'], load: async () => (await import('./commands/serialise.js')).addSerialise },
   { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
   { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
   { names: ['export', 'import'], load: async () => (await import('./commands/move.js')).addMove },

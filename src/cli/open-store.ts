@@ -20,7 +20,13 @@ export async function withStore<T>(
   }
 }
 
-const SPOKEN = new Set(['StoreRefused', 'StoreUnavailable', 'StoreUncertain', 'StoreBroken']);
+const SPOKEN = new Set([
+  'StoreRefused',
+  'StoreUnavailable',
+  'StoreUncertain',
+  'StoreBroken',
+  'WorkspaceRefused',
+]);
 
 /** What stores say is for people; anything else is a bug, and keeps its stack. */
 export function refuse(error: Error): never {

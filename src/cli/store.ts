@@ -1,17 +1,32 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Workspace } from '../workspace/workspace.js';
 import type { Io } from './io.js';
 import { homeFolder } from './memory/folder.js';
 
 const FILE = 'file:';
+const WORKSPACE = 'workspace:';
 
-/** The store a server uses where nobody says which: the embedded log, beside what the CLI remembers. */
-export const defaultStore = (io: Io): string =>
-  io.env.GENESIS_STORE ?? `${FILE}${join(homeFolder(io), 'log')}`;
+/**
+ * The store a server uses where nobody says which: in a workspace its own log, elsewhere the embedded one beside what
+ * the CLI remembers.
+ */
+export function defaultStore(io: Io): string {
+  if (io.env.GENESIS_STORE !== undefined) return io.env.GENESIS_STORE;
+  const workspace = Workspace.find(io.cwd);
+  return workspace === null ? `${FILE}${join(homeFolder(io), 'log')}` : `${WORKSPACE}${workspace.root}`;
+}
+
+/** The workspace that a store URL names; null: the store is no workspace's. */
+export function workspaceOf(io: Io, url: string): Workspace | null {
+  return url.startsWith(WORKSPACE) ? new Workspace(resolve(io.cwd, url.slice(WORKSPACE.length))) : null;
+}
 
 /** The folder of that store; null where it is no folder. */
 export function embeddedLog(io: Io): string | null {
   const url = defaultStore(io);
+  const workspace = workspaceOf(io, url);
+  if (workspace !== null) return workspace.events;
   if (url.startsWith(`${FILE}//`)) return fileURLToPath(url);
   return url.startsWith(FILE) ? resolve(io.cwd, url.slice(FILE.length)) : null;
 }

@@ -41,7 +41,11 @@ export function whyNot(reply: ClaimRefused): string {
 }
 
 function grantText({ paint }: Context, { claim, briefing }: Granted): string {
-  const ends = `until ${clockTime(claim.expires_at)} UTC (${distance(claim.expires_at, Date.now())})`;
+  const { expires_at } = claim;
+  const ends =
+    expires_at === null
+      ? 'without a lease'
+      : `until ${clockTime(expires_at)} UTC (${distance(expires_at, Date.now())})`;
   const head = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${ends}`;
   const what = briefing === undefined ? [] : briefingLines(briefing);
   return [head, ...what, `When it is done: gen task submit ${claim.task_id} --file RESULT`].join('\n');

@@ -41,6 +41,7 @@ import type { Renewal } from './renewer.js';
 import type {
   ClaimReply,
   GateReply,
+  NextReply,
   NoteReply,
   Problem,
   ReleaseReply,
@@ -100,7 +101,7 @@ export class Calls extends Endpoint {
   }
 
   /** The best ready work, claimed, with its briefing. */
-  next(asked: NextAsked = {}, options: { signal?: AbortSignal } = {}): Reply<ClaimReply> {
+  next(asked: NextAsked = {}, options: { signal?: AbortSignal } = {}): Reply<NextReply> {
     const { wait_seconds = 0 } = asked;
     return this.command('/next', this.signed('next', withAgent(asked)), {
       wait_seconds,

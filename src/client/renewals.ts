@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { CallsOptions } from './endpoint.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
 import { type FromRenewer, type Keep, type Renew, Renewer, type ToRenewer } from './renewer.js';
-import type { HeldClaim } from './replies.js';
+import type { LeasedClaim } from './replies.js';
 
 /** What an abort signal carries when a claim is lost, or may be. */
 export class ClaimLost extends Error {
@@ -28,7 +28,7 @@ export class Hold {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly claim: HeldClaim,
+    private readonly claim: LeasedClaim,
     sent_ms: number,
     private readonly drop: () => void,
   ) {
@@ -86,7 +86,7 @@ export class Renewals {
     return renewals;
   }
 
-  hold(claim: HeldClaim, sent_ms: number): Hold {
+  hold(claim: LeasedClaim, sent_ms: number): Hold {
     const key = ++this.last_key;
     const hold: Hold = new Hold(claim, sent_ms, () => this.drop(key));
     if (hold.signal.aborted) return hold;

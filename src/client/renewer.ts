@@ -98,7 +98,7 @@ class Keeping {
     if (this.stopped) return;
     if (isProblem(reply)) return this.again(request_id, tried, reply);
     if (!reply.success) return this.end(reply.reason);
-    this.renewed(sent_ms, Date.parse(reply.new_expiry));
+    if (reply.new_expiry !== null) this.renewed(sent_ms, Date.parse(reply.new_expiry));
     this.start();
   }
 

@@ -49,7 +49,10 @@ export type ClaimRefusal = Named<
   | 'NOTHING_READY'
   | 'SESSION_CLOSED'
 >;
-export type HeldClaim = wire.TaskClaim & { id: string; lease_duration_seconds: number; expires_at: string };
+/** An edge that the one agent of a project holds has no lease, and never runs out. */
+export type HeldClaim = wire.TaskClaim & { id: string };
+/** A task's always does. */
+export type LeasedClaim = HeldClaim & { lease_duration_seconds: number; expires_at: string };
 export type Granted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
   success: true;
   reason: 'GRANTED';
@@ -61,6 +64,8 @@ export type ClaimRefused = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'
   claim: null;
 };
 export type ClaimReply = Granted | ClaimRefused;
+/** What there was to do next: a task. */
+export type NextReply = (Omit<Granted, 'claim'> & { claim: LeasedClaim }) | ClaimRefused;
 
 export type HolderRefusal = Named<
   'GENERATION_MISMATCH' | 'SESSION_MISMATCH' | 'NO_CLAIM' | 'ALREADY_EXPIRED'
@@ -71,7 +76,7 @@ export interface HolderRefused {
   next?: string;
 }
 export type RenewalReply =
-  | { success: true; reason: 'RENEWED'; new_expiry: string }
+  | { success: true; reason: 'RENEWED'; new_expiry: string | null }
   | (HolderRefused & { new_expiry: null });
 export type ReleaseReply = { success: true; reason: 'RELEASED' } | HolderRefused;
 export type NoteReply = { success: true; reason: string } | HolderRefused;

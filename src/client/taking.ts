@@ -6,9 +6,9 @@ import type { Hold } from './renewals.js';
 import {
   type ClaimRefused,
   GenesisError,
-  type HeldClaim,
   isPassing,
   isProblem,
+  type LeasedClaim,
   type Problem,
 } from './replies.js';
 import type { Tools, Work, WorkOptions } from './work-options.js';
@@ -98,7 +98,7 @@ export class Taking {
     return true;
   }
 
-  private async holdFrom(claim: HeldClaim, sent_ms: number): Promise<Hold> {
+  private async holdFrom(claim: LeasedClaim, sent_ms: number): Promise<Hold> {
     const { renewals, calls } = this.tools;
     const lease_seconds = claim.lease_duration_seconds;
     const again_ms = monotonicMs();
@@ -111,6 +111,6 @@ export class Taking {
       timeout_seconds: lease_seconds / 2,
     });
     if (isProblem(renewed) || !renewed.success) return renewals.hold(claim, sent_ms);
-    return renewals.hold({ ...claim, expires_at: renewed.new_expiry }, again_ms);
+    return renewals.hold({ ...claim, expires_at: renewed.new_expiry ?? claim.expires_at }, again_ms);
   }
 }

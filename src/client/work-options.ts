@@ -2,7 +2,7 @@ import type { Briefing } from '../coordinator/wire.js';
 import type { Calls } from './calls.js';
 import type { Outbox, Submit, SubmitOutcome } from './outbox.js';
 import type { Renewals } from './renewals.js';
-import type { HeldClaim, NoteReply, Problem } from './replies.js';
+import type { LeasedClaim, NoteReply, Problem } from './replies.js';
 
 export interface WorkOptions {
   /** GENESIS_AGENT. */
@@ -24,7 +24,7 @@ export interface WorkOptions {
 
 export interface Work {
   readonly task_id: string;
-  readonly claim: HeldClaim;
+  readonly claim: LeasedClaim;
   readonly briefing: Briefing | null;
 }
 

@@ -5,6 +5,7 @@ import { answered, forEachStore, P } from '../../test/support/house.js';
 import { FILES, reported } from '../../test/support/workspace-files.js';
 import { canonicalJson } from '../core/canonical-json.js';
 import { LogJudge } from '../core/claims/log-judge.js';
+import type { AnyHead } from '../core/fold.js';
 import { OPEN_CALLER } from './caller.js';
 
 const EDGE = 'REQ-F-A#design_code';
@@ -29,7 +30,9 @@ forEachStore('an edge of a configured project', (open) => {
       (await house.events()).filter(({ event_type }) => event_type === type).at(-1);
     const sound = async () => {
       const judge = new LogJudge();
-      return (await house.events()).flatMap((event) => judge.see(event));
+      const found = (await house.events()).flatMap((event) => judge.see(event));
+      const heads = (await house.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
+      return [...found, ...judge.finish(heads)];
     };
     return { house, coordinator: house.coordinator, alpha, review, last, sound };
   }
@@ -86,6 +89,7 @@ forEachStore('an edge of a configured project', (open) => {
     const state = answered(await coordinator.queries.getTaskState(P, SPEC));
     expect(state.claim?.state).toBe('SUSPENDED');
     const about = { task_id: SPEC, iteration: 2, candidate_sha256: sha256('v1') };
+    expect(await sound()).toEqual([]);
     expect(await review('APPROVED', { ...about, candidate_sha256: sha256('v2') })).toMatchObject({
       reason: 'STALE_REVIEW',
     });
@@ -174,6 +178,25 @@ forEachStore('an edge of a configured project', (open) => {
       reason: 'NOT_CONVERGED',
       failing: [{ name: 'feature_vector' }],
     });
+  });
+
+  test('parked work is adopted with the checks it was submitted with, and not without', async () => {
+    const { coordinator, alpha, last, sound } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const seen = { expected_generation: 1, reason: 'gone' };
+    await coordinator.operate(P, EDGE, 'force_release', seen, human('rita'));
+    const adopt = (result_id: string | null) =>
+      coordinator.operate(P, EDGE, 'adopt', { ...seen, result_id: result_id ?? '' }, human('rita'));
+    const unchecked = await alpha.submits(EDGE, 'v1', reported({ compiles: 'fail' }));
+    const checked = await alpha.submits(EDGE, 'v2', reported({ compiles: 'pass' }));
+    expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
+    expect(await adopt(unchecked.parked)).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      next: expect.stringContaining('compiles'),
+    });
+    expect(await adopt(checked.parked)).toMatchObject({ reason: 'ADOPTED' });
+    expect((await last('result_adopted'))?.payload).toMatchObject(reported({ compiles: 'pass' }));
+    expect(await sound()).toEqual([]);
   });
 
   test('takes evaluators that are well formed, and a task takes none', async () => {

@@ -1,4 +1,4 @@
-import type { ConvergenceFacts, SubmitFacts } from '../core/claims/commands.js';
+import type { ConvergenceFacts, FailingCheck, SubmitFacts } from '../core/claims/commands.js';
 import type { CheckCounts, Evidence, Head } from '../core/claims/head.js';
 import { authorityOf } from '../core/graph/authority.js';
 import { type EffectiveCheck, effectiveChecklist } from '../core/graph/checklist.js';
@@ -40,12 +40,22 @@ export function convergenceFacts(
     authority: authority.verdict,
     convergence: {
       // A human may settle everything but what a program has found wrong.
-      failing: is_human ? failing.filter(({ type }) => type === 'deterministic') : failing,
+      failing: (is_human ? failing.filter(byProgram) : failing).map(({ name, says }) => ({ name, says })),
       needs_human: needs_human && !is_human,
       authority_reason: authority.reason,
     },
   };
 }
+
+/** What even a human cannot make converge, by what was reported of it. Nothing, where the project asks for nothing. */
+export function refusedByPrograms(desk: Desk, subject: string, evaluators?: CheckCounts): FailingCheck[] {
+  const { methodology } = desk;
+  if (methodology === null || kindOf(subject) !== 'edge') return [];
+  const { failing } = judged(desk, methodology, subject, evaluators);
+  return failing.filter(byProgram).map(({ name, says }) => ({ name, says }));
+}
+
+const byProgram = ({ type }: Judged['failing'][number]): boolean => type === 'deterministic';
 
 interface Judged extends Pick<ConvergenceFacts, 'needs_human'> {
   readonly failing: readonly { name: string; says: string; type: EffectiveCheck['type'] | null }[];

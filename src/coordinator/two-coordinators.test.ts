@@ -68,6 +68,14 @@ describe('two coordinators over one store', () => {
     expect(refused).toMatchObject({ shared_modules: ['auth'], holders: [{ shared_modules: ['auth'] }] });
   });
 
+  test('both keep to what one of them was configured with', async () => {
+    const { first, second } = await begin(planOf(A));
+    await first.configure(P, { files: FILES });
+    const asked = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
+    expect(await asked('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
+    expect(await asked('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
+  });
+
   test('remember each other’s requests, and accept each other’s handles', async () => {
     const { first, second } = await begin(planOf(A));
     const body = { task_id: A, ...by('alpha'), request_id: 'r1' };

@@ -10,6 +10,8 @@ import { RoutedBlobs } from '../stores/routed-blobs.js';
 import { RoutedStore } from '../stores/routed-store.js';
 import { type Routes, readRoutes } from '../stores/routes.js';
 import { type Store, StoreRefused, StoreUnavailable } from '../stores/store.js';
+import { openWorkspaceStore } from '../workspace/store.js';
+import { Workspace } from '../workspace/workspace.js';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -19,9 +21,10 @@ export interface OpenedStore {
 type Warn = (sentence: string) => void;
 
 const ROUTES = 'routes:';
+const WORKSPACE = 'workspace:';
 
 /**
- * Opens what a store URL names: `file:./dir`, `memory:`, an engine, or `routes:./tenants.yml`, which names a store for
+ * Opens what a store URL names: `file:./dir`, `workspace:./project`, `memory:`, an engine, or `routes:./tenants.yml`, which names a store for
  * each tenant. `blobs_url` keeps large results elsewhere than in the store.
  */
 export async function openStoreUrl(url: string, warn: Warn, blobs_url?: string): Promise<OpenedStore> {
@@ -70,10 +73,13 @@ async function openOne(url: string, warn: Warn): Promise<OpenedStore> {
     const store = await engine.open(url);
     return { store, blobs: store.blobs };
   }
+  if (url.startsWith(WORKSPACE)) {
+    return openWorkspaceStore(new Workspace(resolve(url.slice(WORKSPACE.length))), warn);
+  }
   const root = folderOf(url);
   if (root === null) {
     throw new StoreRefused(
-      `There is no store for ${JSON.stringify(withoutPassword(url))}. Say file:./folder, postgres://…, mysql://…, ` +
+      `There is no store for ${JSON.stringify(withoutPassword(url))}. Say file:./folder, workspace:./project, postgres://…, mysql://…, ` +
         'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: to keep nothing.',
     );
   }

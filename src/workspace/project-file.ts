@@ -43,7 +43,7 @@ function parsed(text: string, path: string): unknown {
 
 const unnamed = (path: string, what: string): WorkspaceRefused =>
   new WorkspaceRefused(
-    `${path} ${what}. It says which project this is: run gen init, which adds what is missing, ` +
+    `${path} ${what}. It says which project this is: run gen init where there is no such file, ` +
       'or write project: {project_id: NAME} into it.',
   );
 

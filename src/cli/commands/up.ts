@@ -10,7 +10,8 @@ import { CommandFailure, wrongUsage } from '../exit.js';
 import { plainText } from '../output/text.js';
 import { gather, wholeNumber } from '../read-options.js';
 import { askedToStop } from '../stop.js';
-import { defaultStore } from '../store.js';
+import { defaultStore, workspaceOf } from '../store.js';
+import type { AttendedHouse, Attending } from '../workspace/attend.js';
 
 interface UpOptions {
   readonly store?: string;
@@ -28,8 +29,13 @@ const DEFAULT_PORT = 4680;
 export const addUp: AddCommands = (program, act) => {
   program
     .command('up')
-    .description('run the coordinator, on the embedded log under .genesis/ unless told otherwise')
-    .option('--store <url>', 'where everything is kept (GENESIS_STORE): file:./dir or memory:')
+    .description(
+      'run the coordinator: in a workspace on its own log, elsewhere on the embedded log under .genesis/, unless told otherwise',
+    )
+    .option(
+      '--store <url>',
+      'where everything is kept (GENESIS_STORE): file:./dir, workspace:./project or memory:',
+    )
     .option('--port <n>', 'the port; 0 picks a free one', wholeNumber, DEFAULT_PORT)
     .option('--host <address>', 'the address; any but loopback needs keys or tokens', '127.0.0.1')
     .option(
@@ -63,10 +69,20 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
     startFailure(error, options),
   );
+  const attending = await attendTo(context, url, { store, blobs, coordinator: server.coordinator });
   tellAddress(context, server, withoutPassword(url));
-  await stopped;
+  await (attending === null ? stopped : Promise.race([stopped, attending.failed]));
   context.remark('Stopping: what was accepted is answered first.');
+  await attending?.stop();
   await server.stop();
+}
+
+/** In a workspace the server does more than answer: it serves the inboxes, too. */
+async function attendTo(context: Context, url: string, house: AttendedHouse): Promise<Attending | null> {
+  const workspace = workspaceOf(context.io, url);
+  if (workspace === null) return null;
+  const { attend } = await import('../workspace/attend.js');
+  return attend(context, workspace, house);
 }
 
 function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {

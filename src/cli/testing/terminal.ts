@@ -13,6 +13,8 @@ export interface Setting {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
+  /** Standard input is somebody at a terminal. */
+  readonly asks?: boolean;
   /** Given: standard output is a terminal this wide. */
   readonly columns?: number;
 }
@@ -33,9 +35,10 @@ export function start(setting: Setting, ...argv: string[]): Running {
   const out = new Written();
   const err = new Written();
   const listeners = new Set<(signal: StopSignal) => void>();
+  const stdin =
+    setting.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(setting.stdin)]);
   const io: Io = {
-    stdin:
-      setting.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(setting.stdin)]),
+    stdin: setting.asks === true ? Object.assign(stdin, { isTTY: true }) : stdin,
     stdout: out,
     stderr: err,
     env: setting.env ?? {},

@@ -8,6 +8,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { parkedResults, pastGrant, type TaskState } from '../../core/views/index.js';
 import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
+import { refusedByPrograms } from '../convergence-facts.js';
 import type { Desk } from '../desk.js';
 import { fenceSharing } from '../edge-facts.js';
 import { isKnown, notKnown } from '../facts.js';
@@ -86,14 +87,11 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
         const { type: _, ...to } = claimCommand(desk, { subject, body: asked.body }, caller);
         return { type: 'reassign', ...fields, to };
       }
-      case 'adopt':
-        return {
-          type: 'adopt',
-          ...fields,
-          session_id: by,
-          request_id,
-          parked: this.parked(asked.body.result_id),
-        };
+      case 'adopt': {
+        const parked = this.parked(asked.body.result_id);
+        const failing = refusedByPrograms(desk, subject, parked?.result.evidence?.evaluators);
+        return { type: 'adopt', ...fields, session_id: by, request_id, parked, failing };
+      }
       default:
         return { type: asked.verb, ...fields };
     }

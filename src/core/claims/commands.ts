@@ -154,6 +154,8 @@ export interface AdoptCommand extends OperatorFields {
   readonly request_id: string | null;
   /** The parked result and whose it was; null: there is none by that id. */
   readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
+  /** Checks of an edge that not even a human may pass over. */
+  readonly failing?: readonly FailingCheck[];
 }
 /** The holder's remark to whoever comes after. */
 export interface NoteCommand {

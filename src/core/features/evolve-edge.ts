@@ -17,6 +17,9 @@ export const edgeSteps = {
   result_adopted: converged,
   convergence_escalated: escalated,
   review_completed: reviewed,
+  // As later tools of the family call it.
+  review_approved: reviewed,
+  review_rejected: reviewed,
   edge_held: held,
   edge_unheld: unheld,
   edge_reset: reset,

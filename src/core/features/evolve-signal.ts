@@ -7,6 +7,7 @@ export const signalSteps = {
   intent_raised: raised,
   spec_modified: actOnIntents,
   escalation_resolved: actOnIntents,
+  intent_resolved: actOnIntents,
 };
 
 const SEVERITIES: readonly Signal['severity'][] = ['critical', 'high', 'medium', 'low'];

@@ -109,6 +109,15 @@ describe('an edge', () => {
     expect(edgeOf(story.folded(), 'design_code')?.status).toBe('iterating');
   });
 
+  it.each(['review_approved', 'review_rejected', 'claim_resumed'])('goes on after %s', (event_type) => {
+    const story = new Story()
+      .tell('edge_started', F, 'design_code')
+      .tell('claim_suspended', F, 'design_code');
+    expect(edgeOf(story.tell(event_type, F, 'design_code').folded(), 'design_code')?.status).toBe(
+      'iterating',
+    );
+  });
+
   it('goes on where roles only warn', () => {
     const state = told((story) =>
       story
@@ -209,7 +218,7 @@ describe('a spawn', () => {
 describe('what asks for a human', () => {
   it('is an intent until a spawn or a change of the specification names it', () => {
     const story = new Story();
-    for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-12']) {
+    for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
       story.tell('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
     }
     expect([...story.folded().signals.values()][0]).toMatchObject({
@@ -225,7 +234,8 @@ describe('what asks for a human', () => {
         vector_type: 'spike',
         reason: 'see INT-1.',
       })
-      .tell('escalation_resolved', null, null, { intent_id: 'INT-3', action: 'dismiss' });
+      .tell('escalation_resolved', null, null, { intent_id: 'INT-3', action: 'dismiss' })
+      .tell('intent_resolved', null, null, { intent_id: 'INT-4', resolution: 'closed_stale' });
     expect([...story.folded().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
   });
 

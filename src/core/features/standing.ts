@@ -1,23 +1,19 @@
-import type { Methodology, Profile, Transition } from '../graph/methodology.js';
-import { edgesOf, profileOf, usualProfile } from '../graph/profile.js';
+import type { Methodology, Profile } from '../graph/methodology.js';
+import { profileOf, usualProfile } from '../graph/profile.js';
 import { type TimeBoxStatus, timeBoxStatus } from '../graph/time-box.js';
 import { DELTAS_MAX } from './evolve-iteration.js';
 import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-state.js';
+import type { Stage } from './way.js';
 
 export type StepStatus = 'pending' | EdgeStatus;
 
-/** One edge of a feature's profile, in order of work. */
-export interface Step {
-  readonly edge: string;
-  readonly transition: Transition;
-  readonly optional: boolean;
+/** One edge of a feature's profile, in order of work, and how far the feature is on it. */
+export interface Step extends Stage {
   readonly status: StepStatus;
   readonly state: EdgeState | null;
   readonly claim: EdgeClaim | null;
   /** The same number of failures again and again. */
   readonly stuck: boolean;
-  /** Edges of the profile that must converge before this one has anything to work from. */
-  readonly needs: readonly string[];
 }
 
 /** How a feature stands by itself; what others mean for it is in `Survey`. */
@@ -29,9 +25,14 @@ export interface Standing {
   readonly complete: boolean;
 }
 
-export function standingOf(methodology: Methodology, row: FeatureRow, now_ms: number): Standing {
+export function standingOf(
+  methodology: Methodology,
+  row: FeatureRow,
+  now_ms: number,
+  wayOf: (profile: Profile) => readonly Stage[],
+): Standing {
   const profile = profileIn(methodology, row);
-  const steps = stepsOf(methodology, profile, row);
+  const steps = wayOf(profile).map((stage) => stepOf(methodology, profile, row, stage));
   const folded = row.state?.folded_back != null;
   const open = steps.filter((step) => counts(step) && step.status !== 'converged');
   return {
@@ -63,26 +64,16 @@ function profileIn(methodology: Methodology, { vector }: FeatureRow): Profile {
   return profileOf(methodology, { profile: named });
 }
 
-function stepsOf(methodology: Methodology, profile: Profile, row: FeatureRow): Step[] {
-  const { topology } = methodology;
-  const transitions = new Map(topology.transitions.map((transition) => [transition.edge, transition]));
-  const listed = edgesOf(profile, topology);
-  const required = new Set(listed.filter(({ optional }) => !optional).map(({ edge }) => edge));
-  return listed.flatMap(({ edge, optional }) => {
-    const transition = transitions.get(edge);
-    if (transition === undefined) return [];
-    const state = row.state?.edges.get(edge) ?? null;
-    return {
-      edge,
-      transition,
-      optional,
-      status: state?.status ?? 'pending',
-      state,
-      claim: row.claims.get(edge) ?? null,
-      stuck: state !== null && isStuck(state, stuckThreshold(methodology, profile, edge)),
-      needs: needsOf(transition, required, topology.transitions),
-    };
-  });
+function stepOf(methodology: Methodology, profile: Profile, row: FeatureRow, stage: Stage): Step {
+  const { edge } = stage;
+  const state = row.state?.edges.get(edge) ?? null;
+  return {
+    ...stage,
+    status: state?.status ?? 'pending',
+    state,
+    claim: row.claims.get(edge) ?? null,
+    stuck: state !== null && isStuck(state, stuckThreshold(methodology, profile, edge)),
+  };
 }
 
 const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
@@ -95,17 +86,4 @@ export function isStuck({ status, deltas }: EdgeState, threshold: number): boole
   const last = deltas.slice(-times);
   const [first] = last;
   return last.length === times && first != null && first > 0 && last.every((delta) => delta === first);
-}
-
-/**
- * Where the profile leaves out the edge that makes an edge's source, the work starts from what comes before it. Only
- * edges further up in the order count, so that the feedback edge closes no circle.
- */
-function needsOf(of: Transition, required: ReadonlySet<string>, order: readonly Transition[]): string[] {
-  const before = order.slice(0, order.indexOf(of));
-  const makers = before.filter(({ target }) => target === of.source);
-  const needs = makers.flatMap((maker) =>
-    required.has(maker.edge) ? [maker.edge] : needsOf(maker, required, before),
-  );
-  return [...new Set(needs)];
 }

@@ -1,5 +1,7 @@
+import type { Methodology, Profile } from '../graph/methodology.js';
 import type { RouteQuestion } from '../graph/route.js';
 import { type Standing, type Step, standingOf, unconverged } from './standing.js';
+import { type Stage, wayOf } from './way.js';
 
 export const FEATURE_STATUSES = [
   'pending',
@@ -29,10 +31,21 @@ export interface Survey {
 export function surveyOf({ methodology, rows, now_ms }: RouteQuestion): Survey {
   const standings = new Map<string, Standing>();
   if (methodology !== null) {
-    for (const row of rows) standings.set(row.vector.feature_id, standingOf(methodology, row, now_ms));
+    const ways = waysThrough(methodology);
+    for (const row of rows) standings.set(row.vector.feature_id, standingOf(methodology, row, now_ms, ways));
   }
   const obstacleOf = (standing: Standing): Obstacle | null => featureObstacle(standing, standings);
   return { standings, obstacleOf, statusOf: (standing) => statusOf(standing, obstacleOf(standing)) };
+}
+
+/** Many features share a few profiles. */
+function waysThrough({ topology }: Methodology): (profile: Profile) => readonly Stage[] {
+  const known = new Map<Profile, readonly Stage[]>();
+  return (profile) => {
+    const way = known.get(profile) ?? wayOf(profile, topology);
+    known.set(profile, way);
+    return way;
+  };
 }
 
 function statusOf(standing: Standing, obstacle: Obstacle | null): FeatureStatus {

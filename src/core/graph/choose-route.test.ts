@@ -160,6 +160,17 @@ describe('of several features', () => {
     expect(route.escalations).toMatchObject([{ kind: 'time_box', feature_id: 'OVER' }]);
   });
 
+  it('1: a time box with a quarter or more left is no hurry', () => {
+    const time_box = {
+      duration_seconds: 4800,
+      check_in_seconds: null,
+      on_expiry: 'fold_back' as const,
+      started: new Date(START_MS).toISOString(),
+    };
+    const story = new Story().converge('NEAR', ...SPECIFIED);
+    expect(go({ features: [feature('BOXED', { time_box }), feature('NEAR')], story }).feature).toBe('NEAR');
+  });
+
   it('2: the one with the fewest edges to go; edges nobody has mentioned count (7.3)', () => {
     const story = new Story().converge('NEAR', ...SPECIFIED);
     const features = [feature('EMPTY', { priority: 'critical' }), feature('NEAR')];

@@ -14,7 +14,8 @@ export function isOwnDeed(event: EventEnvelope): boolean {
     case 'released':
       return event.payload.reason === 'VOLUNTARY' || event.payload.reason === 'ERROR';
     case undefined:
-      return kindOf(event.subject ?? '') !== 'record';
+      // A project is set up by whoever runs the program: that makes nobody an agent.
+      return kindOf(event.subject ?? '') !== 'record' && event.event_type !== 'project_initialized';
     default:
       return true;
   }

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { authorize } from './authorize.js';
-import {
-  ACTIONS,
-  type Action,
-  callerOf,
-  OPEN_PRINCIPAL,
-  type Principal,
-  ROLES,
-  type Role,
-} from './principal.js';
+import { callerOf } from './caller-of.js';
+import { ACTIONS, type Action, OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
 
 const EXPECTED: Record<Role, readonly Action[]> = {
   viewer: ['public', 'read'],

@@ -6,7 +6,7 @@ import type { JwtOptions } from './options.js';
 import { OPEN_PRINCIPAL, type Principal } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
 
-export { callerOf } from './principal.js';
+export { callerOf } from './caller-of.js';
 export { type AuthRefusal, isRefusal } from './refusal.js';
 
 /** Finds out who asks. What they may do is not its business: authorize.ts decides that. */

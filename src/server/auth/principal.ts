@@ -1,6 +1,4 @@
-import type { Caller } from '../../coordinator/caller.js';
 import { ROLES, type Role } from '../../core/roles.js';
-import { may } from './authorize.js';
 
 export { ROLES, type Role };
 
@@ -26,13 +24,3 @@ export const OPEN_PRINCIPAL: Principal = {
   role: 'operator',
   user_id: null,
 };
-
-export function callerOf(principal: Principal, client_ip: string | null): Caller {
-  return {
-    principal: principal.id,
-    user_id: principal.user_id,
-    client_ip,
-    claim_id_optional: principal.kind === 'open',
-    may_review: may(principal.role, 'review'),
-  };
-}

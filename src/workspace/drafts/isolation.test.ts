@@ -143,6 +143,7 @@ describe('a git worktree for a grant', () => {
     git('config', 'core.fsmonitor', join(yard.root, 'evil.sh'));
     git('config', 'diff.external', join(yard.root, 'evil.sh'));
     await isolate(yard, GRANT);
+    expect(await yard.shared('ran')).toBeNull();
     await write(at('src/a.ts'), 'new');
     git('clone', '--quiet', '--bare', '.', 'evil.git');
     execFileSync('git', [

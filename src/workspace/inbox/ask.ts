@@ -1,5 +1,6 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
+import { readSubject } from '../../coordinator/operations/read.js';
 import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
 import type {
   AppendResult,
@@ -8,14 +9,21 @@ import type {
   RenewalResult,
   SubmissionResult,
 } from '../../coordinator/wire.js';
-import type { ProjectKey } from '../../stores/store.js';
+import { convergeFromDrafts, isRefusal, type Log, type ProjectPlace } from '../drafts/index.js';
 import type { InboxCommand } from './command.js';
 import { isInboxSession, ownSession } from './names.js';
 
 export type Reply = ClaimResult | RenewalResult | ReleaseResult | SubmissionResult | AppendResult | Problem;
 
+/** Who decides, and where the files of agents come from and go to. */
+export interface Desk extends Log {
+  readonly coordinator: Coordinator;
+  readonly place: ProjectPlace;
+}
+
 /** The same rules as over HTTP: the coordinator's own operations decide. */
-export async function ask(coordinator: Coordinator, key: ProjectKey, command: InboxCommand): Promise<Reply> {
+export async function ask(desk: Desk, command: InboxCommand): Promise<Reply> {
+  const { coordinator, key } = desk;
   const { body } = command;
   const fault = sessionFault(command);
   if (fault !== null) return fault;
@@ -28,10 +36,41 @@ export async function ask(coordinator: Coordinator, key: ProjectKey, command: In
     case 'release':
       return coordinator.releaseClaim(key, body, caller);
     case 'submit':
-      return coordinator.submitResult(key, body, caller);
+      return hasResult(body) ? coordinator.submitResult(key, body, caller) : converge(desk, command, caller);
     case 'append':
       return coordinator.appendEvent(key, body, caller);
   }
+}
+
+const hasResult = (body: InboxCommand['body']): boolean =>
+  body.result_data !== undefined || body.blob_sha256 !== undefined;
+
+/** A convergence that brings no result is about the agent's drafts. */
+async function converge(desk: Desk, command: InboxCommand, caller: Caller): Promise<Reply> {
+  const { agent_id, body } = command;
+  const task_id = readSubject(body.task_id);
+  if (isProblem(task_id)) return task_id;
+  const { generation } = body;
+  if (typeof generation !== 'number') {
+    return problem('INVALID_REQUEST', 'generation: expected the generation of the grant');
+  }
+  const done = await convergeFromDrafts(
+    desk.place,
+    desk,
+    { agent_id, body: { ...body, task_id, generation } },
+    caller,
+  );
+  if (!isRefusal(done)) return done.reply;
+  return {
+    accepted: false,
+    reason: done.refused,
+    current_generation: generation,
+    work_lost: false,
+    late: false,
+    work_product_ref: null,
+    parked: null,
+    next: `${done.says} ${done.next}`,
+  };
 }
 
 /** Whoever can write into an inbox is its agent: for the session of that inbox this is proof enough, for others not. */
@@ -40,6 +79,7 @@ function callerOf({ agent_id, session_id }: InboxCommand): Caller {
     principal: ownSession(agent_id),
     user_id: null,
     client_ip: null,
+    may_review: false,
     claim_id_optional: session_id === ownSession(agent_id),
   };
 }

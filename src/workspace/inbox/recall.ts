@@ -1,11 +1,9 @@
 import { adviceFor } from '../../coordinator/advice.js';
-import type { Coordinator } from '../../coordinator/coordinator.js';
 import { readSubject } from '../../coordinator/operations/read.js';
 import { isProblem } from '../../coordinator/problem.js';
 import type { ClaimResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { ProjectKey } from '../../stores/store.js';
-import type { Reply } from './ask.js';
+import type { Desk, Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
 
 /**
@@ -13,11 +11,7 @@ import type { InboxCommand } from './command.js';
  * told events are remembered by the coordinator. Everything else would be answered from the head, which may have moved
  * on with the commands of others in the same round: the log still knows.
  */
-export async function recall(
-  coordinator: Coordinator,
-  key: ProjectKey,
-  command: InboxCommand,
-): Promise<Reply | null> {
+export async function recall({ coordinator, key }: Desk, command: InboxCommand): Promise<Reply | null> {
   const subject = command.subject === null ? null : readSubject(command.subject);
   if (subject === null || isProblem(subject)) return null;
   const events = await coordinator.queries.eventsOf(key, subject);

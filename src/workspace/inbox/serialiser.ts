@@ -1,10 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem, problem } from '../../coordinator/problem.js';
 import { isErrorCode } from '../../stores/file/disk.js';
-import type { ProjectKey } from '../../stores/store.js';
-import { ask, isDone, isUndecided, type Reply } from './ask.js';
+import { ask, type Desk, isDone, isUndecided, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
 import { type Flaw, Inbox } from './inbox.js';
 import { isAgentFolder } from './names.js';
@@ -23,8 +21,7 @@ export type Step = (typeof STEPS)[number];
 export interface SerialiserOptions {
   /** The folder with `inbox/`, `outcome/` and `broken/`: the one of the log. */
   readonly events: string;
-  readonly key: ProjectKey;
-  readonly coordinator: Coordinator;
+  readonly desk: Desk;
   readonly now: () => Date;
   /** Something in an inbox needs a person. */
   readonly warn: (sentence: string) => void;
@@ -60,7 +57,7 @@ export class Serialiser {
   async pass(): Promise<Tally> {
     const tally = new Tally();
     const stuck = new Set<string>();
-    tally.expired = await this.options.coordinator.sweep();
+    tally.expired = await this.options.desk.coordinator.sweep();
     for (;;) {
       const inboxes = await this.open(stuck);
       try {
@@ -182,13 +179,11 @@ export class Serialiser {
   }
 
   private async decide(turns: readonly Turn[]): Promise<Reply[]> {
-    const { coordinator, key } = this.options;
+    const { desk } = this.options;
     const recalled = await Promise.all(
-      turns.map(({ inbox, command }) =>
-        this.settled.has(inbox.agent_id) ? null : recall(coordinator, key, command),
-      ),
+      turns.map(({ inbox, command }) => (this.settled.has(inbox.agent_id) ? null : recall(desk, command))),
     );
-    const replies = turns.map(({ command }, at) => recalled[at] ?? ask(coordinator, key, command));
+    const replies = turns.map(({ command }, at) => recalled[at] ?? ask(desk, command));
     return Promise.all(replies);
   }
 

@@ -11,8 +11,18 @@ export class Tally {
     return Object.values(this.outcomes).reduce((sum, count) => sum + count, 0);
   }
 
-  count(code: string): void {
-    this.outcomes[code] = (this.outcomes[code] ?? 0) + 1;
+  get isQuiet(): boolean {
+    return this.commands === 0 && this.broken === 0 && this.expired === 0;
+  }
+
+  add({ outcomes, broken, expired }: Tally): void {
+    this.broken += broken;
+    this.expired += expired;
+    for (const [code, times] of Object.entries(outcomes)) this.count(code, times);
+  }
+
+  count(code: string, times = 1): void {
+    this.outcomes[code] = (this.outcomes[code] ?? 0) + times;
   }
 
   toJSON(): object {

@@ -25,7 +25,8 @@ export async function watchInboxes(options: WatchOptions): Promise<void> {
       // Watched before it is looked into: what comes in between rings.
       watchers.watch(await serialiser.agents());
       try {
-        options.onPass?.(await serialiser.pass());
+        const tally = await serialiser.pass();
+        options.onPass?.(tally);
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;
         warn(`${error.message} What lies in the inboxes is kept, and tried again.`);

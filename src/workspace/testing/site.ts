@@ -39,8 +39,7 @@ export class Site {
     const warnings: string[] = [];
     const serialiser = new Serialiser({
       events: workspace.events,
-      key,
-      coordinator,
+      desk: { place: workspace, coordinator, store, blobs, key },
       now: () => new Date(),
       warn: (sentence) => warnings.push(sentence),
       ...parts,

@@ -2,6 +2,7 @@ import type {
   AdoptCommand,
   Context,
   Decision,
+  FailingCheck,
   ForceReleaseCommand,
   HoldCommand,
   OperatorFields,
@@ -89,12 +90,19 @@ export function decideUnhold(head: Head, command: UnholdCommand, ctx: Context): 
     .done('UNHELD');
 }
 
+function unchecked(head: Head, failing: readonly FailingCheck[]): Decision {
+  const names = failing.map(({ name }) => name).join(', ');
+  const says = `Whoever submitted this result did not pass ${names}. Claim the edge, pass the checks, and submit it anew.`;
+  return refuse(head, 'NOT_CONVERGED', { failing, says });
+}
+
 /** Parked work becomes the result, under a generation of its own: the adoption is granted and accepted at once. */
 export function decideAdopt(head: Head, command: AdoptCommand, ctx: Context): Decision {
   const { parked } = command;
   if (unseen(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   if (parked === null) return refuse(head, 'UNKNOWN_RESULT');
+  if (command.failing !== undefined && command.failing.length > 0) return unchecked(head, command.failing);
   const telling = new Telling(head, ctx);
   supersede(telling, command);
   const grantee = { agent_id: command.by, session_id: command.session_id, agent_role: null };

@@ -1,0 +1,78 @@
+import type { Mutant } from '../mutant.js';
+
+const SUBMIT = 'src/core/claims/decide/submit.ts';
+const CLAIM = 'src/core/claims/decide/claim.ts';
+const EDGE_FACTS = 'src/coordinator/edge-facts.ts';
+const CONVERGENCE_FACTS = 'src/coordinator/convergence-facts.ts';
+const CONFIGURE = 'src/coordinator/operations/configure.ts';
+
+const CONVERGE_TESTS = ['src/core/claims/converge.test.ts', 'src/coordinator/converge.test.ts'];
+const EDGE_TESTS = ['src/coordinator/edges.test.ts'];
+
+/** Faults in what a configured project asks for. The simulated world is not configured, so tests must find them. */
+export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'converged-with-failing-checks',
+    file: SUBMIT,
+    find: 'facts.convergence.failing.length > 0',
+    replace: 'facts.convergence.failing.length > 1000',
+    why: 'An edge converges although its tests fail.',
+    tests: CONVERGE_TESTS,
+  },
+  {
+    name: 'human-not-asked',
+    file: SUBMIT,
+    find: "return authority === 'escalate' || convergence?.needs_human === true;",
+    replace: "return authority === 'escalate';",
+    why: 'A result that a human must see converges unseen.',
+    tests: CONVERGE_TESTS,
+  },
+  {
+    name: 'rejected-role-accepted',
+    file: SUBMIT,
+    find: "  if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';\n",
+    replace: '',
+    why: 'A role converges an edge that it may not.',
+    tests: CONVERGE_TESTS,
+  },
+  {
+    name: 'anybody-passes-for-a-human',
+    file: CONVERGENCE_FACTS,
+    find: 'agent_role === HUMAN_ROLE && reported.caller.may_review',
+    replace: 'agent_role === HUMAN_ROLE',
+    why: 'An agent calls itself human, and every gate is open.',
+    tests: CONVERGE_TESTS,
+  },
+  {
+    name: 'files-of-a-blob-not-seen',
+    file: 'src/coordinator/coordinator.ts',
+    find: 'return bytes === null ? [] : filesIn(jsonIn(bytes));',
+    replace: 'return [];',
+    why: 'The specification is changed without a human, by sending the manifest as a blob.',
+    tests: CONVERGE_TESTS,
+  },
+  {
+    name: 'second-agent-let-in',
+    file: CLAIM,
+    find: "  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };\n",
+    replace: '',
+    why: 'Two agents work where one was promised to be alone.',
+    tests: EDGE_TESTS,
+  },
+  {
+    name: 'sharing-not-fenced',
+    file: EDGE_FACTS,
+    find: 'if (touchedModules(methodology.modules, feature_id) !== null) unit.changingRules();',
+    replace: '',
+    why: 'Two coordinators grant work on the same modules in the same moment.',
+    tests: ['src/coordinator/two-coordinators.test.ts'],
+  },
+  {
+    name: 'configured-under-the-old-rules',
+    file: CONFIGURE,
+    find: 'else unit.changingRules();',
+    replace: 'else void 0;',
+    why: 'Another coordinator goes on granting what the project no longer has.',
+    tests: ['src/coordinator/two-coordinators.test.ts'],
+  },
+];

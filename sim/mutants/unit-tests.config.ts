@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import { ROOT } from './bundle.js';
+import { mutate } from './mutant.js';
+import { MUTANTS } from './mutants.js';
+
+/** Unit tests on code with a fault in it: the one that `GENESIS_MUTANT` names. No file is touched. */
+const mutant = MUTANTS.find(({ name }) => name === process.env.GENESIS_MUTANT);
+
+export default defineConfig({
+  root: ROOT,
+  plugins: [
+    {
+      name: 'mutant',
+      enforce: 'pre',
+      transform: (code, id) =>
+        mutant !== undefined && id === join(ROOT, mutant.file) ? mutate(code, mutant) : undefined,
+    },
+  ],
+  test: {
+    testTimeout: 60_000,
+    pool: 'forks',
+    poolOptions: { forks: { maxForks: 1, minForks: 1, isolate: false } },
+  },
+});

@@ -1,0 +1,106 @@
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const read = (cwd: string, ...parts: string[]): Promise<string> =>
+  readFile(join(cwd, '.ai-workspace', ...parts), 'utf8');
+
+it('makes a workspace from an empty folder, and says what to do next', async () => {
+  const cwd = await temporaryFolder();
+  const made = await gen(
+    { cwd },
+    'init',
+    '--name',
+    'My Shop!',
+    '--kind',
+    'library',
+    '--intent',
+    'Sell books',
+  );
+  expect(made).toMatchObject({ code: 0, err: '', out: expect.stringContaining('gen up') });
+  expect(await read(cwd, 'coordination.yml')).toMatch(/project_id: "my-shop"[\s\S]*mode: multi/);
+  expect(await read(cwd, 'context', 'project_constraints.yml')).toContain('default_profile: full');
+  expect(await readFile(join(cwd, 'specification', 'INTENT.md'), 'utf8')).toContain('Sell books');
+  expect(await readdir(join(cwd, '.ai-workspace', 'profiles'))).toHaveLength(6);
+  const [first = ''] =
+    (await read(cwd, 'events', 'events.jsonl')).match(/"event_type":"[^"]+"/g)?.slice(-1) ?? [];
+  expect(first).toBe('"event_type":"project_initialized"');
+  expect(await gen({ cwd }, 'verify')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('default/my-shop'),
+  });
+});
+
+it('changes nothing the second time, leaves a person’s files alone, and renews graph/ alone when forced', async () => {
+  const cwd = await temporaryFolder();
+  await gen({ cwd }, 'init', '--name', 'shop');
+  const log = await read(cwd, 'events', 'events.jsonl');
+  const again = JSON.parse((await gen({ cwd }, 'init', '--json')).out);
+  expect(again).toMatchObject({ made: [], renewed: [], configured: true });
+  expect(await read(cwd, 'events', 'events.jsonl')).toBe(log);
+
+  const topology = await read(cwd, 'graph', 'graph_topology.yml');
+  await writeFile(join(cwd, '.ai-workspace', 'graph', 'graph_topology.yml'), '# mine\n');
+  await writeFile(
+    join(cwd, '.ai-workspace', 'agent_roles.yml'),
+    `${await read(cwd, 'agent_roles.yml')}# mine\n`,
+  );
+  const forced = JSON.parse((await gen({ cwd }, 'init', '--force', '--json')).out);
+  expect(forced.renewed).toEqual(['.ai-workspace/graph/graph_topology.yml']);
+  expect(forced.kept).toContain('.ai-workspace/agent_roles.yml');
+  expect(await read(cwd, 'graph', 'graph_topology.yml')).toBe(topology);
+  expect(await read(cwd, 'agent_roles.yml')).toMatch(/# mine\n$/);
+});
+
+it('asks five questions at a terminal, and takes what it guesses for what is not said', async () => {
+  const cwd = await temporaryFolder();
+  const manifest = {
+    scripts: { test: 'vitest' },
+    devDependencies: { typescript: '5', '@biomejs/biome': '2' },
+  };
+  await writeFile(join(cwd, 'package.json'), JSON.stringify(manifest));
+  const setting = { cwd, stdin: 'Bookshop\nservice\n\n\nSell books\n', asks: true };
+  const { code, err } = await gen(setting, 'init');
+  expect(code).toBe(0);
+  expect(err.match(/\?/g)).toHaveLength(5);
+  expect(err).toContain('[typescript]');
+  const constraints = await read(cwd, 'context', 'project_constraints.yml');
+  expect(constraints).toMatch(/primary: "?typescript/);
+  expect(constraints).toMatch(/test_runner:\n {4}command: "?npm test/);
+  expect(constraints).toMatch(/linter:\n {4}command: "?npx biome lint/);
+  expect(await read(cwd, 'coordination.yml')).toContain('project_id: "bookshop"');
+});
+
+it.each([
+  ['pyproject.toml', '[tool.pytest]\n[tool.ruff]', 'python', 'pytest'],
+  ['go.mod', 'module shop', 'go', 'go test ./...'],
+  ['Cargo.toml', '[package]', 'rust', 'cargo test'],
+  ['package.json', '{broken', 'javascript', ''],
+])('guesses the tools from %s', async (file, text, language, test_runner) => {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, file), text);
+  expect((await gen({ cwd }, 'init')).code).toBe(0);
+  const constraints = await read(cwd, 'context', 'project_constraints.yml');
+  expect(constraints).toMatch(new RegExp(`primary: "?${language}`));
+  expect(constraints).toContain(`test_runner:\n    command: "${test_runner}"`);
+});
+
+it('is told of wrong input: a kind there is not, a link in the place of the workspace, files that are faulty', async () => {
+  const cwd = await temporaryFolder();
+  expect(await gen({ cwd }, 'init', '--kind', 'castle')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('data-pipeline'),
+  });
+  await symlink('/nowhere', join(cwd, '.ai-workspace'));
+  expect(await gen({ cwd }, 'init')).toMatchObject({ code: 1, err: expect.stringContaining('is no folder') });
+  const faulty = await temporaryFolder();
+  await mkdir(join(faulty, '.ai-workspace', 'profiles'), { recursive: true });
+  await writeFile(join(faulty, '.ai-workspace', 'profiles', 'mine.yml'), 'profile: [\n');
+  expect(await gen({ cwd: faulty }, 'init')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/profiles\/mine\.yml:\d+:\d+/),
+    out: expect.stringContaining('not in the log yet'),
+  });
+});

@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from './testing/house.js';
+import { gen } from './testing/terminal.js';
+
+const MAIN = join(inject('built'), 'dist/cli/main.js');
+const CLAIM = { event_type: 'edge_claim', feature: 'REQ-F-ONE-001', edge: 'design→code' };
+
+async function workspaceFolder(coordination = ''): Promise<string> {
+  const cwd = await temporaryFolder();
+  await mkdir(join(cwd, '.ai-workspace', 'events', 'inbox'), { recursive: true });
+  await mkdir(join(cwd, '.ai-workspace', 'features', 'active'), { recursive: true });
+  await writeFile(
+    join(cwd, '.ai-workspace', 'coordination.yml'),
+    `project: {name: Shop, project_id: shop}\n${coordination}`,
+  );
+  await writeFile(
+    join(cwd, '.ai-workspace', 'features', 'active', 'REQ-F-ONE-001.yml'),
+    'feature: REQ-F-ONE-001\ntitle: One\ntrajectory: {}\n',
+  );
+  return cwd;
+}
+
+async function drop(cwd: string, agent_id: string, name: string, command: object): Promise<void> {
+  const folder = join(cwd, '.ai-workspace', 'events', 'inbox', agent_id);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, `.${name}`), JSON.stringify(command));
+  await rename(join(folder, `.${name}`), join(folder, name));
+}
+
+/** Resolves as soon as the outcome is there. */
+async function outcomeOf(
+  cwd: string,
+  agent_id: string,
+  name: string,
+): Promise<{ ok: boolean; reply: object }> {
+  for (;;) {
+    const path = join(cwd, '.ai-workspace', 'events', 'outcome', agent_id, name);
+    const text = await readFile(path, 'utf8').catch(() => null);
+    if (text !== null) return JSON.parse(text);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function spawned(cwd: string, ...argv: string[]): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, ...argv], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: cwd },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+}
+
+async function firstLine(stream: ChildProcess['stdout']): Promise<string> {
+  const [line] = (await once(createInterface({ input: stream as NodeJS.ReadableStream }), 'line')) as [
+    string,
+  ];
+  return line;
+}
+
+it('decides what lies in the inboxes, counts it, and leaves a log that verify finds and finds sound', async () => {
+  const cwd = await workspaceFolder();
+  await drop(cwd, 'a-01', '1.json', CLAIM);
+  await drop(cwd, 'b-01', '1.json', CLAIM);
+  await drop(cwd, 'b-01', '2.json', { event_type: 'nonsense' });
+  const told = await gen({ cwd: join(cwd, '.ai-workspace', 'features') }, 'serialise', '--json');
+  expect(told.err).toBe('');
+  expect(JSON.parse(told.out)).toEqual({
+    commands: 2,
+    outcomes: { GRANTED: 1, DENIED_ACTIVE_CLAIM: 1 },
+    broken: 1,
+    expired: 0,
+  });
+  expect((await gen({ cwd }, 'serialise')).out).toContain('0 commands decided');
+  const verified = await gen({ cwd }, 'verify', '--json');
+  expect(JSON.parse(verified.out)).toMatchObject({ ok: true, logs: [{ project_id: 'shop' }] });
+});
+
+it('says what to do where there is no workspace, where one agent works alone, and where the log is another’s', async () => {
+  expect(await gen({ cwd: await temporaryFolder() }, 'serialise')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('gen init'),
+  });
+  const single = await workspaceFolder('coordination: {mode: single}\n');
+  expect(await gen({ cwd: single }, 'serialise')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('set it to multi'),
+  });
+  const foreign = await workspaceFolder();
+  const log = join(foreign, '.ai-workspace', 'events', 'events.jsonl');
+  const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
+  await writeFile(log, line);
+  expect(await gen({ cwd: foreign }, 'serialise')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('gen import --foreign'),
+  });
+  expect(await readFile(log, 'utf8')).toBe(line);
+  const renamed = await workspaceFolder();
+  await gen({ cwd: renamed }, 'serialise');
+  await writeFile(join(renamed, '.ai-workspace', 'coordination.yml'), 'project: {project_id: other}\n');
+  expect(await gen({ cwd: renamed }, 'serialise')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is the log of default/shop'),
+  });
+});
+
+it('watches until it is told to stop, and lets no second one in', async () => {
+  const cwd = await workspaceFolder();
+  const watching = spawned(cwd, 'serialise', '--watch', '--json');
+  expect(await firstLine(watching.stderr)).toContain('Watching');
+  await drop(cwd, 'a-01', '1.json', CLAIM);
+  expect(await outcomeOf(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
+  expect(await gen({ cwd }, 'serialise')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(
+      new RegExp(`The process ${watching.pid} has the store .* serves the inboxes already`),
+    ),
+  });
+  const line = firstLine(watching.stdout);
+  const ended = once(watching, 'exit');
+  watching.kill('SIGTERM');
+  expect(JSON.parse(await line)).toMatchObject({ commands: 1, outcomes: { GRANTED: 1 } });
+  expect(await ended).toEqual([0, null]);
+});
+
+it('up serves the workspace it is in: its log, its project, its inboxes', async () => {
+  const cwd = await workspaceFolder();
+  const server = spawned(cwd, 'up', '--port', '0', '--json');
+  const { url } = JSON.parse(await firstLine(server.stdout));
+  await drop(cwd, 'a-01', '1.json', CLAIM);
+  expect(await outcomeOf(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
+  const agents = await gen({ cwd, env: { GENESIS_URL: url } }, 'agents', '--json');
+  expect(JSON.parse(agents.out)).toMatchObject({
+    agents: [{ agent_id: 'a-01', claims: ['REQ-F-ONE-001#design_code'], last_activity: expect.any(String) }],
+  });
+  expect((await gen({ cwd }, 'serialise')).err).toContain('serves the inboxes already');
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(await gen({ cwd }, 'verify')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('default/shop'),
+  });
+});

@@ -1,0 +1,104 @@
+import { basename } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import type { ReadStream } from 'node:tty';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { type Guess, guessTools } from '../../workspace/guess.js';
+import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
+import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
+import { Workspace } from '../../workspace/workspace.js';
+import type { Context } from '../context.js';
+import { EXIT } from '../exit.js';
+import { refuse, withStore } from '../open-store.js';
+import { count, plainText } from '../output/text.js';
+import { configure } from './attend.js';
+
+export interface InitOptions {
+  readonly name?: string;
+  readonly kind?: ProjectKind;
+  readonly language?: string;
+  readonly testRunner?: string;
+  readonly intent?: string;
+  readonly force?: true;
+}
+
+/** Makes the workspace of this folder, and takes what its files say into its log. */
+export async function initHere(context: Context, options: InitOptions): Promise<void> {
+  const root = context.io.cwd;
+  const guess = await guessTools(root);
+  const answers = await answersFor(context, options, guess);
+  const report = await initWorkspace(root, answers, guess, options.force === true).catch(refuse);
+  const configured = await configureLog(context, new Workspace(root));
+  context.show({ ...report, configured }, () => reportText(context, report, configured));
+  if (!configured) context.exit_code = EXIT.refused;
+}
+
+async function answersFor(context: Context, options: InitOptions, guess: Guess): Promise<InitAnswers> {
+  const { force: _, testRunner, ...said } = options;
+  const likely: InitAnswers = {
+    name: basename(context.io.cwd),
+    kind: 'application',
+    language: guess.language ?? '',
+    test_runner: guess.tools.test_runner ?? '',
+    intent: '',
+    ...said,
+    ...(testRunner === undefined ? {} : { test_runner: testRunner }),
+  };
+  const isTold = Object.keys(options).length > 0;
+  const isNew = Workspace.find(context.io.cwd)?.root !== context.io.cwd;
+  const isAsked = isNew && !isTold && (context.io.stdin as ReadStream).isTTY === true && !context.is_json;
+  return isAsked ? ask(context, likely) : likely;
+}
+
+/** Five questions, each with what it takes for the answer if nothing is said. */
+async function ask({ io }: Context, likely: InitAnswers): Promise<InitAnswers> {
+  const lines = createInterface({ input: io.stdin, output: io.stderr });
+  const waiting = lines[Symbol.asyncIterator]();
+  const question = async (text: string, usual: string): Promise<string> => {
+    io.stderr.write(`${text}${usual === '' ? '' : ` [${usual}]`}: `);
+    const { value } = await waiting.next();
+    return ((value as string | undefined) ?? '').trim() || usual;
+  };
+  try {
+    const name = await question('What is the project called?', likely.name);
+    const kind = await question(`What is it? ${PROJECT_KINDS.join(', ')}`, likely.kind);
+    const language = await question('What is it written in?', likely.language);
+    const test_runner = await question('What runs its tests?', likely.test_runner);
+    const intent = await question('What is it for, in a sentence?', likely.intent);
+    const known = PROJECT_KINDS.find((each) => each === kind);
+    if (known === undefined) io.stderr.write(`${kind} is none of them: taken for ${likely.kind}.\n`);
+    return { name, kind: known ?? likely.kind, language, test_runner, intent };
+  } finally {
+    lines.close();
+  }
+}
+
+/** False where another process has the log, which takes the files in when it starts next, or the files are faulty. */
+async function configureLog(context: Context, workspace: Workspace): Promise<boolean> {
+  try {
+    return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
+      const coordinator = await Coordinator.open({ store, blobs });
+      try {
+        return await configure(context, workspace, coordinator);
+      } finally {
+        coordinator.close();
+      }
+    });
+  } catch (error) {
+    context.remark(plainText((error as Error).message));
+    return false;
+  }
+}
+
+function reportText({ paint }: Context, { made, kept, renewed }: InitReport, configured: boolean): string {
+  const lines = [`${count(made.length, 'file')} made in .ai-workspace/ and specification/.`];
+  if (renewed.length > 0) lines.push(`Written anew: ${renewed.join(', ')}`);
+  if (kept.length > 0) lines.push(`Left alone, as they were there: ${kept.join(', ')}`);
+  if (!configured) lines.push('What the files say is not in the log yet; see above, then: gen init');
+  lines.push(
+    'Next:',
+    `  ${paint.bold('write specification/INTENT.md')}    what the project is for, if you have not said it yet`,
+    `  ${paint.bold('gen start')}                        see where to begin`,
+    `  ${paint.bold('gen up')}                           serve it to agents over HTTP and through the inboxes`,
+  );
+  return lines.join('\n');
+}

@@ -1,0 +1,86 @@
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
+import type { OpenedStore } from '../../server/store-url.js';
+import { attendWorkspace, serialiserOf } from '../../workspace/attend.js';
+import { promoteAccepted } from '../../workspace/drafts/index.js';
+import { Tally } from '../../workspace/inbox/tally.js';
+import { isSingleAgent } from '../../workspace/load.js';
+import { readProjectKey } from '../../workspace/project-file.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import type { Context } from '../context.js';
+import { CommandFailure } from '../exit.js';
+import { refuse, withStore } from '../open-store.js';
+import { count, plainText } from '../output/text.js';
+import { stopSignal } from '../stop.js';
+import { configure } from './attend.js';
+import { workspaceHere } from './here.js';
+
+/** One pass over the inboxes of the workspace here, or one after the other until somebody says stop. */
+export async function serialiseHere(context: Context, watch: boolean): Promise<void> {
+  const workspace = workspaceHere(context);
+  if (await isSingleAgent(workspace).catch(refuse)) throw singleAgent();
+  const { signal, end } = stopSignal(context.io);
+  try {
+    await withStore(context, `workspace:${workspace.root}`, async (opened) => {
+      const coordinator = await Coordinator.open({ ...opened, limits: ENTERPRISE_LIMITS });
+      try {
+        await configure(context, workspace, coordinator);
+        await serve(context, workspace, { ...opened, coordinator }, watch ? signal : null);
+      } finally {
+        coordinator.close();
+      }
+    }).catch(explain);
+  } finally {
+    end();
+  }
+}
+
+async function serve(
+  context: Context,
+  workspace: Workspace,
+  opened: OpenedStore & { readonly coordinator: Coordinator },
+  signal: AbortSignal | null,
+): Promise<void> {
+  const desk = { ...opened, place: workspace, key: await readProjectKey(workspace) };
+  const warn = (sentence: string): void => context.remark(plainText(sentence));
+  if (signal === null) {
+    await promoteAccepted(workspace, desk);
+    const tally = await serialiserOf({ workspace, desk, warn }).pass();
+    context.show(tally, tallyText);
+    return;
+  }
+  context.remark('Watching the inboxes. Stop with Ctrl-C.');
+  const total = new Tally();
+  const onPass = (tally: Tally): void => {
+    if (tally.isQuiet) return;
+    total.add(tally);
+    if (!context.is_json) context.print(tallyText(tally));
+  };
+  await attendWorkspace({ workspace, desk, warn, signal, onPass });
+  if (context.is_json) context.printJson(total);
+}
+
+function tallyText({ commands, outcomes, broken, expired }: Tally): string {
+  const codes = Object.entries(outcomes).sort(([a], [b]) => (a < b ? -1 : 1));
+  const lines = [
+    `${count(commands, 'command')} decided`,
+    ...codes.map(([code, times]) => `  ${code}  ${times}`),
+  ];
+  if (broken > 0) lines.push(`${count(broken, 'file')} set aside: see .ai-workspace/events/broken/`);
+  if (expired > 0) lines.push(`${count(expired, 'claim')} reported silent`);
+  return lines.join('\n');
+}
+
+const singleAgent = (): CommandFailure =>
+  new CommandFailure(
+    'One agent works in this project, without inboxes: coordination.mode is single. ' +
+      'To let others in, set it to multi in .ai-workspace/coordination.yml.',
+  );
+
+/** Whoever has the log open decides what lies in the inboxes: there is nothing left to do, or somebody to stop. */
+function explain(error: Error): never {
+  if (!error.message.includes('open, and a log has one writer')) throw error;
+  throw new CommandFailure(
+    `${error.message} A gen up or gen serialise --watch that runs here serves the inboxes already.`,
+  );
+}

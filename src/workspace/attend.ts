@@ -1,0 +1,39 @@
+import { cursorAt } from '../coordinator/cursor.js';
+import { promoteAccepted } from './drafts/index.js';
+import type { Desk } from './inbox/ask.js';
+import { Serialiser } from './inbox/serialiser.js';
+import type { Tally } from './inbox/tally.js';
+import { watchInboxes } from './inbox/watch.js';
+import type { Workspace } from './workspace.js';
+
+export interface AttendOptions {
+  readonly workspace: Workspace;
+  readonly desk: Desk;
+  readonly signal: AbortSignal;
+  readonly warn: (sentence: string) => void;
+  readonly onPass?: (tally: Tally) => void;
+}
+
+/** Serves a workspace for as long as a process runs on it: its inboxes, and the files of results that were accepted. */
+export async function attendWorkspace(options: AttendOptions): Promise<void> {
+  const { workspace, desk } = options;
+  await Promise.all([
+    watchInboxes({ ...options, events: workspace.events, serialiser: serialiserOf(options) }),
+    promoteOn(desk, options.signal),
+  ]);
+}
+
+export const serialiserOf = ({ workspace, desk, warn }: Omit<AttendOptions, 'signal'>): Serialiser =>
+  new Serialiser({ events: workspace.events, desk, warn, now: () => new Date() });
+
+const ACCEPTING: ReadonlySet<string> = new Set(['edge_converged', 'result_adopted']);
+
+/** Results come in by other doors too. Whatever way one was accepted, its files reach the project. */
+async function promoteOn(desk: Desk, signal: AbortSignal): Promise<void> {
+  const { coordinator, store, key } = desk;
+  const position = (await store.project(key))?.position ?? 0;
+  await promoteAccepted(desk.place, desk);
+  for await (const { event } of coordinator.queries.follow(key, cursorAt(position), signal)) {
+    if (ACCEPTING.has(event.event_type)) await promoteAccepted(desk.place, desk);
+  }
+}

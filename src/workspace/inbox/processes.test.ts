@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { verifyLog } from '../../cli/verify/verify-log.js';
+import { numbersFrom } from '../../stores/file/testing.js';
+import { bareWorkspace, drop, namesIn, outcome, Site } from '../testing/site.js';
+import type { Workspace } from '../workspace.js';
+
+const ROUNDS = Number(process.env.ROUNDS ?? 8);
+const ROUNDS_PER_WORKSPACE = 10;
+const AGENTS = ['a-01', 'b-01', 'c-01', 'd-01'];
+const EDGE = 'code↔unit_tests';
+
+/** Bundled once: to start TypeScript anew in every round would take longer than all the rest. */
+let bundles: string;
+beforeAll(async () => {
+  bundles = await mkdtemp(join(tmpdir(), 'serialiser-'));
+  await build({
+    entryPoints: [join(import.meta.dirname, 'serialiser.child.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outExtension: { '.js': '.mjs' },
+    outdir: bundles,
+    // Libraries of the older kind ask for the parts of the system by name.
+    banner: {
+      js: 'import { createRequire as asking } from "node:module"; const require = asking(import.meta.url);',
+    },
+  });
+});
+afterAll(() => rm(bundles, { recursive: true }));
+
+/** Serves until it has taken so many steps, and is killed in the middle of what comes then. */
+async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
+  const child = spawn(process.execPath, [join(bundles, 'serialiser.child.mjs'), root], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // The lock's native part cannot be bundled.
+    env: { ...process.env, NODE_PATH: join(import.meta.dirname, '../../../node_modules') },
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const exited = once(child, 'exit');
+  let left = steps;
+  for await (const _ of createInterface({ input: child.stdout })) {
+    left -= 1;
+    if (left === 0) child.kill('SIGKILL');
+  }
+  expect(await exited).toEqual([null, 'SIGKILL']);
+}
+
+/** What each agent asks in a round: its own edge from claim to end, and one edge that all of them want. */
+function commandsOf(agent_id: string, round: number): Record<string, object> {
+  const number = String(round).padStart(4, '0');
+  const own = { feature: `F-${agent_id}-${number}`, edge: EDGE };
+  const held = { ...own, generation: 1 };
+  const end =
+    round % 2 === 0
+      ? { event_type: 'edge_converged', ...held, result: { round } }
+      : { event_type: 'edge_released', ...held };
+  return {
+    [`${number}-0.json`]: { event_type: 'edge_claim', feature: `F-all-${number}`, edge: EDGE },
+    [`${number}-1.json`]: { event_type: 'edge_claim', ...own },
+    [`${number}-2.json`]: { event_type: 'heartbeat', ...held },
+    [`${number}-3.json`]: { event_type: 'iteration_completed', ...held, iteration: 1, status: 'iterating' },
+    [`${number}-4.json`]: end,
+  };
+}
+
+async function dropRound(workspace: Workspace, round: number): Promise<void> {
+  await Promise.all(
+    AGENTS.map(async (agent_id) => {
+      for (const [name, command] of Object.entries(commandsOf(agent_id, round))) {
+        await drop(workspace, agent_id, name, command);
+      }
+    }),
+  );
+}
+
+const TYPES = ['edge_started', 'heartbeat', 'iteration_completed'];
+const CODES = ['GRANTED', 'RENEWED', 'APPENDED'];
+
+async function inspect(workspace: Workspace, rounds: readonly number[]): Promise<void> {
+  const site = await Site.open(workspace);
+  await site.serialiser.pass();
+  const events = await site.events();
+  await site.close();
+  const typesOf = (feature: string): string[] =>
+    events.filter(({ feature_id }) => feature_id === feature).map(({ event_type }) => event_type);
+  expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
+  for (const round of rounds) {
+    const number = String(round).padStart(4, '0');
+    const shared = typesOf(`F-all-${number}`);
+    expect(shared.toSorted()).toEqual([...Array(AGENTS.length - 1).fill('claim_rejected'), 'edge_started']);
+    for (const agent_id of AGENTS) {
+      const end = round % 2 === 0 ? 'edge_converged' : 'edge_released';
+      expect(typesOf(`F-${agent_id}-${number}`)).toEqual([...TYPES, end]);
+      const names = Object.keys(commandsOf(agent_id, round)).slice(1);
+      const told = await Promise.all(names.map((name) => outcome(workspace, agent_id, name)));
+      const last = round % 2 === 0 ? 'ACCEPTED' : 'RELEASED';
+      expect(told.map(({ reply }) => reply.reason)).toEqual([...CODES, last]);
+    }
+  }
+  for (const agent_id of AGENTS) {
+    expect(await namesIn(workspace, 'inbox', agent_id)).toEqual([]);
+    const names = rounds.flatMap((round) => Object.keys(commandsOf(agent_id, round)));
+    const outcomes = (await namesIn(workspace, 'outcome', agent_id)).filter((name) => !name.startsWith('.'));
+    expect(outcomes).toEqual(names.sort());
+  }
+  expect((await verifyLog({ folder: workspace.events }, () => {})).breaks).toEqual([]);
+}
+
+it(
+  `does every command once and tells of it, through ${ROUNDS} kills while agents go on asking`,
+  async () => {
+    const random = numbersFrom(11);
+    for (let begun = 0; begun < ROUNDS; begun += ROUNDS_PER_WORKSPACE) {
+      const workspace = await bareWorkspace();
+      const rounds = Array.from({ length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - begun) }, (_, at) => at);
+      for (const round of rounds) {
+        const dropped = dropRound(workspace, round);
+        // Each command takes four steps; some are always left to the next, or to the pass at the end.
+        await Promise.all([dropped, serveAndDie(workspace, 1 + Math.floor(random() * 76))]);
+      }
+      await inspect(workspace, rounds);
+    }
+  },
+  120_000 + ROUNDS * 10_000,
+);

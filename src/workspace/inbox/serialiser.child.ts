@@ -1,0 +1,25 @@
+import { writeSync } from 'node:fs';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { openWorkspaceStore } from '../store.js';
+import { Workspace } from '../workspace.js';
+import { Serialiser } from './serialiser.js';
+import { watchInboxes } from './watch.js';
+
+/** A process to be killed: serves the inboxes of a workspace, and prints every step before it takes the next. */
+const [root = ''] = process.argv.slice(2);
+const workspace = new Workspace(root);
+const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
+const coordinator = await Coordinator.open({ store, blobs });
+const serialiser = new Serialiser({
+  events: workspace.events,
+  desk: { place: workspace, coordinator, store, blobs, key },
+  now: () => new Date(),
+  warn: (sentence) => writeSync(2, `${sentence}\n`),
+  onStep: (step, { agent_id, name }) => writeSync(1, `${step} ${agent_id} ${name}\n`),
+});
+await watchInboxes({
+  events: workspace.events,
+  serialiser,
+  signal: new AbortController().signal,
+  warn: (sentence) => writeSync(2, `${sentence}\n`),
+});

@@ -1,0 +1,122 @@
+import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseDocument } from 'yaml';
+import { DEFAULT_FILES } from '../core/graph/defaults/files.js';
+import type { Guess } from './guess.js';
+import { COORDINATION_FILE, idFromName } from './project-file.js';
+import type { ProjectKind } from './project-kinds.js';
+import { INTENT_FILE } from './read-files.js';
+import { WorkspaceRefused } from './refused.js';
+import { Workspace } from './workspace.js';
+
+/** What a person says of a new project. Empty: not said. */
+export interface InitAnswers {
+  readonly name: string;
+  readonly kind: ProjectKind;
+  readonly language: string;
+  readonly test_runner: string;
+  readonly intent: string;
+}
+
+/** What became of each file, by its path from the project's root. */
+export interface InitReport {
+  readonly made: string[];
+  /** Was there, and stays as it is. */
+  readonly kept: string[];
+  readonly renewed: string[];
+}
+
+const FOLDERS = [
+  'context',
+  'features/active',
+  'features/completed',
+  'features/fold-back',
+  'events/inbox',
+  'events/outcome',
+  'events/broken',
+  'agents',
+  'snapshots',
+  'reviews',
+];
+
+const IGNORED = `# What is of this machine alone, and the secret that claims are named with.
+events/store.json
+events/lock
+events/durable
+events/inbox/
+events/outcome/
+events/broken/
+events/snapshots/
+agents/
+`;
+
+/** Makes a workspace, or what is missing of one. What a person may have written is never touched. */
+export async function initWorkspace(
+  root: string,
+  answers: InitAnswers,
+  guess: Guess,
+  force: boolean,
+): Promise<InitReport> {
+  const workspace = new Workspace(root);
+  const there = await lstat(workspace.folder).catch(() => null);
+  if (there !== null && !there.isDirectory()) {
+    throw new WorkspaceRefused(`${workspace.folder} is no folder. Move it away, then run gen init again.`);
+  }
+  for (const folder of FOLDERS) await mkdir(workspace.path(folder), { recursive: true });
+  const report: InitReport = { made: [], kept: [], renewed: [] };
+  for (const [name, text] of filesFor(answers, guess)) {
+    const renew = force && name.startsWith('.ai-workspace/graph/');
+    report[await put(join(root, name), text, renew)].push(name);
+  }
+  return report;
+}
+
+/** By their paths from the project's root. */
+function filesFor(answers: InitAnswers, guess: Guess): Map<string, string> {
+  const files = new Map([...DEFAULT_FILES].map(([name, text]) => [`.ai-workspace/${name}`, text]));
+  const coordination = DEFAULT_FILES.get(COORDINATION_FILE) ?? '';
+  files.set(`.ai-workspace/${COORDINATION_FILE}`, `${projectText(answers.name)}\n${coordination}`);
+  files.set('.ai-workspace/context/project_constraints.yml', constraintsText(answers, guess));
+  files.set('.ai-workspace/.gitignore', IGNORED);
+  files.set(INTENT_FILE, intentText(answers));
+  return files;
+}
+
+const projectText = (name: string): string =>
+  `# Which project this is: its log keeps this id for good.\nproject:\n  name: ${JSON.stringify(name)}\n` +
+  `  project_id: ${JSON.stringify(idFromName(name))}\n  tenant_id: default\n`;
+
+/** The built-in file with its remarks, filled in where something is known. */
+function constraintsText({ name, kind, language, test_runner }: InitAnswers, guess: Guess): string {
+  const document = parseDocument(DEFAULT_FILES.get('context/project_constraints.yml') ?? '');
+  document.setIn(['project', 'name'], name);
+  document.setIn(['project', 'kind'], kind);
+  // What others build on is held to every check there is.
+  document.setIn(['project', 'default_profile'], kind === 'library' ? 'full' : 'standard');
+  document.setIn(['language', 'primary'], language);
+  const tools = { ...guess.tools, ...(test_runner === '' ? {} : { test_runner }) };
+  for (const [tool, command] of Object.entries(tools)) {
+    if (document.hasIn(['tools', tool])) document.setIn(['tools', tool, 'command'], command);
+  }
+  return document.toString();
+}
+
+const intentText = ({ name, intent }: InitAnswers): string =>
+  `# Intent: ${name.replace(/\s+/g, ' ')}\n\n` +
+  (intent === ''
+    ? '<!-- What is this for, and for whom? Work starts from what you write here. -->\n'
+    : `${intent}\n`);
+
+async function put(path: string, text: string, renew: boolean): Promise<keyof InitReport> {
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    await writeFile(path, text, { flag: 'wx' });
+    return 'made';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  if (!renew || (await readFile(path, 'utf8')) === text) return 'kept';
+  await writeFile(`${path}.tmp`, text);
+  await rename(`${path}.tmp`, path);
+  return 'renewed';
+}

@@ -1,0 +1,23 @@
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { Problem } from '../coordinator/problem.js';
+import type { ConfigureResult } from '../coordinator/wire.js';
+import { readMethodology } from '../core/graph/read-methodology.js';
+import type { ProjectKey } from '../stores/store.js';
+import { readFiles } from './read-files.js';
+import type { Workspace } from './workspace.js';
+
+/** No inbox and no serialiser: the one agent there is has the log to itself. */
+export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
+  const reading = readMethodology(await readFiles(workspace));
+  return reading.ok && reading.methodology.mode === 'single';
+}
+
+/** Takes what the files of a workspace say into the records of its project. */
+export async function loadWorkspace(
+  workspace: Workspace,
+  coordinator: Coordinator,
+  key: ProjectKey,
+): Promise<ConfigureResult | Problem> {
+  const files = Object.fromEntries(await readFiles(workspace));
+  return coordinator.configure(key, { files });
+}
