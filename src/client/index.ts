@@ -3,6 +3,7 @@ export type { CallsOptions } from './endpoint.js';
 export type { Followed } from './follow.js';
 export * from './genesis.js';
 export type { RetryOptions } from './http.js';
+export type { MethodologyCalls } from './methodology.js';
 export type { SubmitOutcome } from './outbox.js';
 export { ClaimLost } from './renewals.js';
 export * from './replies.js';

@@ -4,6 +4,8 @@ export { type Caller, OPEN_CALLER } from './caller.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator.js';
 export { type Environment, systemEnvironment } from './environment.js';
 export type { KeyRing } from './key-ring.js';
+export type { MethodologyService } from './methodology/service.js';
+export type * as methodology from './methodology/wire.js';
 export type { KeyScope } from './operations/keys.js';
 export { isProblem, type Problem, type ProblemCode } from './problem.js';
 export type * from './wire.js';

@@ -303,6 +303,129 @@ describe('what goes on', () => {
   });
 });
 
+describe('the methodology', () => {
+  const project_id = 'graph';
+  const F = 'REQ-F-AUTH-001';
+  const files = {
+    [`features/active/${F}.yml`]: `feature: ${F}\ntitle: Sign in\nprofile: standard\nstatus: pending\ntrajectory: {}\n`,
+    '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
+  };
+  const post = (path: string, body: object) => served.post(path, { project_id, ...body });
+  const get = (path: string, query = '') => served.get(`${path}?project_id=${project_id}${query}`);
+
+  test('is taken from files, shown, and says where to go next', async () => {
+    expect((await post('/api/start', {})).body).toMatchObject({ state: 'UNINITIALISED', execution_id: null });
+    expect((await post('/api/init', { files })).body).toMatchObject({
+      reason: 'CONFIGURED',
+      feature_count: 1,
+    });
+    expect((await post('/api/init', { files })).body).toMatchObject({ reason: 'UNCHANGED' });
+    const wrong = await post('/api/init', { files: { 'graph/graph_topology.yml': 'a: [' } });
+    expect([wrong.status, wrong.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
+    expect((await post('/api/start', { dry_run: true })).body).toMatchObject({ feature: F, iteration: 1 });
+    expect((await get('/api/status')).body.features).toMatchObject([{ feature_id: F }]);
+    expect((await get('/api/status', `&feature=${F}`)).body).toMatchObject({
+      feature_id: F,
+      trajectory: expect.any(Array),
+    });
+    expect((await get('/api/status', '&health=true')).body).toHaveProperty('findings');
+    expect((await get('/api/status', '&gantt=true')).body.gantt).toContain('section');
+    expect((await get('/api/status', '&feature=REQ-F-NONE')).status).toBe(404);
+    expect((await get('/api/zoom', '&edge=design_code')).body).toMatchObject({
+      edge: { edge: 'design_code' },
+    });
+    expect((await get('/api/trace', `&req=${F}`)).body).toMatchObject({ requirement: F, direction: 'both' });
+  });
+
+  test('spawns, folds back, marks, finds gaps and releases; a refusal comes with 409 and its result', async () => {
+    const spike = {
+      vector_type: 'spike',
+      parent: F,
+      edge: 'design_code',
+      reason: 'which',
+      agent_id: 'alpha',
+    };
+    expect((await post('/api/spawn', spike)).body).toMatchObject({ feature_id: 'REQ-F-SPIKE-001' });
+    expect(await post('/api/spawn', { ...spike, parent: 'REQ-F-NONE' })).toMatchObject({
+      status: 409,
+      body: { success: false, reason: 'UNKNOWN_FEATURE', next: expect.any(String) },
+    });
+    const answer = {
+      feature_id: 'REQ-F-SPIKE-001',
+      fold_back_status: 'converged',
+      summary: 'this',
+      recommendation: 'proceed',
+    };
+    expect(await post('/api/spawn/fold_back', answer)).toMatchObject({
+      status: 409,
+      body: { reason: 'NOT_CONVERGED' },
+    });
+    const folded = await post('/api/spawn/fold_back', { ...answer, question_answered: true });
+    expect(folded).toMatchObject({ status: 200, body: { parent: F, unblocked: 'design_code' } });
+    const marked = await post('/api/checkpoint', { context_hash: 'sha256:0' });
+    expect(marked.body.snapshot.feature_states).toHaveLength(2);
+    const keys = [{ key: F, code: 1, tests: 0, telemetry: 0 }];
+    expect((await post('/api/gaps', { layers_run: [1, 2], keys })).body).toMatchObject({ result: 'GAPS' });
+    expect((await get('/api/gaps')).body).toMatchObject({
+      last: { total_req_keys: 1 },
+      open: [{ kind: 'intent' }],
+    });
+    const dry = await post('/api/release', { version: '0.1.0', dry_run: true });
+    expect(dry).toMatchObject({ status: 200, body: { reason: 'READY' } });
+    expect((await post('/api/release', { version: '0.1.0' })).body).toMatchObject({ reason: 'RELEASED' });
+    expect(await post('/api/release', { version: '0.1.0' })).toMatchObject({
+      status: 409,
+      body: { reason: 'VERSION_EXISTS' },
+    });
+  });
+
+  test('lists what waits for a human, and takes the decision on it', async () => {
+    const here = `/api/tenants/default/projects/${project_id}`;
+    const edge = { feature_id: F, edge: 'intent_requirements' };
+    const { body } = await served.post(`${here}/claims`, { ...edge, agent_id: 'alpha', session_id: 's1' });
+    const { task_id, session_id, generation, id: claim_id } = body.claim;
+    const candidate_sha256 = 'c'.repeat(64);
+    const gate = { task_id, session_id, claim_id, expected_generation: generation, candidate_sha256 };
+    await served.post(`${here}/claims/suspend`, gate);
+    const [review] = (await get('/api/review')).body.reviews;
+    expect(review).toMatchObject({ ...edge, generation, iteration: 1, candidate_sha256, agent_id: 'alpha' });
+    const named = { ...edge, generation, iteration: 1, candidate_sha256, decision: 'refined' };
+    const other = await post('/api/review', { ...named, iteration: 2 });
+    expect(other).toMatchObject({ status: 409, body: { reason: 'STALE_REVIEW' } });
+    expect((await post('/api/review', named)).body).toMatchObject({ success: true });
+    expect((await get('/api/review')).body.reviews).toEqual([]);
+  });
+
+  test('takes no body that says too much, too little or something else', async () => {
+    const HOSTILE: readonly [string, unknown][] = [
+      ['/api/start', { project_id: '../etc' }],
+      ['/api/start', { project_id, feature: 'a#b' }],
+      ['/api/start', [project_id]],
+      ['/api/spawn', { project_id, vector_type: 'spike', reason: 'x' }],
+      ['/api/spawn', { project_id, vector_type: 'feature', feature_id: '~policy', reason: 'x' }],
+      ['/api/spawn', { project_id, vector_type: 'feature', feature_id: 'F', reason: 'a\u0000b' }],
+      ['/api/spawn', { project_id, vector_type: 'feature', feature_id: 'F', reason: 'x', __proto__x: 1 }],
+      ['/api/checkpoint', { project_id, context_hash: 'x'.repeat(300) }],
+      ['/api/review', { project_id, feature_id: F, edge: 'design_code', decision: 'approved' }],
+      ['/api/gaps', { project_id, layers_run: [4], keys: [] }],
+      [
+        '/api/gaps',
+        { project_id, layers_run: [1], keys: [{ key: 'nope', code: 1, tests: 1, telemetry: 1 }] },
+      ],
+      ['/api/release', { project_id, version: 'one' }],
+      ['/api/init', { project_id, files: { 'a.yml': 1 } }],
+    ];
+    const before = (await get('/api/status')).body.position;
+    for (const [path, body] of HOSTILE) {
+      const said = await served.post(path, body);
+      expect([path, said.status, said.body.code]).toEqual([path, 400, 'INVALID_REQUEST']);
+    }
+    expect((await served.get('/api/status')).status).toBe(400);
+    expect((await get('/api/status', '&what=1')).status).toBe(400);
+    expect((await get('/api/status')).body.position).toBe(before);
+  });
+});
+
 describe('the server itself', () => {
   test('is alive, ready, described and shown', async () => {
     expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });

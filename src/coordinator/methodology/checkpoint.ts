@@ -81,7 +81,7 @@ export async function checkpointReply(
     message,
     context_hash,
     git_ref,
-    feature_states: snapshotsOf({ ...scene, asked: {} }).filter(({ feature_id }) => isWanted(feature_id)),
+    feature_states: snapshotsOf(scene).filter(({ feature_id }) => isWanted(feature_id)),
     tasks: { total: work.plan.subject_count, completed: work.completed },
   };
   return { success: true, reason: 'CHECKPOINTED', snapshot, event_id, next: command('release', '--dry-run') };

@@ -8,6 +8,7 @@ import {
   remediationOf,
 } from '../../core/features/fold-back.js';
 import { REMEDIATION_PREFIX } from '../../core/features/spawn.js';
+import { surveyOf } from '../../core/features/survey.js';
 import { command } from '../../core/graph/command.js';
 import type { Methodology } from '../../core/graph/methodology.js';
 import { foldBackSubject } from '../../core/subject.js';
@@ -16,7 +17,7 @@ import type { Desk } from '../desk.js';
 import type { Attempt, Operation } from '../operation.js';
 import { requestOf } from '../operations/shared.js';
 import { UnitBuilder } from '../unit-builder.js';
-import { rowOf, type Scene, sceneOf } from './scene.js';
+import { type Scene, sceneOf } from './scene.js';
 import { numberedId, writeSpawn } from './spawn.js';
 import { actorOf, NOT_INITIALISED, step } from './told.js';
 import type { FoldBackReply, foldBackBody } from './wire.js';
@@ -62,12 +63,12 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
     const scene = sceneOf(desk.state, this.folded, desk);
     const { methodology } = scene;
     if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED };
-    const row = rowOf(scene, feature_id);
-    if (row === undefined) return { code: 'UNKNOWN_FEATURE', says: `There is no feature ${feature_id}.` };
+    const standing = surveyOf(scene).standings.get(feature_id);
+    if (standing === undefined)
+      return { code: 'UNKNOWN_FEATURE', says: `There is no feature ${feature_id}.` };
     if (desk.record(foldBackSubject(feature_id)) !== null) return alreadyFolded(feature_id);
-    const asked = { fold_back_status, question_answered };
-    const fault = foldBackFault(row, asked, { methodology, now_ms: desk.now_ms });
-    return fault ?? { scene, methodology, row };
+    const fault = foldBackFault(standing, { fold_back_status, question_answered });
+    return fault ?? { scene, methodology, row: standing.row };
   }
 
   private write(unit: UnitBuilder, desk: Desk, { scene, methodology, row }: Ready): FoldBackReply {

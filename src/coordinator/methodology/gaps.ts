@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { findGaps, type GapCluster, type Gaps, isComplete } from '../../core/features/gaps.js';
+import { command } from '../../core/graph/command.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { newEventId, noteId, sha256Hex } from '../identity.js';
@@ -11,6 +12,7 @@ import { actorOf, step } from './told.js';
 import type { FoundCluster, GapsReply, gapsBody, Seen } from './wire.js';
 
 const KEYS_NAMED_MAX = 100;
+const KEYS_TOLD_MAX = 3;
 export type GapsOutcome = Omit<GapsReply, keyof Seen>;
 
 /** Writes down which requirements nothing covers, and raises an intent for each domain that lacks something. */
@@ -52,7 +54,7 @@ export class GapsOperation implements Operation<GapsOutcome> {
     const { intent_id, domain, severity, keys, key_count, layers } = cluster;
     const draft = step(desk, 'intent_raised', actorOf(this.body, this.caller), {
       intent_id,
-      trigger: `${key_count} requirements of ${domain} lack ${layers.join(' and ')}`,
+      trigger: `${domain}: ${layers.join(' and ')} missing for ${keys.slice(0, KEYS_TOLD_MAX).join(', ')}${key_count > KEYS_TOLD_MAX ? ' …' : ''}`,
       delta: `${key_count}`,
       signal_source: 'gap',
       vector_type: 'feature',
@@ -68,8 +70,16 @@ export class GapsOperation implements Operation<GapsOutcome> {
     const first = this.clusters[0];
     const next =
       first === undefined
-        ? 'gen release'
-        : `gen spawn --type feature --intent ${first.intent_id} --reason "close the gaps of ${first.domain}"`;
+        ? command('release', '--dry-run')
+        : command(
+            'spawn',
+            '--type',
+            'feature',
+            '--intent',
+            first.intent_id,
+            '--reason',
+            `close the gaps of ${first.domain}`,
+          );
     return { success: true, result, ...counted, clusters: this.clusters, event_id, next };
   }
 }

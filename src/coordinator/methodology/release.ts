@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import type { GapsFound, MethodologyState } from '../../core/features/feature-state.js';
 import { type ReadinessCheck, readinessOf } from '../../core/features/readiness.js';
-import { standingOf } from '../../core/features/standing.js';
+import { surveyOf } from '../../core/features/survey.js';
 import { command } from '../../core/graph/command.js';
 import { releaseSubject } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
@@ -49,19 +49,21 @@ export class ReleaseOperation implements Operation<ReleaseReply> {
 
   private decide(desk: Desk, exists: boolean): ReleaseReply {
     const { version, dry_run = false, known_gaps = null } = this.body;
-    const { methodology, rows, state, now_ms } = sceneOf(desk.state, this.folded, desk);
+    const scene = sceneOf(desk.state, this.folded, desk);
+    const { methodology, state } = scene;
     if (methodology === null) return this.refused('NOT_INITIALISED', NOT_INITIALISED);
     if (exists || state.releases.some((release) => release.version === version)) {
       return this.refused('VERSION_EXISTS', `${version} was released before. Choose a higher version.`);
     }
+    const standings = [...surveyOf(scene).standings.values()];
     const pending_reviews = pendingReviews(desk.state, state).map(({ task_id }) => task_id);
-    const readiness = readinessOf({ methodology, rows, state, now_ms, pending_reviews, known_gaps });
+    const readiness = readinessOf({ standings, state, pending_reviews, known_gaps });
     const against = readiness.find(({ passed }) => !passed);
     if (against !== undefined) return this.refused('NOT_READY', against.says, readiness);
-    const converged = rows.filter((row) => standingOf(methodology, row, now_ms).complete);
+    const converged = standings.filter(({ complete }) => complete);
     const release = this.manifest(
       desk,
-      converged.map(({ vector }) => vector.feature_id),
+      converged.map(({ row }) => row.vector.feature_id),
     );
     const next = dry_run ? command('release', '--version', version) : command('start');
     return { success: true, reason: dry_run ? 'READY' : 'RELEASED', version, readiness, release, next };

@@ -5,17 +5,12 @@ import { isoTime } from '../../core/events/envelope.js';
 import type { EdgeClaim, FeatureRow, MethodologyState } from '../../core/features/feature-state.js';
 import { rowsOf } from '../../core/features/rows.js';
 import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import type { RouteQuestion } from '../../core/graph/route.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 
-/** Everything that the methodology's commands and views look at: what the project says, and how far it is. */
-export interface Scene {
-  /** Null: nobody has initialised the project. */
-  readonly methodology: Methodology | null;
-  readonly rows: readonly FeatureRow[];
-  readonly state: MethodologyState;
-  readonly now_ms: number;
-}
+/** Everything that the methodology's commands and views look at; it insists on nothing. */
+export type Scene = RouteQuestion;
 
 export interface Vantage {
   readonly now_ms: number;
@@ -34,6 +29,7 @@ export function sceneOf(work: WorkState, state: MethodologyState, vantage: Vanta
     rows: rowsOf(vectorsOf(work), state, claims),
     state,
     now_ms,
+    asked: {},
   };
 }
 

@@ -12,12 +12,26 @@ intent: INT-001
 vector_type: feature
 profile: standard
 priority: critical
+status: pending
+trajectory: {}
 ${more}`;
+
+const EDGES = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'] as const;
+const edgeFile = (edge: string) =>
+  `edge: ${edge}\nchecklist:\n  - {name: done, type: deterministic, criterion: it is done, required: true, command: make}\nconvergence: {rule: all_required_checks_pass}\n`;
+const evaluators = {
+  passed: 1,
+  failed: 0,
+  skipped: 0,
+  total: 1,
+  details: [{ name: 'done', result: 'pass' }],
+};
 
 /** A project of the methodology with one feature. */
 async function begin(open: OpenHouse, more = ''): Promise<House> {
   const house = await open();
   const files = {
+    ...Object.fromEntries(EDGES.map((edge) => [`graph/edges/${edge}.yml`, edgeFile(edge)])),
     [`features/active/${F}.yml`]: vector(F, more),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
@@ -32,7 +46,14 @@ async function converge(house: House, feature_id: string, ...edges: readonly str
     expect(claimed).toMatchObject({ reason: 'GRANTED' });
     const task_id = `${feature_id}#${edge}`;
     const generation = claimed.claim?.generation ?? 0;
-    await house.coordinator.submitResult(P, { task_id, session_id: 's-ann', generation, result_data: edge });
+    const submitted = await house.coordinator.submitResult(P, {
+      task_id,
+      session_id: 's-ann',
+      generation,
+      result_data: edge,
+      evaluators,
+    });
+    expect(submitted).toMatchObject({ accepted: true });
   }
 }
 
@@ -75,6 +96,9 @@ forEachStore('a spawn', (open) => {
     );
     const ids = all.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
     expect(new Set(ids).size).toBe(20);
+    const same = { vector_type: 'feature', feature_id: 'REQ-F-PAY-001', reason: 'pay', agent_id: 'alpha' };
+    const twice = await Promise.all([1, 2].map(() => house.coordinator.methodology.spawn(P, same)));
+    expect(twice.map((reply) => answered(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
     await house.restart();
     const next = await house.coordinator.methodology.spawn(P, spike);
     expect(next).toMatchObject({ feature_id: 'REQ-F-SPIKE-021' });

@@ -52,7 +52,7 @@ export class MethodologyService {
     const asked = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
     return this.look(scope, (question) => {
       const { reasons, ...way } = route({ ...question, asked });
-      return { execution_id: null, ...way, reasons, routing_reason: reasons.join(' ') };
+      return { execution_id: null, ...way, reasons, routing_reason: reasons.join('; ') };
     });
   }
 
@@ -173,7 +173,7 @@ export class MethodologyService {
     view: (question: RouteQuestion) => T | Problem,
   ): Reply<T & wire.Seen> {
     return this.at(scope, async ({ project, state }) => {
-      const found = view({ ...sceneOf(project.state, state, project.desk()), asked: {} });
+      const found = view(sceneOf(project.state, state, project.desk()));
       return isProblem(found) ? found : { ...found, ...seen(state) };
     });
   }

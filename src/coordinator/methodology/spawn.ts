@@ -1,7 +1,13 @@
 import type { z } from 'zod';
 import type { MethodologyState } from '../../core/features/feature-state.js';
-import { childPrefix, decideSpawn, nextId, type SpawnAsked } from '../../core/features/spawn.js';
-import { standingOf } from '../../core/features/standing.js';
+import {
+  childPrefix,
+  decideSpawn,
+  nextId,
+  type SpawnAsked,
+  type SpawnGround,
+} from '../../core/features/spawn.js';
+import { surveyOf } from '../../core/features/survey.js';
 import { command } from '../../core/graph/command.js';
 import { canonicalEdge } from '../../core/graph/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
@@ -33,7 +39,12 @@ export class SpawnOperation implements Operation<SpawnReply> {
   attempt(desk: Desk): Attempt<SpawnReply> {
     const unit = new UnitBuilder(desk, this.body.request_id ?? null);
     const vector = this.decide(desk);
-    if ('code' in vector) return { unit: unit.build(this.request), reply: refused(vector.code, vector.says) };
+    if ('code' in vector) {
+      const { feature_id } = this.body;
+      // That the id is taken stands on its record, which may be only about to be.
+      if (feature_id !== undefined) unit.check(featureSubject(feature_id), seqOf(desk, feature_id));
+      return { unit: unit.build(this.request), reply: refused(vector.code, vector.says) };
+    }
     const { edge, blocks = true } = this.body;
     const waits = edge !== undefined && blocks ? canonicalEdge(edge) : null;
     const event_id = writeSpawn(unit, desk, { vector, waits, by: actorOf(this.body, this.caller) });
@@ -74,15 +85,17 @@ export class SpawnOperation implements Operation<SpawnReply> {
   }
 }
 
-const groundOf = (scene: Scene, methodology: Methodology) => ({
-  methodology,
-  vectorOf: (id: string) => rowOf(scene, id)?.vector ?? null,
-  isConverged: (id: string) => {
-    const row = rowOf(scene, id);
-    return row !== undefined && standingOf(methodology, row, scene.now_ms).complete;
-  },
-  now_ms: scene.now_ms,
-});
+function groundOf(scene: Scene, methodology: Methodology): SpawnGround {
+  const { standings } = surveyOf(scene);
+  return {
+    methodology,
+    vectorOf: (id) => standings.get(id)?.row.vector ?? null,
+    isConverged: (id) => standings.get(id)?.complete ?? false,
+    now_ms: scene.now_ms,
+  };
+}
+
+const seqOf = (desk: Desk, feature_id: string): number => desk.record(featureSubject(feature_id))?.seq ?? 0;
 
 /** Known by its record, by one that is about to be, or by the log of another tool. */
 const isTaken = (desk: Desk, scene: Scene, feature_id: string): boolean =>
@@ -101,11 +114,10 @@ export interface SpawnTold {
   readonly by: string;
 }
 
-/** The child's record and the step that made it, in one unit. */
+/** The child's record and the step that made it, in one unit. A new feature takes nothing from what was decided before. */
 export function writeSpawn(unit: UnitBuilder, desk: Desk, { vector, waits, by }: SpawnTold): string {
   const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
   writeFeature(unit, desk, vector, by);
-  unit.changingRules();
   const event_id = newEventId(desk.environment, desk.now_ms);
   const told = step(desk, 'spawn_created', by, {
     parent: parent?.feature,

@@ -1,7 +1,7 @@
 import { isoTime } from '../events/envelope.js';
 import type { FeatureVector, Methodology, VectorType } from '../graph/methodology.js';
 import type { FeatureRow, FeatureState } from './feature-state.js';
-import { standingOf } from './standing.js';
+import type { Standing } from './standing.js';
 
 export interface FoldBackAsked {
   readonly fold_back_status: 'converged' | 'time_box_expired';
@@ -15,12 +15,10 @@ const QUESTIONS: ReadonlySet<VectorType> = new Set(['discovery', 'spike', 'poc']
 
 /** Why a child cannot be folded back into its parent now; null: it can. */
 export function foldBackFault(
-  row: FeatureRow,
+  { row, complete, time_box }: Standing,
   asked: FoldBackAsked,
-  { methodology, now_ms }: { methodology: Methodology; now_ms: number },
 ): { readonly code: FoldBackRefusal; readonly says: string } | null {
   const { feature_id, vector_type } = row.vector;
-  const { complete, time_box } = standingOf(methodology, row, now_ms);
   if (parentOf(row) === null) {
     return { code: 'NO_PARENT', says: `${feature_id} was spawned from nothing, so nothing waits for it.` };
   }

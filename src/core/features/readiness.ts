@@ -1,6 +1,5 @@
-import type { Methodology } from '../graph/methodology.js';
-import type { FeatureRow, MethodologyState } from './feature-state.js';
-import { standingOf } from './standing.js';
+import type { MethodologyState } from './feature-state.js';
+import type { Standing } from './standing.js';
 
 export interface ReadinessCheck {
   readonly name: string;
@@ -9,10 +8,8 @@ export interface ReadinessCheck {
 }
 
 export interface ReleaseGround {
-  readonly methodology: Methodology;
-  readonly rows: readonly FeatureRow[];
+  readonly standings: Iterable<Standing>;
   readonly state: MethodologyState;
-  readonly now_ms: number;
   readonly pending_reviews: readonly string[];
   /** Gaps that somebody knows of and answers for; null: nobody says. */
   readonly known_gaps: number | null;
@@ -20,10 +17,10 @@ export interface ReleaseGround {
 
 /** Whether the project may be released, question by question. */
 export function readinessOf(ground: ReleaseGround): ReadinessCheck[] {
-  const { methodology, rows, state, now_ms, pending_reviews, known_gaps } = ground;
-  const open = rows
-    .filter((row) => row.vector.priority === 'critical' && !standingOf(methodology, row, now_ms).complete)
-    .map((row) => row.vector.feature_id);
+  const { standings, state, pending_reviews, known_gaps } = ground;
+  const open = [...standings]
+    .filter(({ row, complete }) => row.vector.priority === 'critical' && !complete)
+    .map(({ row }) => row.vector.feature_id);
   const gaps = known_gaps ?? (state.last_gaps === null ? null : gapsIn(state.last_gaps));
   return [
     check('critical_features', open.length === 0, {
@@ -35,7 +32,7 @@ export function readinessOf(ground: ReleaseGround): ReadinessCheck[] {
       failed: `Waiting for a human: ${some(pending_reviews)}. Decide on them first.`,
     }),
     check('gaps', gaps !== null, {
-      passed: `${gaps} gaps are known.`,
+      passed: `Known gaps: ${gaps}.`,
       failed: 'Nobody has looked for gaps. Run gen gaps first, or say known_gaps.',
     }),
   ];

@@ -1,6 +1,6 @@
 import type { VectorType } from '../graph/methodology.js';
 import type { RouteQuestion } from '../graph/route.js';
-import type { StepStatus } from './standing.js';
+import { counts, type StepStatus } from './standing.js';
 import { type FeatureStatus, surveyOf } from './survey.js';
 
 export interface FeatureSnapshot {
@@ -23,7 +23,7 @@ export function snapshotsOf(question: RouteQuestion): FeatureSnapshot[] {
   const survey = surveyOf(question);
   return [...survey.standings.values()].map((standing) => {
     const { feature_id, title, vector_type, profile } = standing.row.vector;
-    const edges = standing.steps.map(({ edge, status, state }) => {
+    const edges = standing.steps.filter(counts).map(({ edge, status, state }) => {
       const { iteration = 0, delta = null, converged_at = null } = state ?? {};
       return { edge, status, iteration, delta, converged_at };
     });
