@@ -3,11 +3,12 @@ import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
 import { engines } from './engines.js';
+import { methodology } from './methodology.js';
 import { million } from './million.js';
 import { stages } from './stages.js';
 
 /**
- * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million] [-- --tasks N]`, or the engines alone:
+ * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology] [-- --tasks N]`, or the engines alone:
  * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`. Prints; asserts nothing about time.
  */
 const quick = process.argv.includes('--quick');
@@ -20,6 +21,7 @@ const parts: Record<string, () => Promise<void>> = {
   cycles: () => cycles(quick),
   crowd,
   million: () => million(tasks),
+  methodology,
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);

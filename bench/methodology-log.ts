@@ -19,7 +19,7 @@ export async function workspaceWithLog(root: string, events: number): Promise<Wo
   await writeFile(workspace.path('coordination.yml'), 'project:\n  name: bench\n  project_id: bench\n');
   await writeIntent(root);
   const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
-  const coordinator = await Coordinator.open({ store, blobs });
+  const coordinator = await Coordinator.open({ store, blobs, limits: { max_concurrent_claims: 100_000 } });
   const count = Math.ceil(events / EVENTS_OF_EDGE / EDGES.length);
   const features = Array.from({ length: count }, (_, at) => `REQ-F-BENCH-${String(at + 1).padStart(3, '0')}`);
   const files = Object.fromEntries(features.map((id) => [`features/active/${id}.yml`, vector(id)]));
@@ -51,7 +51,7 @@ async function workOn(
   const session_id = `s-${agent_id}`;
   for (const edge of EDGES) {
     const granted = must<ClaimResult>(
-      await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id }),
+      await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id, agent_role: 'human' }),
     );
     if (granted.claim === null) throw new Error(granted.reason);
     const { task_id, generation } = granted.claim;

@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { agentIdSchema } from '../core/ids.js';
+import { idFault } from '../core/id-grammar.js';
 import { wrongUsage } from './exit.js';
 import type { Io } from './io.js';
 
@@ -10,10 +10,9 @@ const AGENT_LENGTH_MAX = 100;
 export function agentId(io: Io, given: string | undefined): string {
   const named = given ?? io.env.GENESIS_AGENT;
   if (named === undefined || named === '') return safeId(`${io.user}@${hostname()}`);
-  const read = agentIdSchema.safeParse(named);
-  if (!read.success)
-    throw wrongUsage(`${JSON.stringify(named)} names no agent: ${read.error.issues[0]?.message}.`);
-  return read.data;
+  const fault = idFault('agent_id', named);
+  if (fault !== null) throw wrongUsage(`${JSON.stringify(named)} names no agent: ${fault}.`);
+  return named;
 }
 
 const safeId = (text: string): string =>

@@ -1,15 +1,14 @@
 import { z } from 'zod';
+import { ID_LENGTH_MAX, ID_PATTERN, idGrammar, idTooLong } from './id-grammar.js';
 
-export const ID_LENGTH_MAX = 128;
+export { ID_LENGTH_MAX } from './id-grammar.js';
 
 /** The length is judged first and ends the judging: no pattern ever runs over a text of any size. */
 const id = (what: string) =>
   z
     .string()
-    .max(ID_LENGTH_MAX, { error: `a ${what} has at most ${ID_LENGTH_MAX} characters`, abort: true })
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}$/, {
-      error: `a ${what} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`,
-    });
+    .max(ID_LENGTH_MAX, { error: idTooLong(what), abort: true })
+    .regex(ID_PATTERN, { error: idGrammar(what) });
 
 export const tenantIdSchema = id('tenant_id');
 export const projectIdSchema = id('project_id');

@@ -6,7 +6,7 @@ import { LAYERS } from '../../workspace/scan/coverage.js';
 import { type Commit, commitsWithKeys, gitRef, latestTag, tagRelease } from '../../workspace/scan/git-ref.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { CommandFailure, wrongUsage } from '../exit.js';
 import { contextOf } from '../methodology/context-files.js';
 import { inWorkspace, withMethodology } from '../methodology/door.js';
 import { surveyOf } from '../methodology/survey.js';
@@ -40,10 +40,14 @@ requirement.`,
     .action(act(release));
 };
 
+/** What may name a file and a tag; the coordinator looks closer. */
+const VERSION = /^\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,128}$/;
+
 async function release(
   context: Context,
   { version, dryRun = false, tag = false }: ReleaseOptions,
 ): Promise<void> {
+  if (!VERSION.test(version)) throw wrongUsage(`${version} is no version. Expected one as 1.2.0.`);
   const { root } = inWorkspace(context);
   const path = `docs/releases/release-${version}.yml`;
   await withMethodology(context, dryRun ? 'read' : 'write', async ({ calls }) => {

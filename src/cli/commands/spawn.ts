@@ -5,6 +5,7 @@ import type { Context } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { withMethodology } from '../methodology/door.js';
 import { FoldBackFile, RECOMMENDATIONS, type Recommendation } from '../methodology/fold-back-file.js';
+import { span } from '../output/text.js';
 import { defined, gather } from '../read-options.js';
 import { expected, refuse } from '../replies.js';
 
@@ -66,7 +67,7 @@ async function spawn(context: Context, options: SpawnOptions): Promise<void> {
       [
         `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${vector?.profile ?? ''}`,
         ...(blocks === null ? [] : [`  ${parent} waits for it on ${blocks}.`]),
-        ...(vector?.time_box == null ? [] : [`  Its time box: ${vector.time_box.duration_seconds} s.`]),
+        ...(vector?.time_box == null ? [] : [`  Its time box: ${span(vector.time_box.duration_seconds)}.`]),
         next,
       ].join('\n'),
     );
@@ -122,7 +123,13 @@ async function foldBack(context: Context, child: string, options: FoldBackOption
     );
     if (!reply.success) {
       await file?.takeBack();
-      return refuse(context, reply, '');
+      return refuse(
+        context,
+        reply,
+        reply.reason === 'NOT_CONVERGED'
+          ? 'where the question is answered all the same, say --answered.'
+          : '',
+      );
     }
     context.show(reply, ({ parent, unblocked, remediation, next }) =>
       [

@@ -93,11 +93,17 @@ async function reading(context: Context, workspace: Workspace): Promise<InProces
 
 async function writing(context: Context, workspace: Workspace): Promise<InProcess> {
   const { openWorkspaceStore } = await import('../../workspace/store.js');
+  const { readFiles } = await import('../../workspace/read-files.js');
   const { openInProcess } = await import('./in-process.js');
   const warn = (sentence: string) => context.remark(plainText(sentence));
   const { store, blobs, key } = await openWorkspaceStore(workspace, warn).catch(held);
   try {
-    const opened = await openInProcess(workspace, { store, blobs, key, caller: callerOf(context) });
+    const opened = await openInProcess(await readFiles(workspace), {
+      store,
+      blobs,
+      key,
+      caller: callerOf(context),
+    });
     const close = async () => {
       await opened.close();
       await store.close();

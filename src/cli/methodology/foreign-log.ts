@@ -6,6 +6,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
 import { HEADER } from '../../stores/file/line.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { readFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { CommandFailure } from '../exit.js';
@@ -29,7 +30,7 @@ export async function withForeignLog(
   store.restore(events);
   const { tenant_id, project_id } = events[0] ?? KEY;
   const place = { store, key: { tenant_id, project_id }, caller: OPEN_CALLER };
-  const opened = await openBeside(context, Workspace.find(dirname(file)), place);
+  const opened = await openBeside(context, Workspace.find(dirname(file)), featuresIn(events), place);
   try {
     await work({ calls: opened.calls, workspace: null, title: basename(file), plan: () => opened.plan() });
   } finally {
@@ -37,17 +38,35 @@ export async function withForeignLog(
   }
 }
 
+type Files = ReadonlyMap<string, string>;
+
 /** A workspace of another tool may say what this one cannot read: then its log is looked at by the built-in graph. */
 async function openBeside(
   context: Context,
   workspace: Workspace | null,
+  named: Files,
   place: Parameters<typeof openInProcess>[1],
 ): Promise<InProcess> {
-  if (workspace === null) return openInProcess(null, place);
-  return openInProcess(workspace, place).catch((error: Error) => {
-    context.remark(`The built-in graph stands in for ${workspace.folder}: ${error.message}`);
-    return openInProcess(null, place);
-  });
+  if (workspace === null) return openInProcess(named, place);
+  try {
+    return await openInProcess(new Map([...named, ...(await readFiles(workspace))]), place);
+  } catch (error) {
+    if (!(error instanceof CommandFailure) && (error as Error).name !== 'WorkspaceRefused') throw error;
+    context.remark(`The built-in graph stands in for ${workspace.folder}: ${(error as Error).message}`);
+    return openInProcess(named, place);
+  }
+}
+
+const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
+const FEATURES_MAX = 1000;
+
+/** Nobody may have defined what the log speaks of: each feature of it gets a vector that says no more than its name. */
+function featuresIn(events: readonly EventEnvelope[]): Files {
+  const named = new Set(events.map(({ feature_id = '' }) => feature_id));
+  const ids = [...named].filter((id) => FEATURE_ID.test(id)).slice(0, FEATURES_MAX);
+  return new Map(
+    ids.map((id) => [`features/active/${id}.yml`, `feature: ${JSON.stringify(id)}\ntitle: ""\n`]),
+  );
 }
 
 async function eventsIn(file: string): Promise<EventEnvelope[]> {

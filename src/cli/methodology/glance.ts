@@ -5,7 +5,7 @@ import { evolveMethodology } from '../../core/features/evolve.js';
 import { emptyMethodology } from '../../core/features/feature-state.js';
 import { statusView } from '../../core/features/status.js';
 import { kindOf, POLICY_SUBJECT } from '../../core/subject.js';
-import { emptyProject, evolveProject } from '../../core/views/project-state.js';
+import { emptyWork, evolveWork, foldProject } from '../../core/views/project-state.js';
 import { projectStatus } from '../../core/views/status.js';
 import type { Vantage } from '../../core/views/vantage.js';
 import type { Calls } from './calls.js';
@@ -15,10 +15,10 @@ import type { Calls } from './calls.js';
  * This is asked more often than everything else together, and who asks waits for it.
  */
 export function lookAt(events: readonly EventEnvelope[]) {
-  const work = emptyProject();
+  const work = emptyWork();
   const state = emptyMethodology();
   for (const event of events) {
-    evolveProject(work, event);
+    evolveWork(work, event);
     evolveMethodology(state, event);
   }
   const vantage = vantageOf(
@@ -27,7 +27,9 @@ export function lookAt(events: readonly EventEnvelope[]) {
   );
   const question = { ...sceneOf(work, state, vantage), asked: {} };
   const calls: Pick<Calls, 'status'> = { status: async () => statusView(question) };
-  return { calls, plan: async () => (work.plan.subject_count === 0 ? null : projectStatus(work, vantage)) };
+  const plan = async () =>
+    work.plan.subject_count === 0 ? null : projectStatus(foldProject(events), vantage);
+  return { calls, plan };
 }
 
 function vantageOf(first: EventEnvelope | undefined, said: Partial<Policy> = {}): Vantage {

@@ -5,8 +5,6 @@ import { isProblem, type Problem } from '../../coordinator/problem.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { readFiles } from '../../workspace/read-files.js';
-import type { Workspace } from '../../workspace/workspace.js';
 import { expected } from '../replies.js';
 import type { Calls } from './calls.js';
 import { withTasks } from './with-tasks.js';
@@ -25,16 +23,12 @@ interface Place {
   readonly caller: Caller;
 }
 
-/**
- * A coordinator of this process alone, which first takes in what the workspace's files say now; without a workspace,
- * what is built in.
- */
-export async function openInProcess(workspace: Workspace | null, place: Place): Promise<InProcess> {
+/** A coordinator of this process alone, which first takes in what the project's files say; what they do not is built in. */
+export async function openInProcess(files: ReadonlyMap<string, string>, place: Place): Promise<InProcess> {
   const { store, blobs, key, caller } = place;
   const coordinator = await Coordinator.open(blobs === undefined ? { store } : { store, blobs });
   try {
-    const files = workspace === null ? {} : Object.fromEntries(await readFiles(workspace));
-    expected(await told(coordinator.configure(key, { files }, caller)));
+    expected(await told(coordinator.configure(key, { files: Object.fromEntries(files) }, caller)));
   } catch (error) {
     coordinator.close();
     throw error;

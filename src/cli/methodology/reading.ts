@@ -45,9 +45,10 @@ async function openCopy(
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
   const { readProjectKey } = await import('../../workspace/project-file.js');
+  const { readFiles } = await import('../../workspace/read-files.js');
   const store = openMemoryStore();
   store.restore(events);
-  return openInProcess(workspace, { store, key: await readProjectKey(workspace), caller });
+  return openInProcess(await readFiles(workspace), { store, key: await readProjectKey(workspace), caller });
 }
 
 type Glance = Pick<InProcess, 'plan'> & { readonly calls: Pick<Calls, 'status'> };

@@ -42,5 +42,7 @@ export async function surveyOf(
 async function keysOf(calls: Reading, feature: string | undefined): Promise<string[]> {
   if (feature !== undefined) return [...expected(await calls.feature(feature)).requirements, feature];
   const { features } = expected(await calls.status());
-  return features.flatMap(({ feature_id, requirements }) => [feature_id, ...requirements]);
+  // A side question is no requirement: it asks, and demands nothing.
+  const demanding = features.filter(({ vector_type }) => vector_type === 'feature');
+  return demanding.flatMap(({ feature_id, requirements }) => [feature_id, ...requirements]);
 }

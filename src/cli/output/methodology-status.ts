@@ -13,6 +13,7 @@ import { named, wrapped } from './wrap.js';
 
 const FEATURES_SHOWN_MAX = 20;
 const SIGNALS_SHOWN_MAX = 10;
+const ROWS_SHOWN_MAX = 20;
 
 /** Where the project is, and what to do now: what every feature has behind it, who is at work, what asks for a human. */
 export function methodologyStatusText(status: MethodologyStatus, title: string, context: Context): string {
@@ -22,11 +23,11 @@ export function methodologyStatusText(status: MethodologyStatus, title: string, 
   const lines = [`${paint.bold(title)}  ${paint.bold(state)}  position ${position}, ${at}`];
   const { feature, edge, iteration, reasons } = start_would;
   const go = feature === null ? [] : [`${feature} on ${edge} (iteration ${iteration}).`];
-  const would = [...go, ...reasons].join(' ');
+  const would = [...go, ...reasons.map((reason) => `${reason.replace(/\.$/, '')}.`)].join(' ');
   lines.push(...named('Start would:', would, 13, io.columns));
   const open = features.filter(({ status: each }) => !DONE.has(each));
   lines.push(...hereLines(open, context), ...rollupLines(status, context));
-  if (status.claims.length > 0) lines.push('', paint.bold('At work'), claimsTable(status.claims, context));
+  lines.push(...claimLines(status.claims, context));
   lines.push(...doneLines(features, context), ...signalLines(status, context));
   if (features.length > 0) lines.push(...coverageLines(status.coverage, context));
   return [...lines, ...actionLines(status, context)].join('\n');
@@ -83,6 +84,13 @@ function rollupLines({ project, health }: MethodologyStatus, { paint }: Context)
   if (pending_reviews > 0) lines.push(paint.yellow(`Reviews   ${pending_reviews} waiting: gen review`));
   if (stale_claims > 0) lines.push(paint.yellow(`Claims    ${stale_claims} silent for too long`));
   return lines;
+}
+
+function claimLines(claims: readonly ClaimLine[], context: Context): string[] {
+  if (claims.length === 0) return [];
+  const more = claims.length - ROWS_SHOWN_MAX;
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return ['', context.paint.bold('At work'), claimsTable(claims.slice(0, ROWS_SHOWN_MAX), context), ...rest];
 }
 
 const claimsTable = (claims: readonly ClaimLine[], { io, paint }: Context): string =>

@@ -24,7 +24,7 @@ export function distance(iso: string | null, now_ms: number): string {
   return seconds >= 0 ? `in ${far}` : `${far} ago`;
 }
 
-function span(seconds: number): string {
+export function span(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;

@@ -1,4 +1,4 @@
-import { CATALOGUE } from '../events/catalogue.js';
+import { CATALOGUE_TYPES } from '../events/catalogue-types.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { edgeSteps } from './evolve-edge.js';
 import { iterationCompleted } from './evolve-iteration.js';
@@ -50,7 +50,7 @@ export function evolveMethodology(state: MethodologyState, event: EventEnvelope)
   const scene = new Scene(state, event);
   const step = STEPS.get(event.event_type);
   if (step !== undefined) step(scene);
-  else if (!CATALOGUE.has(event.event_type) && !FAMILY.has(event.event_type)) countUnknown(scene);
+  else if (!CATALOGUE_TYPES.has(event.event_type) && !FAMILY.has(event.event_type)) countUnknown(scene);
   if (!NO_WORK.has(event.event_type)) touch(scene);
 }
 

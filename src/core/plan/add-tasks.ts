@@ -12,11 +12,10 @@ import {
   subtaskCount,
   subtaskDescription,
   subtaskId,
-  subtaskInputSchema,
   taskInput,
-  taskInputSchema,
 } from './task.js';
 import { isTaskId, parseTaskId, type TaskId } from './task-id.js';
+import { subtaskInputSchema, taskInputSchema } from './task-schema.js';
 
 /** A subtask on its own: its id, `A-001-x::4`, says whose it is. */
 const addedSubtaskSchema = subtaskInputSchema.extend({ id: z.string().min(1) });

@@ -24,9 +24,9 @@ export {
   subtaskDescription,
   subtaskIds,
   type TaskInput,
-  taskInputSchema,
 } from './task.js';
-export { isTaskId, parseTaskId, type TaskId, type TaskIdReading, taskIdSchema } from './task-id.js';
+export { isTaskId, parseTaskId, type TaskId, type TaskIdReading } from './task-id.js';
+export { taskIdSchema, taskInputSchema } from './task-schema.js';
 export { KNOWN_TRACKS, type TrackMeaning, trackPurpose } from './tracks.js';
 export { weightOf } from './weights.js';
 export { parseWorkProductRef, type WorkProductRef, workProductRef } from './work-product.js';

@@ -7,8 +7,9 @@ import { FaultList, type PlanFault } from './faults.js';
 import { emptyPlan, type Plan, type PlanChange } from './plan.js';
 import { readYaml } from './plan-yaml.js';
 import { checkStanding, type Standing } from './standing.js';
-import { plannedTask, type TaskInput, taskInputSchema } from './task.js';
+import { plannedTask, type TaskInput } from './task.js';
 import { isTaskId, parseTaskId, TRACK_PATTERN } from './task-id.js';
+import { taskInputSchema } from './task-schema.js';
 
 const PROJECT_LENGTH_MAX = 128;
 const outlineSchema = z.strictObject({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isTaskId, parseTaskId, taskIdSchema } from './task-id.js';
+import { isTaskId, parseTaskId } from './task-id.js';
+import { taskIdSchema } from './task-schema.js';
 
 const d50 = 'd'.repeat(50);
 

@@ -1,10 +1,9 @@
-import { z } from 'zod';
-
 /** Checked before the grammar, so that nobody makes us read a megabyte of id. The longest legal id has 69. */
 export const TASK_ID_LENGTH_MAX = 80;
 export const SUBTASK_INDEX_MAX = 9999;
 export const TRACK_PATTERN = /^[A-Z]{1,8}$/;
-const TASK_ID_PATTERN = /^([A-Z]{1,8})-(?!000)([0-9]{3})-([A-Za-z0-9_-]{1,50})(?:::([1-9][0-9]{0,3}))?$/;
+export const TASK_ID_PATTERN =
+  /^([A-Z]{1,8})-(?!000)([0-9]{3})-([A-Za-z0-9_-]{1,50})(?:::([1-9][0-9]{0,3}))?$/;
 
 export interface TaskId {
   readonly task_id: string;
@@ -39,19 +38,10 @@ export function parseTaskId(text: string): TaskIdReading {
 export const isTaskId = (text: string): boolean =>
   text.length <= TASK_ID_LENGTH_MAX && TASK_ID_PATTERN.test(text);
 
-/** For borders that take an id. */
-export const taskIdSchema = z
-  .string()
-  .max(TASK_ID_LENGTH_MAX, {
-    error: `A task id has at most ${TASK_ID_LENGTH_MAX} characters.`,
-    abort: true,
-  })
-  .regex(TASK_ID_PATTERN, { error: (issue) => whatIsWrong(String(issue.input)) });
-
 const bad = (message: string): TaskIdReading => ({ ok: false, code: 'BAD_ID', message });
 
 /** Looks at the parts from left to right and names the first that breaks the grammar. */
-function whatIsWrong(text: string): string {
+export function whatIsWrong(text: string): string {
   const shown = JSON.stringify(text);
   const cut = text.indexOf('::');
   const index = cut < 0 ? null : text.slice(cut + 2);

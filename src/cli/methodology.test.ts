@@ -1,0 +1,297 @@
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Coordinator } from '../coordinator/coordinator.js';
+import { startServer } from '../server/server.js';
+import { openWorkspaceStore } from '../workspace/store.js';
+import { Workspace } from '../workspace/workspace.js';
+import { temporaryFolder } from './testing/house.js';
+import { gen, type Setting } from './testing/terminal.js';
+import { F, project, put } from './testing/workspace.js';
+
+const json = async (setting: Setting, ...argv: string[]) => {
+  const { out, code } = await gen(setting, ...argv, '--json');
+  return { code, reply: JSON.parse(out) as Record<string, never> };
+};
+
+const logOf = ({ cwd }: Setting) =>
+  readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8').catch(() => '');
+
+/** An agent that hands in what it may not converge, so that a human is asked. */
+async function escalated({ cwd }: Setting): Promise<void> {
+  const { store, blobs, key } = await openWorkspaceStore(new Workspace(cwd), () => {});
+  const coordinator = await Coordinator.open({ store, blobs });
+  const by = { agent_id: 'agent-b', session_id: 's-b', agent_role: 'observer' };
+  await coordinator.claimTask(key, { feature_id: F, edge: 'intent_requirements', ...by });
+  const task_id = `${F}#intent_requirements`;
+  const draft = { task_id, session_id: 's-b', generation: 1, result_data: 'a draft' };
+  const refused = await coordinator.submitResult(key, draft);
+  const failing = 'failing' in refused ? (refused.failing ?? []) : [];
+  const details = failing.map(({ name }) => ({ name, result: 'pass' }));
+  const total = details.length;
+  await coordinator.submitResult(key, {
+    ...draft,
+    evaluators: { passed: total, failed: 0, skipped: 0, total, details },
+  });
+  coordinator.close();
+  await store.close();
+}
+
+it('start says where to go, why, and what to do, and writes nothing', async () => {
+  const setting = await project();
+  const { code, out } = await gen(setting, 'start');
+  expect(code).toBe(0);
+  expect(out).toMatch(/State: .*IN_PROGRESS/);
+  expect(out).toContain(`${F} on intent_requirements`);
+  expect(out).toContain(`gen task claim ${F}#intent_requirements`);
+  expect(await logOf(setting)).toBe('');
+  expect((await gen(setting, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
+});
+
+it('without a workspace every command says how to get one', async () => {
+  const setting = { cwd: await temporaryFolder(), env: { GENESIS_AGENT: 'a' } };
+  for (const argv of [['start'], ['status', '--health'], ['gaps'], ['checkpoint'], ['review'], ['zoom']]) {
+    const { code, err } = await gen(setting, ...argv);
+    expect(code, argv.join(' ')).toBe(1);
+    expect(err, argv.join(' ')).toContain('gen init');
+  }
+});
+
+it('where only a human can go on, start says so with exit code 3', async () => {
+  const setting = await project({ 'specification/INTENT.md': '' });
+  const { code, out } = await gen(setting, 'start');
+  expect(out).toContain('NEEDS_INTENT');
+  expect(code).toBe(3);
+});
+
+it('status shows features, one feature, health and course, and fits 80 columns', async () => {
+  const setting = await project();
+  for (const argv of [[], ['--feature', F], ['--health'], ['--gantt']]) {
+    const { out } = await gen({ ...setting, env: { ...setting.env, NO_COLOR: '1' } }, 'status', ...argv);
+    expect(out).toContain(argv[0] === '--health' ? 'not healthy' : F);
+    if (argv[0] !== '--gantt')
+      for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  }
+  expect((await gen(setting, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
+  expect((await gen(setting, 'status', '--write')).code).toBe(2);
+  const { reply } = await json(setting, 'status');
+  expect(reply).toMatchObject({ state: 'IN_PROGRESS', features: [{ feature_id: F, requirements: [F] }] });
+});
+
+it('the page of the course is made anew, and never over a page of somebody else', async () => {
+  const setting = await project();
+  const page = join(setting.cwd, '.ai-workspace/STATUS.md');
+  expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
+  expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
+  expect(await readFile(page, 'utf8')).toContain('```mermaid\ngantt');
+  await writeFile(page, '# Mine\n');
+  expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(1);
+  expect(await readFile(page, 'utf8')).toBe('# Mine\n');
+});
+
+it('a log of another tool is read where it lies', async () => {
+  const setting = await project();
+  const line = (event_type: string, more: object) =>
+    JSON.stringify({
+      event_type,
+      timestamp: '2026-02-20T10:00:00Z',
+      project: 'x',
+      feature: 'REQ-F-OLD-001',
+      ...more,
+    });
+  const log = [
+    line('edge_started', { edge: 'intent→requirements' }),
+    'no json',
+    line('edge_converged', { edge: 'intent→requirements' }),
+  ];
+  await put(setting.cwd, 'other/old.jsonl', log.join('\n'));
+  const { code, reply } = await json(setting, 'status', '--log', 'other/old.jsonl');
+  expect(code).toBe(0);
+  expect(reply.features).toContainEqual(
+    expect.objectContaining({ feature_id: 'REQ-F-OLD-001', edges_converged: 1 }),
+  );
+  expect(await readFile(join(setting.cwd, 'other/old.jsonl'), 'utf8')).toBe(log.join('\n'));
+  expect((await gen(setting, 'status', '--log', 'other/none.jsonl')).code).toBe(1);
+});
+
+it('what files say is shown before anybody has taken it into the log', async () => {
+  const setting = await project();
+  expect((await gen(setting, 'checkpoint')).code).toBe(0);
+  await put(
+    setting.cwd,
+    '.ai-workspace/features/active/REQ-F-NEW-001.yml',
+    'feature: REQ-F-NEW-001\ntitle: New\n',
+  );
+  expect((await gen(setting, 'status')).out).toContain('REQ-F-NEW-001');
+  await put(setting.cwd, '.ai-workspace/profiles/standard.yml', 'profile: [');
+  const broken = await gen(setting, 'status');
+  expect(broken.code).toBe(1);
+  expect(broken.err).toMatch(/profiles\/standard\.yml/);
+});
+
+it('a side question is spawned, folded back, and its file is never written over', async () => {
+  const setting = await project();
+  const spawned = await json(
+    setting,
+    'spawn',
+    '--type',
+    'spike',
+    '--parent',
+    F,
+    '--edge',
+    'design_code',
+    '--reason',
+    'which?',
+  );
+  expect(spawned.reply).toMatchObject({
+    reason: 'SPAWNED',
+    feature_id: 'REQ-F-SPIKE-001',
+    blocks: 'design_code',
+  });
+  const back = ['spawn', 'fold-back', 'REQ-F-SPIKE-001'];
+  const file = join(setting.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md');
+  const early = await gen(setting, ...back, '--summary', 'too early');
+  expect(early.code).toBe(1);
+  expect(early.err).toContain('--answered');
+  await expect(stat(file)).rejects.toThrow();
+  await put(setting.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md', '# By hand\n');
+  expect((await gen(setting, ...back, '--answered')).code).toBe(0);
+  expect(await readFile(file, 'utf8')).toBe('# By hand\n');
+  expect((await gen(setting, ...back, '--answered')).err).toContain('ALREADY_FOLDED_BACK');
+  expect((await gen(setting, 'spawn', 'fold-back', '../../x', '--summary', 'y')).code).toBe(2);
+});
+
+it('spawn says what is missing', async () => {
+  const setting = await project();
+  expect((await gen(setting, 'spawn')).code).toBe(2);
+  expect((await gen(setting, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
+  expect((await gen(setting, 'spawn', '--type', 'spike', '--reason', 'x')).err).toContain('--parent');
+  expect((await gen(setting, 'spawn', '--type', 'whim', '--reason', 'x')).code).toBe(2);
+  const unknown = await gen(
+    setting,
+    'spawn',
+    '--type',
+    'spike',
+    '--parent',
+    'REQ-F-NONE-001',
+    '--reason',
+    'x',
+  );
+  expect(unknown.code).toBe(1);
+  expect(unknown.err).toContain('UNKNOWN_FEATURE');
+});
+
+it('a checkpoint is a file that stays as it is, and the same context has the same hash', async () => {
+  const setting = await project();
+  const first = await json(setting, 'checkpoint', '--message', 'one');
+  const second = await json(setting, 'checkpoint');
+  expect(first.reply.snapshot).toMatchObject({ message: 'one', git_ref: null });
+  const folder = join(setting.cwd, '.ai-workspace/snapshots');
+  const names = await readdir(folder);
+  expect(names).toHaveLength(2);
+  for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o444);
+  const hashOf = ({ snapshot }: { snapshot?: { context_hash: string } }) => snapshot?.context_hash;
+  expect(hashOf(second.reply)).toBe(hashOf(first.reply));
+  await put(setting.cwd, 'specification/requirements.md', 'changed\n');
+  expect(hashOf((await json(setting, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
+});
+
+it('gaps and trace look through the files', async () => {
+  const setting = await project({ 'src/login.ts': `// Implements: ${F}\n`, 'src/plain.ts': 'export {}\n' });
+  const dry = await json(setting, 'gaps', '--dry-run');
+  expect(dry.code).toBe(1);
+  expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
+  expect(await logOf(setting)).toBe('');
+  expect((await gen(setting, 'gaps')).out).toContain('src/plain.ts');
+  expect(await logOf(setting)).toContain('gaps_validated');
+  await put(setting.cwd, 'tests/login.test.ts', `// Validates: ${F}\nlog({ req: '${F}' })\n`);
+  await put(setting.cwd, 'src/plain.ts', `// Implements: ${F}\n`);
+  expect((await json(setting, 'gaps')).code).toBe(0);
+  const traced = await json(setting, 'trace', F);
+  expect(traced.reply).toMatchObject({
+    features: [{ feature_id: F }],
+    places: {
+      implements: [{ file: 'src/login.ts', line: 1 }, {}],
+      validates: [{ file: 'tests/login.test.ts' }],
+    },
+  });
+  expect((await gen(setting, 'trace', 'REQ-F-NONE-001')).code).toBe(1);
+  expect((await gen(setting, 'trace', 'nonsense')).code).toBe(2);
+});
+
+it('a review shows the candidate, and decides on that one alone', async () => {
+  const setting = await project();
+  await gen(setting, 'checkpoint');
+  expect((await gen(setting, 'review')).out).toContain('Nothing waits');
+  await escalated(setting);
+  const shown = await gen(setting, 'review', '--feature', F);
+  expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);
+  expect(shown.out).toContain('agent-b');
+  expect((await gen(setting, 'review', '--approve')).code).toBe(2);
+  expect((await gen(setting, 'review', '--feature', F, '--approve', '--reject')).code).toBe(2);
+  expect((await gen(setting, 'review', '--feature', F, '--comment', 'x')).code).toBe(2);
+  const decided = await gen(setting, 'review', '--feature', F, '--approve', '--comment', 'fine');
+  expect(decided.code).toBe(0);
+  expect(decided.out.indexOf('candidate')).toBeLessThan(decided.out.indexOf('may now hand in'));
+  expect(await logOf(setting)).toContain('review_completed');
+  expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(1);
+});
+
+it('a release is made once, with a manifest that is never written over', async () => {
+  const setting = await project();
+  expect((await gen(setting, 'release')).code).toBe(2);
+  expect((await gen(setting, 'release', '--version', '../x')).code).toBe(2);
+  const path = 'docs/releases/release-1.0.0.yml';
+  expect((await json(setting, 'release', '--version', '1.0.0', '--dry-run')).reply).toMatchObject({
+    reason: 'READY',
+    path: null,
+  });
+  await expect(stat(join(setting.cwd, path))).rejects.toThrow();
+  expect((await gen(setting, 'release', '--version', '1.0.0', '--tag')).err).toContain('no commit to tag');
+  expect((await json(setting, 'release', '--version', '1.0.0')).reply).toMatchObject({
+    reason: 'RELEASED',
+    path,
+  });
+  expect(await readFile(join(setting.cwd, path), 'utf8')).toContain('version: 1.0.0');
+  expect((await gen(setting, 'release', '--version', '1.0.0')).code).toBe(1);
+  expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+it('zoom shows the graph, and one edge of it', async () => {
+  const setting = await project();
+  expect((await gen(setting, 'zoom')).out).toContain('Construction');
+  expect((await gen(setting, 'zoom', '--edge', 'design→code')).out).toContain('What it asks for');
+  const unknown = await gen(setting, 'zoom', '--edge', 'a→b');
+  expect(unknown.code).toBe(1);
+  expect(unknown.err).toContain('intent_requirements');
+});
+
+it('while another process has the log, reading works, and writing says where to turn', async () => {
+  const setting = await project();
+  await gen(setting, 'checkpoint');
+  const { store, blobs } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
+  onTestFinished(() => store.close());
+  for (const argv of [['status'], ['start'], ['trace', F], ['zoom'], ['gaps', '--dry-run'], ['review']]) {
+    expect((await gen(setting, ...argv)).out, argv.join(' ')).not.toBe('');
+  }
+  const refused = await gen(setting, 'checkpoint');
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain('GENESIS_URL');
+  const server = await startServer({ store, blobs, port: 0 });
+  onTestFinished(() => server.stop());
+  const there = { ...setting, env: { ...setting.env, GENESIS_URL: server.url } };
+  expect((await gen(there, 'checkpoint')).code).toBe(0);
+  const [own, told] = [await json(setting, 'status'), await json(there, 'status')];
+  expect(told.reply).toEqual(own.reply);
+});
+
+it('a damaged log is named, with what to do', async () => {
+  const setting = await project();
+  await gen(setting, 'checkpoint');
+  const file = join(setting.cwd, '.ai-workspace/events/events.jsonl');
+  await chmod(file, 0o644);
+  await writeFile(file, (await readFile(file, 'utf8')).replace('shop', 'shoq'));
+  const { code, err } = await gen(setting, 'status');
+  expect(code).toBe(1);
+  expect(err).toContain('gen verify');
+});

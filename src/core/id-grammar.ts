@@ -1,0 +1,13 @@
+/** The grammar of every id that people give, for those who take one and need no schema for it. */
+export const ID_LENGTH_MAX = 128;
+export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}$/;
+
+export const idTooLong = (what: string): string => `a ${what} has at most ${ID_LENGTH_MAX} characters`;
+export const idGrammar = (what: string): string =>
+  `a ${what} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
+
+/** What is wrong with an id; null: nothing. */
+export function idFault(what: string, text: string): string | null {
+  if (text.length > ID_LENGTH_MAX) return idTooLong(what);
+  return ID_PATTERN.test(text) ? null : idGrammar(what);
+}
