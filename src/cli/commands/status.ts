@@ -2,18 +2,10 @@ import { Workspace } from '../../workspace/workspace.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { wrongUsage } from '../exit.js';
+import type { StatusOptions } from '../methodology/status-options.js';
 import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { expected } from '../replies.js';
 import { show, watch } from '../watch.js';
-
-export interface StatusOptions {
-  readonly watch?: true;
-  readonly feature?: string;
-  readonly health?: true;
-  readonly gantt?: true;
-  readonly write?: true;
-  readonly log?: string;
-}
 
 export const addStatus: AddCommands = (program, act) => {
   program

@@ -1,7 +1,6 @@
 import type { FeatureView } from '../../core/features/feature.js';
 import type { Health } from '../../core/features/health.js';
 import type { MethodologyStatus } from '../../core/features/status.js';
-import type { StatusOptions } from '../commands/status.js';
 import type { Context } from '../context.js';
 import { EXIT, wrongUsage } from '../exit.js';
 import { featureText } from '../output/feature.js';
@@ -12,6 +11,7 @@ import { expected } from '../replies.js';
 import { type Sight, show, watch } from '../watch.js';
 import type { Reading } from './calls.js';
 import { type Door, withMethodology } from './door.js';
+import type { StatusOptions } from './status-options.js';
 
 /** What a person wants to see of a project of the methodology: all of it, one feature, its health, its course. */
 export async function methodologyStatus(context: Context, options: StatusOptions): Promise<void> {
