@@ -7,6 +7,7 @@ import type { Io } from './io.js';
 import { homeFolder } from './memory/folder.js';
 import { Memory, type Place } from './memory/memory.js';
 import { type Paint, paintFor } from './output/paint.js';
+import type { ServedHere } from './workspace/serve-here.js';
 
 /** The options that every command takes. */
 export interface GlobalOptions {
@@ -28,6 +29,7 @@ export class Context {
   readonly memory: Memory;
   readonly is_json: boolean;
   exit_code: ExitCode = 0;
+  private here: Promise<ServedHere | null> | null = null;
 
   constructor(
     readonly io: Io,
@@ -99,7 +101,8 @@ export class Context {
   }
 
   async genesis(): Promise<Genesis> {
-    return this.genesisAt(await this.place());
+    const place = await this.place();
+    return this.genesisAt({ ...place, url: await this.address() });
   }
 
   genesisAt(place: Place): Genesis {
@@ -108,8 +111,22 @@ export class Context {
   }
 
   /** For what belongs to the whole tenant. */
-  genesisOfTenant(): Genesis {
-    return this.genesisAt({ url: this.url, tenant: this.tenant, project: this.named_project ?? 'default' });
+  async genesisOfTenant(): Promise<Genesis> {
+    const { tenant, named_project } = this;
+    return this.genesisAt({ url: await this.address(), tenant, project: named_project ?? 'default' });
+  }
+
+  /** Where the server answers. Where nobody named one, a workspace is served to this command by the command itself. */
+  async address(): Promise<string> {
+    const workspace = this.named_url === null ? Workspace.find(this.io.cwd) : null;
+    if (workspace === null) return this.url;
+    this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) => serveHere(this, workspace));
+    return (await this.here)?.url ?? this.url;
+  }
+
+  /** The command is done. */
+  async close(): Promise<void> {
+    await (await this.here?.catch(() => null))?.stop();
   }
 
   print(text: string): void {

@@ -56,6 +56,8 @@ export function buildProgram(
         if (context.is_json && body !== null) context.printJson(body);
         context.remark(message);
         onExit(exit_code);
+      } finally {
+        await context.close();
       }
     };
   for (const add of families) add(program, act);

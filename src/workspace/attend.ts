@@ -10,6 +10,8 @@ export interface AttendOptions {
   readonly workspace: Workspace;
   readonly desk: Desk;
   readonly signal: AbortSignal;
+  /** False where one agent has the project to itself: it uses no inbox. */
+  readonly has_inboxes: boolean;
   readonly warn: (sentence: string) => void;
   readonly onPass?: (tally: Tally) => void;
 }
@@ -18,12 +20,18 @@ export interface AttendOptions {
 export async function attendWorkspace(options: AttendOptions): Promise<void> {
   const { workspace, desk } = options;
   await Promise.all([
-    watchInboxes({ ...options, events: workspace.events, serialiser: serialiserOf(options) }),
+    options.has_inboxes
+      ? watchInboxes({ ...options, events: workspace.events, serialiser: serialiserOf(options) })
+      : null,
     promoteOn(desk, options.signal),
   ]);
 }
 
-export const serialiserOf = ({ workspace, desk, warn }: Omit<AttendOptions, 'signal'>): Serialiser =>
+export const serialiserOf = ({
+  workspace,
+  desk,
+  warn,
+}: Omit<AttendOptions, 'signal' | 'has_inboxes'>): Serialiser =>
   new Serialiser({ events: workspace.events, desk, warn, now: () => new Date() });
 
 const ACCEPTING: ReadonlySet<string> = new Set(['edge_converged', 'result_adopted']);

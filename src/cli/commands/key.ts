@@ -51,7 +51,7 @@ async function create(context: Context, options: CreateOptions): Promise<void> {
   };
   const key =
     store === undefined
-      ? expected(await context.genesisOfTenant().createKey(asked))
+      ? expected(await (await context.genesisOfTenant()).createKey(asked))
       : await createIn(context, store, asked);
   // A request that had to be repeated gets no token: it is kept nowhere.
   if (key.token === null) throw new CommandFailure(key.next ?? 'The token was lost on its way.');
@@ -74,7 +74,7 @@ async function createIn(context: Context, url: string, asked: { role: Role }): P
 }
 
 async function list(context: Context): Promise<void> {
-  const reply = expected(await context.genesisOfTenant().keys());
+  const reply = expected(await (await context.genesisOfTenant()).keys());
   context.show(reply, ({ keys }) => {
     if (keys.length === 0) return 'There are no keys.';
     return table(
@@ -95,6 +95,6 @@ async function list(context: Context): Promise<void> {
 }
 
 async function revoke(context: Context, key_id: string): Promise<void> {
-  const reply = expected(await context.genesisOfTenant().revokeKey(key_id));
+  const reply = expected(await (await context.genesisOfTenant()).revokeKey(key_id));
   context.show(reply, () => `The key ${key_id} is revoked.`);
 }

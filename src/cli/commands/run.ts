@@ -57,9 +57,9 @@ Examples:
 };
 
 async function runCommand(context: Context, command: string[], options: RunOptions): Promise<void> {
-  const place = await context.place();
+  const place = { ...(await context.place()), url: await context.address() };
   // A worker waits for a server that is away; a person who forgot to start one should hear of it.
-  expected(await context.genesisAt(place).status());
+  expected(await (await context.genesis()).status());
   const genesis = workerGenesis(context, place);
   const stopping = new AbortController();
   let asked: StopSignal | null = null;

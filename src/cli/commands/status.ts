@@ -61,6 +61,6 @@ async function agents(context: Context): Promise<void> {
 }
 
 async function sessions(context: Context): Promise<void> {
-  const reply = await context.genesisOfTenant().sessions();
+  const reply = await (await context.genesisOfTenant()).sessions();
   context.show(expected(reply), ({ sessions }) => sessionsText(sessions, context));
 }

@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -53,7 +52,7 @@ export async function withMethodology(
     await work({
       calls: opened.calls,
       workspace,
-      title: basename(workspace.root),
+      title: opened.title,
       plan: () => opened.plan(),
     });
   } finally {

@@ -29,7 +29,7 @@ export function lookAt(events: readonly EventEnvelope[]) {
   const calls: Pick<Calls, 'status'> = { status: async () => statusView(question) };
   const plan = async () =>
     work.plan.subject_count === 0 ? null : projectStatus(foldProject(events), vantage);
-  return { calls, plan };
+  return { calls, plan, title: vantage.key.project_id };
 }
 
 function vantageOf(first: EventEnvelope | undefined, said: Partial<Policy> = {}): Vantage {

@@ -11,6 +11,8 @@ import { withTasks } from './with-tasks.js';
 
 export interface InProcess {
   readonly calls: Calls;
+  /** What the project is called. */
+  readonly title: string;
   /** How the plan stands; null: the project has none. */
   plan(): Promise<ProjectStatus | null>;
   close(): void | Promise<void>;
@@ -35,6 +37,7 @@ export async function openInProcess(files: ReadonlyMap<string, string>, place: P
   }
   return {
     calls: callsOf(coordinator, key, caller),
+    title: key.project_id,
     plan: async () => withTasks(expected(await told(coordinator.queries.status(key)))),
     close: () => coordinator.close(),
   };

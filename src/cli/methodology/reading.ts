@@ -51,7 +51,7 @@ async function openCopy(
   return openInProcess(await readFiles(workspace), { store, key: await readProjectKey(workspace), caller });
 }
 
-type Glance = Pick<InProcess, 'plan'> & { readonly calls: Pick<Calls, 'status'> };
+type Glance = Pick<InProcess, 'plan' | 'title'> & { readonly calls: Pick<Calls, 'status'> };
 
 /** What is asked most is told at once; for the rest a coordinator is opened when it is asked for. */
 function withCopy(glance: Glance, open: () => Promise<InProcess>): InProcess {
@@ -61,5 +61,6 @@ function withCopy(glance: Glance, open: () => Promise<InProcess>): InProcess {
     get: (own, name: keyof Calls) =>
       own[name] ?? (async (asked: never) => ((await copy()).calls[name] as (asked: never) => unknown)(asked)),
   });
-  return { calls, plan: glance.plan, close: async () => (await opened)?.close() };
+  const { plan, title } = glance;
+  return { calls, plan, title, close: async () => (await opened)?.close() };
 }

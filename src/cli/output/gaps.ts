@@ -19,7 +19,7 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: Context)
   const { result, total_req_keys, full_coverage, partial_coverage, no_coverage, event_id, next } = reply;
   const { paint } = context;
   if (total_req_keys === 0 && coverage.orphans.length === 0) {
-    return 'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature';
+    return 'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
   }
   const verdict = result === 'COMPLETE' ? paint.green(result) : paint.yellow(result);
   const counted = `${full_coverage} whole, ${partial_coverage} in part, ${no_coverage} not at all`;

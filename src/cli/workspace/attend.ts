@@ -32,9 +32,8 @@ export async function attend(
   const stopping = new AbortController();
   const warn = (sentence: string): void => context.remark(plainText(sentence));
   const desk = { ...house, place: workspace, key };
-  const served = (await isSingleAgent(workspace))
-    ? Promise.resolve()
-    : attendWorkspace({ workspace, desk, warn, signal: stopping.signal });
+  const has_inboxes = !(await isSingleAgent(workspace));
+  const served = attendWorkspace({ workspace, desk, warn, has_inboxes, signal: stopping.signal });
   return {
     failed: new Promise((_, reject) => served.catch(reject)),
     stop: async () => {

@@ -56,7 +56,7 @@ async function serve(
     total.add(tally);
     if (!context.is_json) context.print(tallyText(tally));
   };
-  await attendWorkspace({ workspace, desk, warn, signal, onPass });
+  await attendWorkspace({ workspace, desk, warn, signal, onPass, has_inboxes: true });
   if (context.is_json) context.printJson(total);
 }
 

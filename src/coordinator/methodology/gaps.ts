@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { findGaps, type GapCluster, type Gaps, isComplete } from '../../core/features/gaps.js';
-import { command } from '../../core/graph/command.js';
+import { command, newFeature } from '../../core/graph/command.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
 import { newEventId, noteId, sha256Hex } from '../identity.js';
@@ -71,15 +71,7 @@ export class GapsOperation implements Operation<GapsOutcome> {
     const next =
       first === undefined
         ? command('release', '--dry-run')
-        : command(
-            'spawn',
-            '--type',
-            'feature',
-            '--intent',
-            first.intent_id,
-            '--reason',
-            `close the gaps of ${first.domain}`,
-          );
+        : newFeature('--intent', first.intent_id, '--reason', `close the gaps of ${first.domain}`);
     return { success: true, result, ...counted, clusters: this.clusters, event_id, next };
   }
 }

@@ -19,6 +19,7 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'CLAIM_REJECTED',
   'RESULT_REJECTED',
   'NOTE_ADDED',
+  'HISTORY_FORGOTTEN',
   'edge_started',
   'heartbeat',
   'claim_expired',

@@ -1,4 +1,4 @@
-import { command } from '../graph/command.js';
+import { command, newFeature } from '../graph/command.js';
 import type { Escalation, RouteQuestion } from '../graph/route.js';
 import type { Signal } from './feature-state.js';
 import { type Standing, type Step, timeBoxOf, unconverged } from './standing.js';
@@ -36,7 +36,7 @@ function nextFor(kind: Signal['kind'], id: string, feature_id: string | null, ed
   if (kind === 'escalation') return reviewCommand(feature_id ?? '', edge ?? '');
   if (kind === 'stale_claim') return releaseCommand(feature_id ?? '', edge ?? '');
   const parent = feature_id === null ? [] : ['--parent', feature_id];
-  return command('spawn', '--type', 'feature', ...parent, '--reason', id);
+  return newFeature(...parent, '--reason', id);
 }
 
 const reviewCommand = (feature: string, edge: string): string =>

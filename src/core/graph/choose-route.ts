@@ -1,7 +1,7 @@
 import { escalationsOf } from '../features/escalations.js';
 import type { Standing } from '../features/standing.js';
 import { type Survey, surveyOf } from '../features/survey.js';
-import { command } from './command.js';
+import { command, newFeature } from './command.js';
 import { canonicalEdge } from './edge-name.js';
 import type { Methodology } from './methodology.js';
 import type { Route, RouteQuestion, SharedWork, WorkspaceState } from './route.js';
@@ -75,7 +75,8 @@ function prepare(methodology: Methodology, state: WorkspaceState): Pick<Route, '
     };
   }
   if (state === 'NEEDS_INTENT') return { reasons: [SAYS[state]], next: 'write specification/INTENT.md' };
-  if (state === 'NO_FEATURES') return { reasons: [SAYS[state]], next: 'gen spawn --type feature' };
+  if (state === 'NO_FEATURES')
+    return { reasons: [SAYS[state]], next: newFeature('--reason', 'what it is for') };
   return null;
 }
 
