@@ -8,9 +8,10 @@ import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.j
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
-import { refuse, withStore } from '../open-store.js';
+import { withStore } from '../open-store.js';
 import { count, plainText } from '../output/text.js';
-import { configure } from './attend.js';
+import { spoken } from '../spoken.js';
+import { configure } from './configure.js';
 
 export interface InitOptions {
   readonly name?: string;
@@ -26,7 +27,7 @@ export async function initHere(context: Context, options: InitOptions): Promise<
   const root = context.io.cwd;
   const guess = await guessTools(root);
   const answers = await answersFor(context, options, guess);
-  const report = await initWorkspace(root, answers, guess, options.force === true).catch(refuse);
+  const report = await initWorkspace(root, answers, guess, options.force === true).catch(spoken);
   const configured = await configureLog(context, new Workspace(root));
   context.show({ ...report, configured }, () => reportText(context, report, configured));
   if (!configured) context.exit_code = EXIT.refused;
@@ -78,7 +79,7 @@ async function configureLog(context: Context, workspace: Workspace): Promise<boo
     return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
       const coordinator = await Coordinator.open({ store, blobs });
       try {
-        return await configure(context, workspace, coordinator);
+        return await configure((text) => context.remark(text), workspace, coordinator);
       } finally {
         coordinator.close();
       }
