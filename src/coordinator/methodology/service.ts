@@ -163,7 +163,7 @@ export class MethodologyService {
       if (!store.capabilities.single_writer) await project.follow();
       const folded = this.folded.get(project) ?? new Folded();
       this.folded.set(project, folded);
-      await folded.catchUp(project, store);
+      await folded.reader.catchUp(project);
       return work({ project, state: folded.state });
     });
   }
