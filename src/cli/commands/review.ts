@@ -1,7 +1,9 @@
 import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Option } from 'commander';
 import type { PendingReview } from '../../coordinator/methodology/wire.js';
 import { canonicalEdge } from '../../core/graph/edge-name.js';
+import { isRefusal, placesOf } from '../../workspace/drafts/index.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
@@ -102,7 +104,7 @@ async function decide(
   const reply = expected(await calls.review(comment === undefined ? said : { ...said, comment }));
   if (!reply.success) return refuse(context, reply, 'it is no longer the candidate that was shown');
   if (context.is_json) context.printJson({ ...reply, review: pending });
-  else context.print(`\n${context.paint.green(reply.reason)}. ${AFTER[decision]}`);
+  else context.print(`\n${context.paint.green(reply.reason)}. ${afterwards(decision, pending)}`);
 }
 
 const AFTER = {
@@ -111,13 +113,20 @@ const AFTER = {
   CHANGES_REQUESTED: 'The agent is told what to change, and iterates again.',
 } as const;
 
+/** A result that was escalated is accepted by its approval; whoever asked beforehand has yet to hand it in. */
+function afterwards(decision: keyof typeof AFTER, { work_product_ref }: PendingReview): string {
+  const is_submitted = work_product_ref !== null;
+  return decision === 'APPROVED' && is_submitted
+    ? 'The edge has converged with this candidate.'
+    : AFTER[decision];
+}
+
 /** What lies in the agent's own folder for this edge, by name; looking follows no link. */
-async function draftFiles(
-  { workspace }: Door,
-  { agent_id, feature_id, edge }: PendingReview,
-): Promise<string[]> {
-  if (workspace === null || feature_id === null || edge === null) return [];
-  const folder = workspace.path('agents', agent_id, 'drafts', feature_id, edge);
+async function draftFiles({ workspace }: Door, { agent_id, task_id }: PendingReview): Promise<string[]> {
+  if (workspace === null) return [];
+  const places = placesOf(workspace, { agent_id, subject: task_id });
+  if (isRefusal(places)) return [];
+  const folder = join(workspace.root, ...places.drafts);
   if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
   const names = await readdir(folder);
   const shown = names.sort().slice(0, FILES_SHOWN_MAX);

@@ -182,4 +182,4 @@ export class MethodologyService {
 const seen = ({ position, last_updated }: wire.Seen): wire.Seen => ({ position, last_updated });
 
 const noFeature = (feature: string): Problem =>
-  problem('NOT_FOUND', `There is no feature ${feature} in this project.`);
+  problem('NOT_FOUND', `There is no feature ${feature} in this project. What there is: gen status.`);
