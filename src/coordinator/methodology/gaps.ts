@@ -4,7 +4,7 @@ import { findGaps, type GapCluster, type Gaps, isComplete } from '../../core/fea
 import { command, newFeature } from '../../core/graph/command.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
-import { newEventId, noteId, sha256Hex } from '../identity.js';
+import { foreignId, newEventId, sha256Hex } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
 import { requestOf } from '../operations/shared.js';
 import { UnitBuilder } from '../unit-builder.js';
@@ -61,7 +61,7 @@ export class GapsOperation implements Operation<GapsOutcome> {
       affected_req_keys: keys,
       severity,
     });
-    unit.told(draft, noteId(['intent_raised', desk.key.project_id, intent_id]));
+    unit.told(draft, foreignId(desk.key)(`intent_raised\n${intent_id}`, 0));
   }
 
   private reply(event_id: string | null): GapsOutcome {

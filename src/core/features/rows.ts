@@ -4,8 +4,8 @@ import { VECTOR_TYPES } from '../graph/methodology.js';
 import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
 
 /**
- * What is said of each feature beside how far it is and who is on it. A child that only its spawn speaks of has a row
- * as well; other features that the log names and nobody defined have none, and `healthView` reports them.
+ * What is said of each feature beside how far it is and who is on it. What only the log speaks of, a spawn or the log of
+ * another tool, has a row as well, and says that nobody defined it.
  */
 export function rowsOf(
   features: readonly FeatureVector[],
@@ -13,10 +13,12 @@ export function rowsOf(
   claims: (subject: string) => EdgeClaim | null,
 ): FeatureRow[] {
   const defined = new Set(features.map(({ feature_id }) => feature_id));
-  const spawned = [...state.features.values()]
-    .filter(({ feature_id, parent }) => parent !== null && !defined.has(feature_id))
-    .map(spawnedVector);
-  return [...features, ...spawned].map((vector) => {
+  const undefined_yet = [...state.features.values()]
+    .filter(
+      ({ feature_id, parent, edges }) => !defined.has(feature_id) && (parent !== null || edges.size > 0),
+    )
+    .map(toldVector);
+  return [...features, ...undefined_yet].map((vector) => {
     const found = state.features.get(vector.feature_id) ?? null;
     return {
       vector,
@@ -41,7 +43,7 @@ function claimsOn(
   return held;
 }
 
-function spawnedVector(state: FeatureState): FeatureVector {
+function toldVector(state: FeatureState): FeatureVector {
   const vector_type = typeOf(state.vector_type);
   return {
     feature_id: state.feature_id,

@@ -38,8 +38,11 @@ const NOWHERE = {
 } as const;
 
 /** Edges are meant by any spelling, and a profile insisted on stands in for the feature's own. */
-function normalised(question: RouteQuestion): RouteQuestion {
-  const { asked, rows, methodology } = question;
+function normalised(asking: RouteQuestion): RouteQuestion {
+  // What only another tool's log speaks of can be looked at, and not claimed.
+  const rows = asking.rows.filter(({ defined, vector }) => defined || vector.parent !== null);
+  const question = { ...asking, rows };
+  const { asked, methodology } = question;
   const { edge, profile, feature } = asked;
   const canonical = edge === undefined ? asked : { ...asked, edge: canonicalEdge(edge) };
   if (profile === undefined || !Object.hasOwn(methodology?.profiles ?? {}, profile)) {

@@ -2,7 +2,12 @@ import { isProblem, type Problem } from '../../coordinator/problem.js';
 import type * as wire from '../../coordinator/wire.js';
 import { factOf } from '../../core/claims/facts.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
-import { METHODOLOGY_SUBJECT } from '../../core/subject.js';
+import type { FeatureVector } from '../../core/graph/methodology.js';
+import { readMethodology } from '../../core/graph/read-methodology.js';
+import { vectorText } from '../../core/graph/write-feature.js';
+import type { RecordHead } from '../../core/record.js';
+import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
 import { standing } from './common.js';
 import { isRefusal, type LocalLog, type SyncOptions, type SyncPlace, type SyncRefusal } from './place.js';
 import { type Remote, RemoteUnavailable } from './remote.js';
@@ -80,6 +85,30 @@ export async function push(
   return pushing.report;
 }
 
+/** Features that no file speaks of, since they were spawned, go with those that have one. */
+async function withSpawned(
+  files: ReadonlyMap<string, string>,
+  store: Store,
+  key: ProjectKey,
+): Promise<ReadonlyMap<string, string>> {
+  const reading = readMethodology(files);
+  if (!reading.ok) return files;
+  const written = new Set(reading.features.map(({ feature_id }) => feature_id));
+  const all = new Map(files);
+  for (let after = featureSubject(''); ; ) {
+    const page = (await store.scanHeads(key, { after, limit: PAGE })) as RecordHead[];
+    const vectors = page.filter(({ subject }) => subject.startsWith(featureSubject('')));
+    for (const { value } of vectors) {
+      const vector = value as unknown as FeatureVector;
+      const { feature_id } = vector;
+      if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, vectorText(vector));
+    }
+    const last = page.at(-1);
+    if (last === undefined || vectors.length < page.length) return all;
+    after = last.subject;
+  }
+}
+
 class Push {
   readonly report: PushReport;
   /** What each claim that was granted here is there; null: it was refused. */
@@ -110,7 +139,7 @@ class Push {
     const [configured] = await this.local.store.heads(this.place.key, [METHODOLOGY_SUBJECT]);
     if (configured == null) return;
     await this.onStep('configure');
-    const fault = await this.remote.configure(files);
+    const fault = await this.remote.configure(await withSpawned(files, this.local.store, this.place.key));
     if (fault === null) return;
     this.report.refused_count += 1;
     this.report.refused.push({ ...CONFIGURATION, ...whyOf(assertAnswered(fault)) });
