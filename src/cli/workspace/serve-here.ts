@@ -1,10 +1,10 @@
-import { promoteAccepted } from '../../workspace/drafts/index.js';
 import { openWorkspaceStore } from '../../workspace/store.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { refuse } from '../open-store.js';
 import { plainText } from '../output/text.js';
 import { configure } from './attend.js';
+import { promoteHere } from './promote.js';
 
 export interface ServedHere {
   readonly url: string;
@@ -28,7 +28,7 @@ export async function serveHere(context: Context, workspace: Workspace): Promise
   return {
     url: server.url,
     stop: async () => {
-      await promoteAccepted(workspace, opened);
+      await promoteHere(context, workspace, opened);
       await server.stop();
     },
   };
