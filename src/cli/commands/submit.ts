@@ -52,7 +52,7 @@ check has passed. Where a human is asked too, the exit code is 3: see gen review
 Examples:
   gen task submit A-001-schema --file result.json
   ./build.sh | gen task submit A-001-schema
-  gen task submit REQ-F-AUTH-001#design_code --drafts --check lint=pass --check code_review=pass
+  gen task submit REQ-F-AUTH-001#design_code --drafts --check lint_passes=pass --check type_check=pass
   gen task submit REQ-F-AUTH-001#design_code --drafts --evaluators checks.json --iteration 2`;
 
 async function submit(context: Context, id: string, options: SubmitOptions): Promise<void> {

@@ -29,7 +29,7 @@ for. Where one agent works alone, it is primary, in the role full_stack, and has
 
 Examples:
   gen task claim A-001-schema --lease 10m
-  gen task claim REQ-F-AUTH-001#design_code --role developer`,
+  gen task claim REQ-F-AUTH-001#design_code --role architect`,
     )
     .action(act(claim));
   addHolderCommands(task, act);
