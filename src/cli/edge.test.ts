@@ -1,9 +1,12 @@
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { gen, type Setting, start } from './testing/terminal.js';
 import { F, project, put } from './testing/workspace.js';
 
+const run = promisify(execFile);
 const EDGE = 'intent_requirements';
 const SUBJECT = `${F}#${EDGE}`;
 const CHECKS = `edge: "intent→requirements"
@@ -151,6 +154,25 @@ it('what a person has changed meanwhile stays theirs, and is told', async () => 
   expect(approved.code).toBe(0);
   expect(approved.err).toMatch(/docs\/login\.md: It was changed/);
   expect(await shared(setting)).toBe('Mine.\n');
+});
+
+it('a worktree goes when its work was accepted, and stays while it is not', async () => {
+  const setting = await project({
+    ...CONFIGURED,
+    '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
+    '.gitignore': '.ai-workspace/\n.home/\n',
+  });
+  const git = (...argv: string[]) => run('git', argv, { cwd: setting.cwd });
+  await git('init', '-q');
+  await git('add', '.');
+  await git('-c', 'user.name=t', '-c', 'user.email=t@example.org', 'commit', '-qm', 'first');
+  const work = await drafting(setting);
+  expect(work).toContain('/worktrees/');
+  expect((await submit(setting, '--drafts')).code).toBe(1);
+  expect((await stat(join(setting.cwd, work))).isDirectory()).toBe(true);
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(0);
+  await expect(stat(join(setting.cwd, work))).rejects.toThrow('ENOENT');
+  expect(await shared(setting)).toBe('People log in.\n');
 });
 
 it('an edge has one name, however it is spelled', async () => {

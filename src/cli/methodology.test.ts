@@ -232,7 +232,7 @@ it('a review shows the candidate, and decides on that one alone', async () => {
   expect((await gen(setting, 'review', '--feature', F, '--comment', 'x')).code).toBe(2);
   const decided = await gen(setting, 'review', '--feature', F, '--approve', '--comment', 'fine');
   expect(decided.code).toBe(0);
-  expect(decided.out.indexOf('candidate')).toBeLessThan(decided.out.indexOf('may now hand in'));
+  expect(decided.out.indexOf('candidate')).toBeLessThan(decided.out.indexOf('has converged'));
   expect(await logOf(setting)).toContain('review_completed');
   expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(1);
 });
