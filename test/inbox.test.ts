@@ -1,14 +1,22 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Coordinator } from '../src/coordinator/index.js';
+import { canonicalJson } from '../src/core/canonical-json.js';
 import type { EventEnvelope } from '../src/core/events/envelope.js';
 import { startServer } from '../src/server/server.js';
 import { openMemoryStore } from '../src/stores/memory/memory-store.js';
 import { watchInboxes } from '../src/workspace/inbox/watch.js';
 import { bareWorkspace, drop, KEY, outcome, Site } from '../src/workspace/testing/site.js';
+import { human } from './support/agent.js';
+import { answered } from './support/house.js';
+import { coordination, FILES, reported, vector } from './support/workspace-files.js';
 
 const run = promisify(execFile);
 const ABOUT = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
+const SUBJECT = 'REQ-F-AUTH-001#design→code';
 
 test('an agent in bash carries an edge to its end, and a second one is told that it is taken', async () => {
   const workspace = await bareWorkspace();
@@ -40,7 +48,15 @@ test('an agent in bash carries an edge to its end, and a second one is told that
 /** All but what is made up anew each time (ids, times, sessions) and the address that only HTTP has. */
 function told(events: readonly EventEnvelope[]): object[] {
   return events.map(({ event_type, subject, agent_id, agent_role, generation, seq, payload }) => {
-    const { expires_at: _, result_id: __, metadata: ___, record, ...rest } = payload;
+    const {
+      expires_at: _,
+      result_id: __,
+      metadata: ___,
+      expired_at: ____,
+      until: _____,
+      record,
+      ...rest
+    } = payload;
     return {
       event_type,
       subject: subject?.replace(/^~session.*/, '~session'),
@@ -54,8 +70,103 @@ function told(events: readonly EventEnvelope[]): object[] {
   });
 }
 
+/** Who does what; a human reviews by another door than the inbox, and time says what it says. */
+type Step = readonly [who: string, does: Record<string, unknown>];
+type World = {
+  readonly does: (step: Step, at: number) => Promise<string>;
+  readonly events: () => Promise<EventEnvelope[]>;
+};
+
+const isTold = async (events: World['events'], type: string): Promise<string> => {
+  while (!(await events()).some(({ event_type }) => event_type === type)) await pause(20);
+  return type;
+};
+const reviewOf = ({ decision, result, iteration }: Record<string, unknown>) => ({
+  task_id: SUBJECT,
+  generation: 1,
+  iteration,
+  decision,
+  candidate_sha256: createHash('sha256').update(canonicalJson(result)).digest('hex'),
+});
+
+/** What time decides is written down soon. */
+async function prepare(coordinator: Coordinator, files: Record<string, string>): Promise<void> {
+  answered(await coordinator.putPolicy(KEY, { sweep_interval_seconds: 1 }));
+  if (Object.keys(files).length > 0) answered(await coordinator.configure(KEY, { files }));
+}
+
+async function throughTheInbox(files: Record<string, string>): Promise<World> {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  const { coordinator } = site;
+  await prepare(coordinator, files);
+  const events = () => site.events();
+  const does = async ([who, step]: Step, at: number) => {
+    if (step.waits_for !== undefined) return isTold(events, String(step.waits_for));
+    if (step.decision !== undefined) {
+      return (answered(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
+        .reason;
+    }
+    await drop(workspace, who, `${at}.json`, { ...ABOUT, ...step });
+    await site.serialiser.pass();
+    return (await outcome(workspace, who, `${at}.json`)).reply.reason;
+  };
+  return { does, events };
+}
+
+async function throughHttp(files: Record<string, string>): Promise<World> {
+  const store = openMemoryStore();
+  const server = await startServer({ store, port: 0 });
+  onTestFinished(() => server.stop());
+  await prepare(server.coordinator, files);
+  const base = `${server.url}/api/tenants/${KEY.tenant_id}/projects/${KEY.project_id}`;
+  const post = async (path: string, body: object): Promise<string> => {
+    const headers = { 'content-type': 'application/json' };
+    const reply = await fetch(`${base}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return ((await reply.json()) as { reason: string }).reason;
+  };
+  const events = () => store.events(KEY, { after: 0, limit: 1000 });
+  const does = async ([agent_id, step]: Step) => {
+    if (step.waits_for !== undefined) return isTold(events, String(step.waits_for));
+    if (step.decision !== undefined) {
+      return (
+        answered(await server.coordinator.recordReview(KEY, reviewOf(step), human(agent_id))) as {
+          reason: string;
+        }
+      ).reason;
+    }
+    const { event_type, agent_role, generation, result, ...rest } = step;
+    const session_id = `sess-${agent_id}`;
+    const handle = { task_id: SUBJECT, session_id };
+    const edge = { feature_id: ABOUT.feature, edge: ABOUT.edge, agent_id, session_id };
+    const bodies: Record<string, [string, object]> = {
+      edge_claim: ['/claims', { ...edge, agent_role }],
+      heartbeat: ['/claims/renew', { ...handle, expected_generation: generation }],
+      edge_released: ['/claims/release', { ...handle, expected_generation: generation }],
+      edge_converged: ['/results', { ...handle, generation, result_data: result, ...rest }],
+      iteration_completed: ['/events', { ...edge, event_type, generation, payload: rest }],
+    };
+    return post(...(bodies[event_type as string] as [string, object]));
+  };
+  return { does, events };
+}
+
+/** The same steps through both doors: the same answers, and the same log. */
+async function bothWays(steps: readonly Step[], files: Record<string, string> = {}): Promise<string[]> {
+  const inbox = await throughTheInbox(files);
+  const http = await throughHttp(files);
+  const answers: string[] = [];
+  for (const [at, step] of steps.entries()) {
+    const [one, other] = [await inbox.does(step, at), await http.does(step, at)];
+    expect(other).toBe(one);
+    answers.push(one);
+  }
+  expect(told(await http.events())).toEqual(told(await inbox.events()));
+  return answers;
+}
+
 test('the flow of seed 002 ends in the same log through the inbox and through HTTP', async () => {
-  const steps: [string, Record<string, unknown>][] = [
+  const answers = await bothWays([
     ['a-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_released', generation: 1 }],
@@ -68,41 +179,8 @@ test('the flow of seed 002 ends in the same log through the inbox and through HT
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['a-01', { event_type: 'edge_converged', generation: 1, result: { asset: 'late' } }],
     ['b-01', { event_type: 'edge_converged', generation: 2, iteration: 2, result: { asset: 'code' } }],
-  ];
-  const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  const reasons: string[] = [];
-  for (const [at, [agent_id, command]] of steps.entries()) {
-    await drop(workspace, agent_id, `${at}.json`, { ...ABOUT, ...command });
-    await site.serialiser.pass();
-    reasons.push((await outcome(workspace, agent_id, `${at}.json`)).reply.reason);
-  }
-
-  const store = openMemoryStore();
-  const server = await startServer({ store, port: 0 });
-  onTestFinished(() => server.stop());
-  const base = `${server.url}/api/tenants/${KEY.tenant_id}/projects/${KEY.project_id}`;
-  const post = async (path: string, body: object): Promise<string> => {
-    const headers = { 'content-type': 'application/json' };
-    const reply = await fetch(`${base}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return ((await reply.json()) as { reason: string }).reason;
-  };
-  const over: string[] = [];
-  for (const [agent_id, { event_type, agent_role, generation, result, ...rest }] of steps) {
-    const session_id = `sess-${agent_id}`;
-    const handle = { task_id: 'REQ-F-AUTH-001#design→code', session_id };
-    const edge = { feature_id: ABOUT.feature, edge: ABOUT.edge, agent_id, session_id };
-    const bodies: Record<string, [string, object]> = {
-      edge_claim: ['/claims', { ...edge, agent_role }],
-      heartbeat: ['/claims/renew', { ...handle, expected_generation: generation }],
-      edge_released: ['/claims/release', { ...handle, expected_generation: generation }],
-      edge_converged: ['/results', { ...handle, generation, result_data: result, ...rest }],
-      iteration_completed: ['/events', { ...edge, event_type, generation, payload: rest }],
-    };
-    over.push(await post(...(bodies[event_type as string] as [string, object])));
-  }
-  expect(over).toEqual(reasons);
-  expect(reasons).toEqual([
+  ]);
+  expect(answers).toEqual([
     'GRANTED',
     'DENIED_ACTIVE_CLAIM',
     'SESSION_MISMATCH',
@@ -113,5 +191,35 @@ test('the flow of seed 002 ends in the same log through the inbox and through HT
     'STALE_GENERATION',
     'ACCEPTED',
   ]);
-  expect(told(await store.events(KEY, { after: 0, limit: 1000 }))).toEqual(told(await site.events()));
 });
+
+/** Seed 000: acquire, heartbeat, silence that only a human ends, and convergence outside the authority of a role. */
+test('the lifecycle of seed 000 ends in the same log through the inbox and through HTTP', async () => {
+  const files = {
+    ...FILES,
+    'features/active/REQ-F-AUTH-001.yml': vector(ABOUT.feature),
+    'coordination.yml': coordination({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
+  };
+  const done = { iteration: 2, result: { asset: 'code' } };
+  const answers = await bothWays(
+    [
+      ['sf-exec-abc123', { event_type: 'edge_claim', agent_role: 'tdd_engineer' }],
+      ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
+      ['sf-exec-abc123', { event_type: 'heartbeat', generation: 1 }],
+      ['', { waits_for: 'claim_expired' }],
+      ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
+      ['sf-exec-abc123', { event_type: 'edge_converged', generation: 1, ...done, ...reported() }],
+      ['rita', { decision: 'APPROVED', ...done }],
+    ],
+    files,
+  );
+  expect(answers).toEqual([
+    'GRANTED',
+    'DENIED_ACTIVE_CLAIM',
+    'RENEWED',
+    'claim_expired',
+    'DENIED_ACTIVE_CLAIM',
+    'ESCALATED',
+    'APPROVED',
+  ]);
+}, 60_000);

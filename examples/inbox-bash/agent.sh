@@ -22,7 +22,7 @@ ask() {
 }
 
 # field NAME JSON: the first string or number by that name.
-field() { [[ $2 =~ \"$1\":\"?([^\",}]*) ]] && printf %s "${BASH_REMATCH[1]}"; }
+field() { [[ $2 =~ \"$1\":(\"([^\"]*)\"|[0-9]+) ]] && printf %s "${BASH_REMATCH[2]:-${BASH_REMATCH[1]}}"; }
 
 grant=$(ask '"event_type":"edge_claim","agent_role":"full_stack"')
 [[ $(field reason "$grant") == GRANTED ]] || { echo "not ours: $(field next "$grant")" >&2; exit 1; }
@@ -30,8 +30,8 @@ generation=$(field generation "$grant")
 
 # The work itself: yours goes here. A long one sends heartbeats in between.
 ask "\"event_type\":\"heartbeat\",\"generation\":$generation" >/dev/null
-ask "\"event_type\":\"iteration_completed\",\"generation\":$generation,\"iteration\":1,\"status\":\"converged\"" >/dev/null
+ask "\"event_type\":\"iteration_completed\",\"generation\":$generation,\"iteration\":1,\"status\":\"iterating\"" >/dev/null
 
 reply=$(ask "\"event_type\":\"edge_converged\",\"generation\":$generation,\"result\":{\"made_by\":\"$agent\"}")
-echo "$feature $edge generation $generation: $(field reason "$reply")"
+echo "$feature $edge generation $generation: $(field reason "$reply") $(field next "$reply")"
 [[ $reply == *'"accepted":true'* ]]

@@ -139,7 +139,9 @@ export class Context {
   async address(): Promise<string> {
     const workspace = this.named_url === null ? Workspace.find(this.io.cwd) : null;
     if (workspace === null) return this.url;
-    this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) => serveHere(this, workspace));
+    this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) =>
+      serveHere((text) => this.remark(text), workspace),
+    );
     return (await this.here)?.url ?? this.url;
   }
 

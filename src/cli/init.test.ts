@@ -38,6 +38,9 @@ it('changes nothing the second time, leaves a person’s files alone, and renews
   await gen({ cwd }, 'init', '--name', 'shop');
   const log = await read(cwd, 'events', 'events.jsonl');
   const again = JSON.parse((await gen({ cwd }, 'init', '--json')).out);
+  const unheard = await gen({ cwd }, 'init', '--intent', 'Sell books');
+  expect(unheard.err).toContain('--intent changed nothing: specification/INTENT.md was there already.');
+  expect(Math.max(...unheard.out.split('\n').map((line) => line.length))).toBeLessThan(100);
   expect(again).toMatchObject({ made: [], renewed: [], configured: true });
   expect(await read(cwd, 'events', 'events.jsonl')).toBe(log);
 

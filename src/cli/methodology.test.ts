@@ -224,15 +224,21 @@ it('a review shows the candidate, and decides on that one alone', async () => {
   await gen(setting, 'checkpoint');
   expect((await gen(setting, 'review')).out).toContain('Nothing waits');
   await escalated(setting);
+  const drafts = '.ai-workspace/agents/agent-b/drafts/%52%45%51-%46-%41%55%54%48-001/intent_requirements';
+  await put(setting.cwd, `${drafts}/needs.md`, 'a draft\n');
   const shown = await gen(setting, 'review', '--feature', F);
   expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);
+  expect(shown.out).toMatch(/files +needs\.md/);
+  expect(shown.out).toMatch(/[1-9]\d* of \d+ checks passed, 0 failed/);
   expect(shown.out).toContain('agent-b');
   expect((await gen(setting, 'review', '--approve')).code).toBe(2);
   expect((await gen(setting, 'review', '--feature', F, '--approve', '--reject')).code).toBe(2);
   expect((await gen(setting, 'review', '--feature', F, '--comment', 'x')).code).toBe(2);
   const decided = await gen(setting, 'review', '--feature', F, '--approve', '--comment', 'fine');
   expect(decided.code).toBe(0);
-  expect(decided.out.indexOf('candidate')).toBeLessThan(decided.out.indexOf('has converged'));
+  expect(decided.out.indexOf('candidate')).toBeLessThan(
+    decided.out.indexOf('has converged with this candidate'),
+  );
   expect(await logOf(setting)).toContain('review_completed');
   expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(1);
 });

@@ -4,7 +4,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   UNKNOWN_TASK: 'Check the id against the plan; add the task to the plan if it is new.',
   SESSION_CLOSED: 'Open a new session and claim with that.',
   DENIED_SINGLE_AGENT:
-    'One agent works in this project, and its agent_id is primary. To let others in, set coordination.mode: multi in coordination.yml and configure the project again.',
+    'One agent works in this project, and its agent_id is primary. To let others in, set coordination.mode: multi in coordination.yml, and run gen init again.',
   DENIED_COMPLETED: 'The work is done. Take other work; an operator can reset the task.',
   DENIED_HELD: 'A human must look at it and lift the hold. Take other work.',
   DENIED_ACTIVE_CLAIM: 'Somebody holds it. Take other work, or try again when the lease has run out.',

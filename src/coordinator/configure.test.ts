@@ -77,6 +77,7 @@ forEachStore('configuring a project', (open) => {
     const reply = await house.coordinator.configure(P, { files });
     expect(reply).toMatchObject({
       problem: 'INVALID_METHODOLOGY',
+      detail: expect.stringMatching(/^profiles\/broken\.yml:3:\d+: .*[^.]\. Nothing was changed\.$/),
       faults: [{ file: 'profiles/broken.yml', line: 3, column: expect.any(Number) }],
     });
     expect(await house.position()).toBe(0);

@@ -65,7 +65,7 @@ function judged(desk: Desk, methodology: Methodology, subject: string, evaluator
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = desk.feature(feature_id);
   if (vector === null) {
-    const says = `There is no vector of ${feature_id}, so nobody knows what its result must pass. Write features/active/${feature_id}.yml, then configure the project again.`;
+    const says = `There is no vector of ${feature_id}, so nobody knows what its result must pass. Write features/active/${feature_id}.yml, and run gen init again.`;
     return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
   }
   const checks = effectiveChecklist(methodology, vector, edge);

@@ -31,7 +31,7 @@ export function unknownEdge(desk: Desk, subject: string): string | null {
   }
   const vector = desk.feature(feature_id);
   if (vector === null) {
-    return `There is no vector of a feature ${feature_id}. Write features/active/${feature_id}.yml, then configure the project again.`;
+    return `There is no feature ${feature_id}. Begin it: gen spawn --type feature --id ${feature_id} --reason WHY. Or write features/active/${feature_id}.yml, and run gen init again.`;
   }
   const profile = profileOf(methodology, vector);
   if (edgesOf(profile, topology).some((included) => included.edge === edge)) return null;

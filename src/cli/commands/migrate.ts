@@ -2,9 +2,9 @@ import type { Migrator } from '../../stores/migrator.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
-import { refuse } from '../open-store.js';
 import { progress } from '../output/progress.js';
 import { count } from '../output/text.js';
+import { spoken } from '../spoken.js';
 import { defaultStore } from '../store.js';
 
 interface MigrateOptions {
@@ -63,7 +63,7 @@ async function migrate(context: Context, options: MigrateOptions): Promise<void>
 async function urlsOf({ tenant }: Context, url: string): Promise<string[]> {
   const { isRoutes, routesOf } = await import('../../server/store-url.js');
   if (!isRoutes(url)) return [url];
-  const { main_url, named, urlOf } = await routesOf(url).catch(refuse);
+  const { main_url, named, urlOf } = await routesOf(url).catch(spoken);
   const tenants = [...named, ...tenant.split(',')];
   return [...new Set([main_url, ...tenants.map(urlOf)])];
 }
@@ -71,7 +71,7 @@ async function urlsOf({ tenant }: Context, url: string): Promise<string[]> {
 async function migratorOf(url: string): Promise<Migrator | null> {
   const { engineOf } = await import('../../stores/engines.js');
   const engine = await engineOf(url);
-  if (engine !== null) return engine.migrator(url).catch(refuse);
+  if (engine !== null) return engine.migrator(url).catch(spoken);
   if (url === 'memory:' || url.startsWith('file:')) return null;
   throw new CommandFailure(
     'This is no store. Say --store postgres://…, mysql://…, redis://… or dynamodb://….',
@@ -79,18 +79,18 @@ async function migratorOf(url: string): Promise<Migrator | null> {
 }
 
 async function standing(context: Context, migrator: Migrator, { status }: MigrateOptions) {
-  const before = await migrator.status().catch(refuse);
-  if (status === true) return { ...before, steps: await migrator.pending().catch(refuse) };
+  const before = await migrator.status().catch(spoken);
+  if (status === true) return { ...before, steps: await migrator.pending().catch(spoken) };
   const waiting = progress(context.io, 'migrating');
   try {
-    return { ...before, steps: await migrator.up().catch(refuse) };
+    return { ...before, steps: await migrator.up().catch(spoken) };
   } finally {
     waiting.stop();
   }
 }
 
 async function showStatements(context: Context, store: string, migrator: Migrator): Promise<void> {
-  const steps = await migrator.pending().catch(refuse);
+  const steps = await migrator.pending().catch(spoken);
   context.show({ store, steps }, () =>
     steps.length === 0
       ? `-- ${store}: nothing to do`

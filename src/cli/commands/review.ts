@@ -1,7 +1,9 @@
 import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Option } from 'commander';
 import type { PendingReview } from '../../coordinator/methodology/wire.js';
 import { canonicalEdge } from '../../core/graph/edge-name.js';
+import { isRefusal, placesOf } from '../../workspace/drafts/index.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { endWork } from '../edge/end-work.js';
@@ -108,21 +110,20 @@ async function decide(
   else context.print(`\n${context.paint.green(reply.reason)}. ${after(decision, accepted, task_id)}`);
 }
 
-/** What the decision has done already, and what is left to do. */
+/** A result that was escalated is accepted by its approval; whoever asked beforehand has yet to hand it in. */
 function after(decision: string, accepted: boolean, task_id: string): string {
-  if (accepted) return `${task_id} has converged, with exactly this candidate.`;
+  if (accepted) return 'The edge has converged with this candidate.';
   if (decision === 'APPROVED') return 'The agent may now hand in exactly this candidate.';
   if (decision === 'CHANGES_REQUESTED') return 'The claim goes on: the agent mends it and submits again.';
   return `The claim is taken back, and nobody can take the work before you say so: gen task unhold ${task_id} --reason TEXT`;
 }
 
 /** What lies in the agent's own folder for this edge, by name; looking follows no link. */
-async function draftFiles(
-  { workspace }: Door,
-  { agent_id, feature_id, edge }: PendingReview,
-): Promise<string[]> {
-  if (workspace === null || feature_id === null || edge === null) return [];
-  const folder = workspace.path('agents', agent_id, 'drafts', feature_id, edge);
+async function draftFiles({ workspace }: Door, { agent_id, task_id }: PendingReview): Promise<string[]> {
+  if (workspace === null) return [];
+  const places = placesOf(workspace, { agent_id, subject: task_id });
+  if (isRefusal(places)) return [];
+  const folder = join(workspace.root, ...places.drafts);
   if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
   const names = await readdir(folder);
   const shown = names.sort().slice(0, FILES_SHOWN_MAX);

@@ -29,7 +29,7 @@ export const addSpawn: AddCommands = (program, act) => {
 Examples:
   gen spawn --type feature --id REQ-F-AUTH-001 --reason "people can log in" --title "Log in"
   gen spawn --type spike --parent REQ-F-AUTH-001 --edge design_code --reason "which token library?" --duration 1w
-  gen spawn fold-back REQ-F-SPIKE-001 --summary "jose does all of it" --recommendation proceed`,
+  gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"`,
     )
     .action(act(spawn));
   addFoldBack(spawning, act);
@@ -97,7 +97,7 @@ function addFoldBack(spawning: Command, act: Act): void {
       'after',
       `
 Examples:
-  gen spawn fold-back REQ-F-SPIKE-001 --summary "jose does all of it" --recommendation proceed
+  gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"
   gen spawn fold-back REQ-F-POC-002 --expired --recommendation abandon --summary "too slow" --artifact bench.md`,
     )
     .action(act(foldBack));

@@ -5,10 +5,10 @@ import { readProjectKey } from '../../workspace/project-file.js';
 import type { Context } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import type { Handle } from '../memory/memory.js';
-import { refuse } from '../open-store.js';
 import { plainText } from '../output/text.js';
 import { expected } from '../replies.js';
 import { type ResultBody, resultBody } from '../result.js';
+import { spoken } from '../spoken.js';
 import { workspaceHere } from '../workspace/here.js';
 
 export interface CollectedDrafts {
@@ -26,7 +26,7 @@ export async function collected(
   if (kindOf(subject) !== 'edge')
     throw wrongUsage(`${subject} is no edge of a feature: only work on an edge has drafts.`);
   const workspace = workspaceHere(context);
-  const key = await readProjectKey(workspace).catch(refuse);
+  const key = await readProjectKey(workspace).catch(spoken);
   const put = async (_: string, sha256: string, bytes: Uint8Array) => {
     expected(await genesis.putBlob(sha256, bytes));
   };

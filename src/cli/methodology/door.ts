@@ -5,6 +5,7 @@ import type { Context } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import { plainText } from '../output/text.js';
 import { expected } from '../replies.js';
+import { spoken } from '../spoken.js';
 import type { Calls, Reading } from './calls.js';
 import type { InProcess } from './in-process.js';
 import { withTasks } from './with-tasks.js';
@@ -107,7 +108,7 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
       await opened.close();
       // A review may have accepted a result.
       const { promoteHere } = await import('../workspace/promote.js');
-      await promoteHere(context, workspace, { store, blobs, key }).finally(() => store.close());
+      await promoteHere(warn, workspace, { store, blobs, key }).finally(() => store.close());
     };
     return { ...opened, close };
   } catch (error) {
@@ -125,17 +126,4 @@ function held(error: Error): never {
     `${error.message}\nIf that is gen up, say its address, which it printed when it began: GENESIS_URL=http://127.0.0.1:4680. ` +
       'What only reads (gen status, gen start, gen trace) works meanwhile.',
   );
-}
-
-const SPOKEN = new Set([
-  'StoreRefused',
-  'StoreUnavailable',
-  'StoreUncertain',
-  'StoreBroken',
-  'WorkspaceRefused',
-]);
-
-/** What is wrong with a workspace or a store is said in a sentence; anything else is a bug, and keeps its stack. */
-function spoken(error: Error): never {
-  throw SPOKEN.has(error.name) ? new CommandFailure(error.message) : error;
 }

@@ -1,13 +1,13 @@
 import type { Coordinator } from '../../coordinator/coordinator.js';
-import { isProblem } from '../../coordinator/problem.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { Store } from '../../stores/store.js';
 import { attendWorkspace } from '../../workspace/attend.js';
-import { isSingleAgent, loadWorkspace } from '../../workspace/load.js';
+import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { plainText } from '../output/text.js';
+import { configure } from './configure.js';
 
 export interface AttendedHouse {
   readonly coordinator: Coordinator;
@@ -28,7 +28,7 @@ export async function attend(
   house: AttendedHouse,
 ): Promise<Attending> {
   const key = await readProjectKey(workspace);
-  await configure(context, workspace, house.coordinator);
+  await configure((text) => context.remark(text), workspace, house.coordinator);
   const stopping = new AbortController();
   const warn = (sentence: string): void => context.remark(plainText(sentence));
   const desk = { ...house, place: workspace, key };
@@ -41,21 +41,4 @@ export async function attend(
       await served;
     },
   };
-}
-
-/** Files that cannot be read as they are leave the record as it was; whoever runs this is told where to look. */
-export async function configure(
-  context: Context,
-  workspace: Workspace,
-  coordinator: Coordinator,
-): Promise<boolean> {
-  const reply = await loadWorkspace(workspace, coordinator, await readProjectKey(workspace));
-  const findings = isProblem(reply) ? (reply.faults ?? []) : reply.warnings;
-  if (isProblem(reply)) context.remark(plainText(reply.detail));
-  for (const found of findings) {
-    const { file, line, column, message } = found as { file?: string } & typeof found;
-    const place = [file, line, column].filter((part) => part !== undefined).join(':');
-    context.remark(plainText(`  ${place}  ${message}`));
-  }
-  return !isProblem(reply);
 }

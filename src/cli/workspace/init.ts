@@ -8,9 +8,10 @@ import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.j
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
-import { refuse, withStore } from '../open-store.js';
+import { withStore } from '../open-store.js';
 import { count, plainText } from '../output/text.js';
-import { configure } from './attend.js';
+import { spoken } from '../spoken.js';
+import { configure } from './configure.js';
 
 export interface InitOptions {
   readonly name?: string;
@@ -26,7 +27,8 @@ export async function initHere(context: Context, options: InitOptions): Promise<
   const root = context.io.cwd;
   const guess = await guessTools(root);
   const answers = await answersFor(context, options, guess);
-  const report = await initWorkspace(root, answers, guess, options.force === true).catch(refuse);
+  const report = await initWorkspace(root, answers, guess, options.force === true).catch(spoken);
+  for (const remark of unheard(options, report)) context.remark(remark);
   const configured = await configureLog(context, new Workspace(root));
   context.show({ ...report, configured }, () => reportText(context, report, configured));
   if (!configured) context.exit_code = EXIT.refused;
@@ -78,7 +80,7 @@ async function configureLog(context: Context, workspace: Workspace): Promise<boo
     return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
       const coordinator = await Coordinator.open({ store, blobs });
       try {
-        return await configure(context, workspace, coordinator);
+        return await configure((text) => context.remark(text), workspace, coordinator);
       } finally {
         coordinator.close();
       }
@@ -89,10 +91,26 @@ async function configureLog(context: Context, workspace: Workspace): Promise<boo
   }
 }
 
+/** Where each answer is written, by the option that gives it. */
+const WRITTEN_TO = [
+  ['--name', 'name', '.ai-workspace/coordination.yml'],
+  ['--kind', 'kind', '.ai-workspace/context/project_constraints.yml'],
+  ['--language', 'language', '.ai-workspace/context/project_constraints.yml'],
+  ['--test-runner', 'testRunner', '.ai-workspace/context/project_constraints.yml'],
+  ['--intent', 'intent', 'specification/INTENT.md'],
+] as const;
+
+/** A file that was there keeps what it says, so what was said to change it must not seem to be heard. */
+function unheard(options: InitOptions, { kept }: InitReport): string[] {
+  return WRITTEN_TO.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
+    ([option, , file]) => `${option} changed nothing: ${file} was there already. Write it in there.`,
+  );
+}
+
 function reportText({ paint }: Context, { made, kept, renewed }: InitReport, configured: boolean): string {
   const lines = [`${count(made.length, 'file')} made in .ai-workspace/ and specification/.`];
-  if (renewed.length > 0) lines.push(`Written anew: ${renewed.join(', ')}`);
-  if (kept.length > 0) lines.push(`Left alone, as they were there: ${kept.join(', ')}`);
+  if (renewed.length > 0) lines.push('Written anew:', ...renewed.map((file) => `  ${file}`));
+  if (kept.length > 0) lines.push('Left alone, as they were there:', ...kept.map((file) => `  ${file}`));
   if (!configured) lines.push('What the files say is not in the log yet; see above, then: gen init');
   lines.push(
     'Next:',

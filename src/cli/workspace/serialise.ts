@@ -9,22 +9,23 @@ import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { CommandFailure } from '../exit.js';
-import { refuse, withStore } from '../open-store.js';
+import { withStore } from '../open-store.js';
 import { count, plainText } from '../output/text.js';
+import { spoken } from '../spoken.js';
 import { stopSignal } from '../stop.js';
-import { configure } from './attend.js';
+import { configure } from './configure.js';
 import { workspaceHere } from './here.js';
 
 /** One pass over the inboxes of the workspace here, or one after the other until somebody says stop. */
 export async function serialiseHere(context: Context, watch: boolean): Promise<void> {
   const workspace = workspaceHere(context);
-  if (await isSingleAgent(workspace).catch(refuse)) throw singleAgent();
+  if (await isSingleAgent(workspace).catch(spoken)) throw singleAgent();
   const { signal, end } = stopSignal(context.io);
   try {
     await withStore(context, `workspace:${workspace.root}`, async (opened) => {
       const coordinator = await Coordinator.open({ ...opened, limits: ENTERPRISE_LIMITS });
       try {
-        await configure(context, workspace, coordinator);
+        await configure((text) => context.remark(text), workspace, coordinator);
         await serve(context, workspace, { ...opened, coordinator }, watch ? signal : null);
       } finally {
         coordinator.close();

@@ -65,7 +65,10 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
     if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED };
     const standing = surveyOf(scene).standings.get(feature_id);
     if (standing === undefined)
-      return { code: 'UNKNOWN_FEATURE', says: `There is no feature ${feature_id}.` };
+      return {
+        code: 'UNKNOWN_FEATURE',
+        says: `There is no feature ${feature_id}. What there is: gen status.`,
+      };
     if (desk.record(foldBackSubject(feature_id)) !== null) return alreadyFolded(feature_id);
     const fault = foldBackFault(standing, { fold_back_status, question_answered });
     return fault ?? { scene, methodology, row: standing.row };

@@ -2,32 +2,14 @@ import { evolveMethodology } from '../../core/features/evolve.js';
 import { emptyMethodology, type MethodologyState } from '../../core/features/feature-state.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import type { Project } from '../project.js';
+import { Reader } from '../reader.js';
 
 const PAGE = 2000;
 
-/**
- * How far the features of a project are. Read up to the present when somebody asks, so that neither a command nor the
- * opening of a long log pays for it.
- */
+/** How far the features of a project are, up to the present whenever somebody asks. */
 export class Folded {
   readonly state: MethodologyState = emptyMethodology();
-  private reading: Promise<void> | null = null;
-
-  catchUp(project: Project, store: Store): Promise<void> {
-    this.reading ??= this.read(project, store).finally(() => {
-      this.reading = null;
-    });
-    return this.reading;
-  }
-
-  private async read(project: Project, store: Store): Promise<void> {
-    while (this.state.position < project.state.position) {
-      const events = await store.events(project.key, { after: this.state.position, limit: PAGE });
-      if (events.length === 0) return;
-      for (const event of events) evolveMethodology(this.state, event);
-    }
-  }
+  readonly reader = new Reader((event) => evolveMethodology(this.state, event));
 }
 
 /** The project as it was at a position of its log, whatever has happened since. */

@@ -28,6 +28,8 @@ function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
   const { feature_id = null, edge = null } = subjectKeys(subject);
   const known = feature_id === null ? undefined : state.features.get(feature_id)?.edges.get(edge ?? '');
   const { suspended_until_ms, agent_id, agent_role } = claim;
+  // What came with the candidate says more of it than what was told before.
+  const { evaluators } = gate.candidate?.evidence ?? {};
   return {
     task_id: subject,
     feature_id,
@@ -41,7 +43,7 @@ function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
     reason: reasonOf(state, feature_id, edge) ?? `${agent_id} asks for a decision before it goes on`,
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
-    evaluators: known?.evaluators ?? null,
+    evaluators: evaluators === undefined ? (known?.evaluators ?? null) : { ...evaluators },
     next: command(
       'review',
       ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),

@@ -163,7 +163,7 @@ export class MethodologyService {
       if (!store.capabilities.single_writer) await project.follow();
       const folded = this.folded.get(project) ?? new Folded();
       this.folded.set(project, folded);
-      await folded.catchUp(project, store);
+      await folded.reader.catchUp(project);
       return work({ project, state: folded.state });
     });
   }
@@ -182,4 +182,4 @@ export class MethodologyService {
 const seen = ({ position, last_updated }: wire.Seen): wire.Seen => ({ position, last_updated });
 
 const noFeature = (feature: string): Problem =>
-  problem('NOT_FOUND', `There is no feature ${feature} in this project.`);
+  problem('NOT_FOUND', `There is no feature ${feature} in this project. What there is: gen status.`);

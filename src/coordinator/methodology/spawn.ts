@@ -62,7 +62,11 @@ export class SpawnOperation implements Operation<SpawnReply> {
     if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED };
     const { parent: parent_id, feature_id } = this.body;
     const parent = parent_id === undefined ? null : rowOf(scene, parent_id)?.vector;
-    if (parent === undefined) return { code: 'UNKNOWN_FEATURE', says: `There is no feature ${parent_id}.` };
+    if (parent === undefined)
+      return {
+        code: 'UNKNOWN_FEATURE',
+        says: `There is no feature ${parent_id}. What there is: gen status.`,
+      };
     if (feature_id !== undefined && isTaken(desk, scene, feature_id)) {
       return { code: 'FEATURE_EXISTS', says: `There is a feature ${feature_id} already. Choose another id.` };
     }

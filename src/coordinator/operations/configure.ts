@@ -162,9 +162,10 @@ function initialized(methodology: Methodology, by: string, now_ms: number): Even
 /** Every fault with the file, the line and the column it was found at. */
 export function invalidMethodology(faults: readonly ConfigFault[]): Problem {
   const [first] = faults;
-  const line = first?.line === undefined ? '' : `:${first.line}`;
+  const place = [first?.file, first?.line, first?.column].filter((part) => part !== undefined).join(':');
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const detail = `${first?.file}${line}: ${first?.message}${more}. Nothing was changed.`;
+  const says = first?.message.replace(/\.$/, '');
+  const detail = `${place}: ${says}${more}. Nothing was changed.`;
   return problem('INVALID_METHODOLOGY', detail, faults.slice(0, FAULTS_TOLD_MAX));
 }
 

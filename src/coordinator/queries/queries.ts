@@ -366,7 +366,7 @@ export class Queries {
   private async talliesOf(project: Project): Promise<Tallies> {
     const known = this.tallies.get(project) ?? new Tallies();
     this.tallies.set(project, known);
-    await known.catchUp(project, this.store);
+    await known.reader.catchUp(project);
     return known;
   }
 }

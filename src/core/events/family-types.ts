@@ -1,4 +1,4 @@
-import { CATALOGUE } from './catalogue.js';
+import { CATALOGUE_TYPES } from './catalogue-types.js';
 
 /** What other tools of the family write beside the events of our own catalogue. */
 const OF_OTHERS = [
@@ -23,7 +23,7 @@ const OF_OTHERS = [
   'spec_modified',
 ] as const;
 
-const KNOWN: ReadonlySet<string> = new Set([...CATALOGUE.keys(), ...OF_OTHERS]);
+const KNOWN: ReadonlySet<string> = new Set([...CATALOGUE_TYPES, ...OF_OTHERS]);
 
 /** Whether anybody has said what an event of this type means. One that nobody has is kept all the same. */
 export const isFamilyType = (event_type: string): boolean => KNOWN.has(event_type);

@@ -28,15 +28,17 @@ function place({ kind, feature_id, edge }: Escalation): string {
   return `${kind === 'escalation' ? 'review' : kind}:${feature_id}#${edge}`;
 }
 
-function ofSignal({ id, kind, feature_id, edge, severity, at, says }: Signal): Escalation {
-  return { kind, feature_id, edge, severity, since: at, says, next: nextFor(kind, id, feature_id, edge) };
+function ofSignal(signal: Signal): Escalation {
+  const { kind, feature_id, edge, severity, at, says } = signal;
+  return { kind, feature_id, edge, severity, since: at, says, next: nextFor(signal) };
 }
 
-function nextFor(kind: Signal['kind'], id: string, feature_id: string | null, edge: string | null): string {
+/** An intent is settled by the spawn that names it. */
+function nextFor({ id, kind, feature_id, edge, says }: Signal): string {
   if (kind === 'escalation') return reviewCommand(feature_id ?? '', edge ?? '');
   if (kind === 'stale_claim') return releaseCommand(feature_id ?? '', edge ?? '');
   const parent = feature_id === null ? [] : ['--parent', feature_id];
-  return newFeature(...parent, '--reason', id);
+  return newFeature(...parent, '--intent', id, '--reason', says);
 }
 
 const reviewCommand = (feature: string, edge: string): string =>

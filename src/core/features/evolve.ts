@@ -1,5 +1,5 @@
-import { CATALOGUE_TYPES } from '../events/catalogue-types.js';
 import type { EventEnvelope } from '../events/envelope.js';
+import { isFamilyType } from '../events/family-types.js';
 import { edgeSteps } from './evolve-edge.js';
 import { iterationCompleted } from './evolve-iteration.js';
 import { projectSteps } from './evolve-project.js';
@@ -22,23 +22,6 @@ const STEPS: ReadonlyMap<string, (scene: Scene) => void> = new Map(
 /** Told of a feature, but nobody's work on it: counted as such they would keep a silent agent alive for ever. */
 const NO_WORK: ReadonlySet<string> = new Set(['claim_expired', 'claim_rejected', 'result_rejected']);
 
-/** Types of other tools of the family that no view has use for. */
-const FAMILY: ReadonlySet<string> = new Set([
-  'edge_claim',
-  'affect_triage',
-  'artifact_modified',
-  'command_error',
-  'draft_proposal',
-  'encoding_escalated',
-  'escalation_queue_reviewed',
-  'evaluator_detail',
-  'exteroceptive_signal',
-  'feature_proposal',
-  'health_checked',
-  'interoceptive_signal',
-  'iteration_abandoned',
-  'observer_signal',
-]);
 const UNKNOWN_TYPES_MAX = 200;
 const OTHERS = '(others)';
 
@@ -50,7 +33,7 @@ export function evolveMethodology(state: MethodologyState, event: EventEnvelope)
   const scene = new Scene(state, event);
   const step = STEPS.get(event.event_type);
   if (step !== undefined) step(scene);
-  else if (!CATALOGUE_TYPES.has(event.event_type) && !FAMILY.has(event.event_type)) countUnknown(scene);
+  else if (!isFamilyType(event.event_type)) countUnknown(scene);
   if (!NO_WORK.has(event.event_type)) touch(scene);
 }
 

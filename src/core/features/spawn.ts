@@ -69,7 +69,7 @@ function parentFault(parent: FeatureVector, asked: SpawnAsked, ground: SpawnGrou
   if (asked.edge !== null && !isEdgeOf(parent, asked.edge, ground.methodology)) {
     return refused(
       'UNKNOWN_EDGE',
-      `${feature_id} has no edge ${asked.edge} in its profile ${parent.profile}.`,
+      `${feature_id} has no edge ${asked.edge} in its profile ${parent.profile}. What it has: gen status --feature ${feature_id}.`,
     );
   }
   if (depthOf(parent, ground) + 1 > NESTING_MAX) {

@@ -122,7 +122,7 @@ describe('the status', () => {
       health: { pending_reviews: 0, stale_claims: 1 },
     });
     expect(status.next_actions.map(({ command }) => command)).toEqual([
-      'gen spawn --type feature --id REQ-F-NAME-001 --reason INT-9',
+      'gen spawn --type feature --id REQ-F-NAME-001 --intent INT-9 --reason slow',
       'gen task force-release ALPHA#code_unit_tests --reason stale',
       'gen task claim SPIKE-1#intent_requirements',
     ]);

@@ -1,0 +1,26 @@
+import type { Coordinator } from '../../coordinator/coordinator.js';
+import { isProblem } from '../../coordinator/problem.js';
+import { loadWorkspace } from '../../workspace/load.js';
+import { readProjectKey } from '../../workspace/project-file.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import { plainText } from '../output/text.js';
+
+/** Says something to whoever runs the command. */
+export type Remark = (text: string) => void;
+
+/** Files that cannot be read as they are leave the record as it was; whoever runs this is told where to look. */
+export async function configure(
+  remark: Remark,
+  workspace: Workspace,
+  coordinator: Coordinator,
+): Promise<boolean> {
+  const reply = await loadWorkspace(workspace, coordinator, await readProjectKey(workspace));
+  const findings = isProblem(reply) ? (reply.faults ?? []) : reply.warnings;
+  if (isProblem(reply)) remark(plainText(reply.detail));
+  for (const found of findings) {
+    const { file, line, column, message } = found as { file?: string } & typeof found;
+    const place = [file, line, column].filter((part) => part !== undefined).join(':');
+    remark(plainText(`  ${place}  ${message}`));
+  }
+  return !isProblem(reply);
+}

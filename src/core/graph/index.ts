@@ -1,0 +1,13 @@
+export { type Authority, type AuthorityQuestion, authorityOf } from './authority.js';
+export { type EffectiveCheck, effectiveChecklist } from './checklist.js';
+export { route } from './choose-route.js';
+export { judgeConvergence, type ReportedCheck, type Verdict } from './convergence.js';
+export { DEFAULT_FILES } from './defaults/files.js';
+export { canonicalEdge, edgeSubject } from './edge-name.js';
+export { claimsFiles, type Manifest, readManifest } from './manifest.js';
+export type * from './methodology.js';
+export { innerProduct, suggestOrder } from './modules.js';
+export { edgesOf, profileOf } from './profile.js';
+export { readMethodology } from './read-methodology.js';
+export type { Escalation, Route, RouteQuestion, SharedWork, WorkspaceState } from './route.js';
+export { parseDuration, timeBoxStatus } from './time-box.js';
