@@ -2,7 +2,7 @@ import { Genesis } from '../client/index.js';
 import type { ProjectKey } from '../stores/store.js';
 import { Workspace } from '../workspace/workspace.js';
 import { type ExitCode, wrongUsage } from './exit.js';
-import { agentId, terminalName } from './identity.js';
+import { namedAgent, terminalName, userAgent } from './identity.js';
 import type { Io } from './io.js';
 import { homeFolder } from './memory/folder.js';
 import { Memory, type Place } from './memory/memory.js';
@@ -30,6 +30,7 @@ export class Context {
   readonly is_json: boolean;
   exit_code: ExitCode = 0;
   private here: Promise<ServedHere | null> | null = null;
+  private alone: Promise<string | null> | null = null;
 
   constructor(
     readonly io: Io,
@@ -53,8 +54,20 @@ export class Context {
     return this.setting(this.options.tenant, 'GENESIS_TENANT') ?? 'default';
   }
 
-  get agent_id(): string {
-    return agentId(this.io, this.options.agent);
+  /** Who calls: whoever was named, the one agent of a workspace that has only one, or the user at this machine. */
+  async agent(): Promise<string> {
+    return namedAgent(this.io, this.options.agent) ?? (await this.sole()) ?? userAgent(this.io);
+  }
+
+  /** The agent that has this workspace to itself; null: several may work here. */
+  private sole(): Promise<string | null> {
+    const workspace = Workspace.find(this.io.cwd);
+    if (workspace === null) return Promise.resolve(null);
+    // Files that cannot be read are found out by the commands that need them.
+    this.alone ??= import('../workspace/load.js')
+      .then(({ soleAgent }) => soleAgent(workspace))
+      .catch(() => null);
+    return this.alone;
   }
 
   /** The project that was named; null: nobody did. */
@@ -91,13 +104,19 @@ export class Context {
 
   /** The session of this agent at this terminal, or the one that was named. */
   async session(): Promise<string> {
-    return (
-      this.named_session ?? this.memory.session(await this.place(), this.agent_id, terminalName(this.io))
-    );
+    if (this.named_session !== null) return this.named_session;
+    const agent_id = await this.agent();
+    return this.memory.session(await this.place(), agent_id, await this.terminal(agent_id));
+  }
+
+  /** Who works alone goes on at any terminal. */
+  private async terminal(agent_id: string): Promise<string> {
+    return agent_id === (await this.sole()) ? '' : terminalName(this.io);
   }
 
   async forgetSession(): Promise<void> {
-    await this.memory.forgetSession(await this.place(), this.agent_id, terminalName(this.io));
+    const agent_id = await this.agent();
+    await this.memory.forgetSession(await this.place(), agent_id, await this.terminal(agent_id));
   }
 
   async genesis(): Promise<Genesis> {

@@ -1,4 +1,6 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { edgeSubject } from '../core/graph/edge-name.js';
+import { kindOf, subjectKeys } from '../core/subject.js';
 import type { Context } from './context.js';
 import { CommandFailure } from './exit.js';
 import type { Handle } from './memory/memory.js';
@@ -10,21 +12,31 @@ export interface HandleOptions {
   readonly claimId?: string;
 }
 
-export const generationOption = (): Option =>
+const generationOption = (): Option =>
   new Option('--generation <n>', 'the generation of a handle that is not remembered here').argParser(
     wholeNumber,
   );
-export const claimIdOption = (): Option =>
+const claimIdOption = (): Option =>
   new Option('--claim-id <id>', 'the claim id of a handle that is not remembered here');
 
+export const withHandle = (command: Command): Command =>
+  command.addOption(generationOption()).addOption(claimIdOption());
+
+/** An edge has one name, however it is spelled; by that name its handle is remembered. */
+export function subjectNamed(id: string): string {
+  const { feature_id, edge } = kindOf(id) === 'edge' ? subjectKeys(id) : {};
+  return feature_id === undefined || edge === undefined ? id : edgeSubject(feature_id, edge);
+}
+
 /** The handle of this session for a piece of work. */
-export async function handleFor(context: Context, task_id: string, options: HandleOptions): Promise<Handle> {
+export async function handleFor(context: Context, id: string, options: HandleOptions): Promise<Handle> {
+  const task_id = subjectNamed(id);
   const session_id = await context.session();
   const kept = await context.memory.handle(await context.place(), session_id, task_id);
   const { generation, claimId: claim_id } = options;
   if (generation !== undefined && kept?.generation !== generation) {
     const told = claim_id === undefined ? {} : { claim_id };
-    const { agent_id } = context;
+    const agent_id = await context.agent();
     return { task_id, generation, session_id, agent_id, lease_duration_seconds: null, ...told };
   }
   if (kept === null) {

@@ -6,14 +6,17 @@ import type { Io } from './io.js';
 
 const AGENT_LENGTH_MAX = 100;
 
-/** Who calls: `GENESIS_AGENT`, or the user at this machine. */
-export function agentId(io: Io, given: string | undefined): string {
+/** The agent that was named, by option or by `GENESIS_AGENT`; null: nobody did. */
+export function namedAgent(io: Io, given: string | undefined): string | null {
   const named = given ?? io.env.GENESIS_AGENT;
-  if (named === undefined || named === '') return safeId(`${io.user}@${hostname()}`);
+  if (named === undefined || named === '') return null;
   const fault = idFault('agent_id', named);
   if (fault !== null) throw wrongUsage(`${JSON.stringify(named)} names no agent: ${fault}.`);
   return named;
 }
+
+/** The user at this machine. */
+export const userAgent = (io: Io): string => safeId(`${io.user}@${hostname()}`);
 
 const safeId = (text: string): string =>
   text

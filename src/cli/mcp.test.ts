@@ -9,6 +9,7 @@ import { call, forgetfulAgent, mcpClient, REVISIONS, type Revision } from '../..
 import type { RunningServer } from '../server/server.js';
 import { house } from './testing/house.js';
 import { gen } from './testing/terminal.js';
+import { F, project } from './testing/workspace.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
@@ -105,4 +106,22 @@ test('a server that is not there is said to the model, with what to do', async (
   const { server, client } = await begin(OLDER);
   await server.stop();
   expect(await call(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
+});
+
+test('in a workspace without a server, the one agent takes an edge through its life', async () => {
+  const { cwd } = await project({
+    '.ai-workspace/coordination.yml':
+      'project: {name: shop, project_id: shop}\ncoordination: {mode: single}\n',
+    '.ai-workspace/graph/edges/intent_requirements.yml':
+      'edge: intent_requirements\nchecklist: [{name: reads_well, type: agent, criterion: Readable, required: true}]\n',
+  });
+  const env = { PATH: process.env.PATH ?? '' };
+  const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, cwd, env });
+  const client = await mcpClient(transport, OLDER);
+  const granted = await call(client, 'claim', { feature_id: F, edge: 'intent_requirements' });
+  expect(granted).toMatchObject({ reason: 'GRANTED', agent_id: 'primary', checks: [{ name: 'reads_well' }] });
+  expect(granted).not.toHaveProperty('expires_at');
+  const evaluators = [{ name: 'reads_well', result: 'pass' }];
+  const done = await call(client, 'submit', { handle: granted.handle, result_data: 'text', evaluators });
+  expect(done).toMatchObject({ accepted: true });
 });

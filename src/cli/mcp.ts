@@ -19,7 +19,7 @@ async function mcp(context: Context): Promise<void> {
   const { io } = context;
   const fleet = new KeepingFleet(new SdkFleet(await context.genesis()));
   const identity = {
-    agent_id: context.agent_id,
+    agent_id: await context.agent(),
     session_id: context.named_session ?? `mcp-${randomBytes(8).toString('hex')}`,
   };
   const transport = new StdioServerTransport(io.stdin, io.stdout);

@@ -1,6 +1,7 @@
 import type { ClaimRefused, ClaimReply, Granted, HeldClaim } from '../client/index.js';
 import type { Briefing } from '../coordinator/wire.js';
 import type { Context } from './context.js';
+import { type EdgeGrant, edgeGrant, edgeLines } from './edge/granted.js';
 import { clockTime, count, distance, plainText } from './output/text.js';
 import { refuse } from './replies.js';
 
@@ -8,7 +9,8 @@ import { refuse } from './replies.js';
 export async function taken(context: Context, reply: ClaimReply): Promise<void> {
   if (reply.success) {
     await rememberClaim(context, reply.claim);
-    context.show(reply, (granted) => grantText(context, granted));
+    const edge = await edgeGrant(context, reply.claim);
+    context.show({ ...reply, ...edge }, (granted) => grantText(context, granted, edge));
     return;
   }
   if (reply.reason === 'SESSION_CLOSED') await context.forgetSession();
@@ -40,15 +42,19 @@ export function whyNot(reply: ClaimRefused): string {
   return parts.join(' ');
 }
 
-function grantText({ paint }: Context, { claim, briefing }: Granted): string {
+function grantText(context: Context, granted: Granted, edge: EdgeGrant | null): string {
+  const { claim, briefing, warnings = [] } = granted;
+  const { paint } = context;
   const { expires_at } = claim;
   const ends =
     expires_at === null
       ? 'without a lease'
       : `until ${clockTime(expires_at)} UTC (${distance(expires_at, Date.now())})`;
   const head = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${ends}`;
-  const what = briefing === undefined ? [] : briefingLines(briefing);
-  return [head, ...what, `When it is done: gen task submit ${claim.task_id} --file RESULT`].join('\n');
+  const lines = [head, ...warnings.map((says) => paint.yellow(`  ${plainText(says)}`))];
+  if (edge !== null) return [...lines, ...edgeLines(context, edge, claim.task_id)].join('\n');
+  if (briefing !== undefined) lines.push(...briefingLines(briefing));
+  return [...lines, `When it is done: gen task submit ${claim.task_id} --file RESULT`].join('\n');
 }
 
 function briefingLines(briefing: Briefing): string[] {

@@ -3,6 +3,7 @@ import type { FailingCheck } from '../core/claims/commands.js';
 import type { ClaimState, ReleaseReason } from '../core/claims/head.js';
 import { REVIEW_DECISIONS } from '../core/claims/head.js';
 import { isoTimestamp } from '../core/events/fields.js';
+import { CHECK_RESULTS } from '../core/graph/convergence.js';
 import type { ConfigFault } from '../core/graph/methodology.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../core/ids.js';
 import { ROLES, type Role } from '../core/roles.js';
@@ -97,7 +98,7 @@ const evaluators = z
         z.strictObject({
           name: text(256),
           type: text(64).optional(),
-          result: z.enum(['pass', 'fail', 'skip', 'error', 'pending']),
+          result: z.enum(CHECK_RESULTS),
           required: z.boolean().optional(),
           says: z.string().max(2000).optional(),
         }),

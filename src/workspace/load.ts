@@ -1,4 +1,5 @@
 import type { Coordinator } from '../coordinator/coordinator.js';
+import { SINGLE_AGENT } from '../coordinator/edge-facts.js';
 import type { Problem } from '../coordinator/problem.js';
 import type { ConfigureResult } from '../coordinator/wire.js';
 import { readMethodology } from '../core/graph/read-methodology.js';
@@ -11,6 +12,10 @@ export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
   const reading = readMethodology(await readFiles(workspace));
   return reading.ok && reading.methodology.mode === 'single';
 }
+
+/** The one agent that works here, where there is only one. */
+export const soleAgent = async (workspace: Workspace): Promise<string | null> =>
+  (await isSingleAgent(workspace)) ? SINGLE_AGENT.agent_id : null;
 
 /** Takes what the files of a workspace say into the records of its project. */
 export async function loadWorkspace(

@@ -33,7 +33,7 @@ async function checkpoint(context: Context, { message }: { message?: string }): 
   const git_ref = (await gitRef(workspace.root)) ?? undefined;
   const snapshot_path = `.ai-workspace/snapshots/snapshot-${stamp(new Date())}.yml`;
   await withMethodology(context, 'write', async ({ calls }) => {
-    const said = defined({ message, git_ref, agent_id: context.agent_id });
+    const said = defined({ message, git_ref, agent_id: await context.agent() });
     const asked = { context_hash: aggregate_hash, snapshot_path, ...said };
     const reply = expected(await calls.checkpoint(asked));
     if (!reply.success || reply.snapshot === null) return refuse(context, reply, '');

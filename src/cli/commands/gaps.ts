@@ -44,7 +44,7 @@ async function gaps(context: Context, { layer, feature, dryRun = false }: GapsOp
   const layers = layer === 'all' ? LAYERS : [Number(layer) as Layer];
   await withMethodology(context, dryRun ? 'read' : 'write', async ({ calls }) => {
     const { coverage, left_out, found } = await surveyOf(root, calls, layers, feature);
-    const reply = expected(await calls.gaps({ ...found, dry_run: dryRun, agent_id: context.agent_id }));
+    const reply = expected(await calls.gaps({ ...found, dry_run: dryRun, agent_id: await context.agent() }));
     context.show({ ...reply, coverage, left_out }, () => gapsText(reply, coverage, context));
     for (const says of left_out) context.remark(`Not looked at: ${says}`);
     context.exit_code = reply.result === 'COMPLETE' ? EXIT.done : EXIT.refused;

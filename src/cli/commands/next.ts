@@ -30,7 +30,7 @@ async function next(context: Context, options: NextOptions): Promise<void> {
   const asked = { track, agent_role, lease_duration_seconds, wait_seconds };
   const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
   const session_id = await context.session();
-  const reply = expected(await genesis.next({ ...given, agent_id: context.agent_id, session_id }));
+  const reply = expected(await genesis.next({ ...given, agent_id: await context.agent(), session_id }));
   if (reply.success || reply.reason !== 'NOTHING_READY') return taken(context, reply);
   const { is_done, needs_human, says } = standing(expected(await genesis.status()));
   const why = is_done ? 'All work is done.' : [whyNot(reply), says].join(' ').trim();

@@ -56,7 +56,7 @@ async function release(
     const gaps = expected(await calls.gaps({ ...found, dry_run: true }));
     const git_tag = tag ? { git_tag: `v${version}` } : {};
     const figures = { ...figuresOf(gaps), context_hash: await contextHash(context), ...git_tag };
-    const asked = { version, dry_run: dryRun, agent_id: context.agent_id, ...figures };
+    const asked = { version, dry_run: dryRun, agent_id: await context.agent(), ...figures };
     const reply = expected(await calls.release(asked));
     if (!reply.success || reply.release === null) return refused(context, reply);
     const changelog = await commitsWithKeys(root, await latestTag(root));

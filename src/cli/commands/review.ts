@@ -6,6 +6,7 @@ import { canonicalEdge } from '../../core/graph/edge-name.js';
 import { isRefusal, placesOf } from '../../workspace/drafts/index.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
+import { endWork } from '../edge/end-work.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { type Door, withMethodology } from '../methodology/door.js';
 import { reviewsText, reviewText } from '../output/review.js';
@@ -103,22 +104,18 @@ async function decide(
   const said = { task_id, generation, iteration, candidate_sha256, decision };
   const reply = expected(await calls.review(comment === undefined ? said : { ...said, comment }));
   if (!reply.success) return refuse(context, reply, 'it is no longer the candidate that was shown');
+  const accepted = decision === 'APPROVED' && pending.work_product_ref !== null;
+  if (accepted) await endWork(context, { ...pending, subject: task_id });
   if (context.is_json) context.printJson({ ...reply, review: pending });
-  else context.print(`\n${context.paint.green(reply.reason)}. ${afterwards(decision, pending)}`);
+  else context.print(`\n${context.paint.green(reply.reason)}. ${after(decision, accepted, task_id)}`);
 }
 
-const AFTER = {
-  APPROVED: 'The agent may now hand in exactly this candidate.',
-  REJECTED: 'The agent is told, and the edge goes on from what there was before.',
-  CHANGES_REQUESTED: 'The agent is told what to change, and iterates again.',
-} as const;
-
 /** A result that was escalated is accepted by its approval; whoever asked beforehand has yet to hand it in. */
-function afterwards(decision: keyof typeof AFTER, { work_product_ref }: PendingReview): string {
-  const is_submitted = work_product_ref !== null;
-  return decision === 'APPROVED' && is_submitted
-    ? 'The edge has converged with this candidate.'
-    : AFTER[decision];
+function after(decision: string, accepted: boolean, task_id: string): string {
+  if (accepted) return 'The edge has converged with this candidate.';
+  if (decision === 'APPROVED') return 'The agent may now hand in exactly this candidate.';
+  if (decision === 'CHANGES_REQUESTED') return 'The claim goes on: the agent mends it and submits again.';
+  return `The claim is taken back, and nobody can take the work before you say so: gen task unhold ${task_id} --reason TEXT`;
 }
 
 /** What lies in the agent's own folder for this edge, by name; looking follows no link. */

@@ -72,7 +72,7 @@ async function runCommand(context: Context, command: string[], options: RunOptio
     const session = context.named_session;
     const summary = await genesis.work(
       {
-        agent_id: context.agent_id,
+        agent_id: await context.agent(),
         ...(session === null ? {} : { session_id: session }),
         ...(options.track === undefined ? {} : { tracks: [options.track] }),
         ...(options.role === undefined ? {} : { agent_role: options.role }),

@@ -59,7 +59,7 @@ async function spawn(context: Context, options: SpawnOptions): Promise<void> {
     throw wrongUsage('A feature is called by its requirement: --id REQ-F-AUTH-001');
   if (type !== 'feature' && parent === undefined)
     throw wrongUsage(`A ${type} belongs to a feature: --parent ID. What there is: gen status`);
-  const asked = { ...rest, feature_id: id, agent_id: context.agent_id };
+  const asked = { ...rest, feature_id: id, agent_id: await context.agent() };
   await withMethodology(context, 'write', async ({ calls }) => {
     const reply = expected(await calls.spawn({ vector_type: type, reason, ...defined(asked) }));
     if (!reply.success) return refuse(context, reply, '');
@@ -117,7 +117,7 @@ async function foldBack(context: Context, child: string, options: FoldBackOption
         summary: summary.slice(0, SUMMARY_CHARS_MAX),
         recommendation,
         artifacts: [...artifacts],
-        agent_id: context.agent_id,
+        agent_id: await context.agent(),
         ...defined({ question_answered: options.answered, payload_path: file?.path }),
       }),
     );

@@ -39,7 +39,14 @@ Exit code 3: there is nothing that an agent could go on with before a human has 
 
 async function start(context: Context, options: StartOptions): Promise<void> {
   const { feature, edge, profile, role, dryRun } = options;
-  const asked = { feature, edge, profile, agent_role: role, agent_id: context.agent_id, dry_run: dryRun };
+  const asked = {
+    feature,
+    edge,
+    profile,
+    agent_role: role,
+    agent_id: await context.agent(),
+    dry_run: dryRun,
+  };
   await withMethodology(context, 'read', async ({ calls }) => {
     const reply = expected(await calls.start(defined(asked)));
     context.show(reply, () => startText(reply, context));

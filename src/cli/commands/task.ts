@@ -9,6 +9,7 @@ import { expected } from '../replies.js';
 import { taken } from '../taking.js';
 import { addHolderCommands } from './holder.js';
 import { addOperatorCommands } from './operate.js';
+import { addSubmit } from './submit.js';
 import { addTaskAdd } from './task-add.js';
 
 export const addTask: AddCommands = (program, act) => {
@@ -20,8 +21,19 @@ export const addTask: AddCommands = (program, act) => {
     .description('take a piece of work')
     .option('--lease <seconds>', 'how long you may be silent', seconds)
     .option('--role <role>', 'the role you work in')
+    .addHelpText(
+      'after',
+      `
+An edge of a feature is named FEATURE#EDGE. In a workspace you are told where to write, and which checks the edge asks
+for. Where one agent works alone, it is primary, in the role full_stack, and has no lease to renew.
+
+Examples:
+  gen task claim A-001-schema --lease 10m
+  gen task claim REQ-F-AUTH-001#design_code --role architect`,
+    )
     .action(act(claim));
   addHolderCommands(task, act);
+  addSubmit(task, act);
   addLooking(task, act);
   addTaskAdd(task, act);
   addOperatorCommands(task, act);
@@ -47,7 +59,7 @@ async function claim(
   const genesis = await context.genesis();
   const reply = await genesis.claimTask({
     task_id,
-    agent_id: context.agent_id,
+    agent_id: await context.agent(),
     session_id: await context.session(),
     ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
     ...(options.role === undefined ? {} : { agent_role: options.role }),

@@ -1,8 +1,10 @@
 import type { ClaimResult } from '../../coordinator/wire.js';
 import {
   type Fleet,
+  type Handed,
   type Handle,
   isTrouble,
+  type Named,
   type NextAsk,
   type ReleaseAsk,
   type Taker,
@@ -44,8 +46,8 @@ export class KeepingFleet implements Fleet {
     return this.taken(await this.fleet.next(ask));
   }
 
-  async claim(task_id: string, taker: Taker) {
-    return this.taken(await this.fleet.claim(task_id, taker));
+  async claim(named: Named, taker: Taker) {
+    return this.taken(await this.fleet.claim(named, taker));
   }
 
   async renew(handle: Handle, lease_duration_seconds?: number) {
@@ -56,8 +58,8 @@ export class KeepingFleet implements Fleet {
     return reply;
   }
 
-  async submit(handle: Handle, result_data: unknown) {
-    const reply = await this.fleet.submit(handle, result_data);
+  async submit(handle: Handle, handed: Handed) {
+    const reply = await this.fleet.submit(handle, handed);
     if (!isTrouble(reply) && reply.accepted) this.letGo(handle);
     return reply;
   }
@@ -70,6 +72,10 @@ export class KeepingFleet implements Fleet {
 
   note(handle: Handle, text: string) {
     return this.fleet.note(handle, text);
+  }
+
+  task(task_id: string) {
+    return this.fleet.task(task_id);
   }
 
   status() {

@@ -1,5 +1,14 @@
 import { type Genesis, isProblem, type Problem } from '../../client/index.js';
-import type { Fleet, Handle, NextAsk, ReleaseAsk, Taker, Trouble } from '../../server/mcp/fleet.js';
+import type {
+  Fleet,
+  Handed,
+  Handle,
+  Named,
+  NextAsk,
+  ReleaseAsk,
+  Taker,
+  Trouble,
+} from '../../server/mcp/fleet.js';
 
 /** The fleet behind a server's address. */
 export class SdkFleet implements Fleet {
@@ -9,8 +18,8 @@ export class SdkFleet implements Fleet {
     return answered(this.genesis.next(defined(ask)));
   }
 
-  claim(task_id: string, taker: Taker) {
-    return answered(this.genesis.claimTask({ task_id, ...defined(taker) }));
+  claim(named: Named, taker: Taker) {
+    return answered(this.genesis.claimTask({ ...defined(named), ...defined(taker) }));
   }
 
   renew(handle: Handle, lease_duration_seconds?: number) {
@@ -19,8 +28,8 @@ export class SdkFleet implements Fleet {
     );
   }
 
-  submit(handle: Handle, result_data: unknown) {
-    return answered(this.genesis.submitResult({ ...handle, result_data }));
+  submit(handle: Handle, handed: Handed) {
+    return answered(this.genesis.submitResult({ ...handle, ...defined(handed) }));
   }
 
   release(handle: Handle, ask: ReleaseAsk) {
@@ -29,6 +38,10 @@ export class SdkFleet implements Fleet {
 
   note(handle: Handle, text: string) {
     return answered(this.genesis.note({ ...handle, text }));
+  }
+
+  task(task_id: string) {
+    return answered(this.genesis.task(task_id));
   }
 
   status() {

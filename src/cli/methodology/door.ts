@@ -106,7 +106,9 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
     });
     const close = async () => {
       await opened.close();
-      await store.close();
+      // A review may have accepted a result.
+      const { promoteHere } = await import('../workspace/promote.js');
+      await promoteHere(warn, workspace, { store, blobs, key }).finally(() => store.close());
     };
     return { ...opened, close };
   } catch (error) {

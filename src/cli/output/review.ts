@@ -12,7 +12,8 @@ export function reviewsText(reviews: readonly PendingReview[], { io }: Context):
   const rows = table(
     reviews,
     [
-      { head: 'Work', cell: nameOf, is_flexible: true },
+      // Whole: the next command is made of it.
+      { head: 'Work', cell: nameOf },
       { head: 'Iteration', cell: ({ iteration }) => String(iteration) },
       { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
       { head: 'Reason', cell: ({ reason }) => reason, is_flexible: true },

@@ -1,9 +1,9 @@
-import { promoteAccepted } from '../../workspace/drafts/index.js';
 import { openWorkspaceStore } from '../../workspace/store.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { plainText } from '../output/text.js';
 import { spoken } from '../spoken.js';
 import { configure, type Remark } from './configure.js';
+import { promoteHere } from './promote.js';
 
 export interface ServedHere {
   readonly url: string;
@@ -27,7 +27,7 @@ export async function serveHere(remark: Remark, workspace: Workspace): Promise<S
   return {
     url: server.url,
     stop: async () => {
-      await promoteAccepted(workspace, opened);
+      await promoteHere(remark, workspace, opened);
       await server.stop();
     },
   };

@@ -39,7 +39,7 @@ import type { Projects } from '../projects.js';
 import { CLAIMS_SCOPE } from '../rooms.js';
 import { scopeFault, tenantFault } from '../scope.js';
 import { Tallies } from './tallies.js';
-import { stateOf } from './task.js';
+import { checksOf, stateOf } from './task.js';
 
 const PAGE = 1000;
 const HISTORY_EVENTS_MAX = 100_000;
@@ -124,7 +124,7 @@ export class Queries {
   getTaskState(key: ProjectKey, task_id: string): Reply<TaskState> {
     return this.at(key, task_id, async (desk, subject) => {
       const parked = parkedResults(await this.eventsOf(key, subject)).length;
-      return stateOf(desk, desk.head(subject), parked);
+      return { ...stateOf(desk, desk.head(subject), parked), ...checksOf(desk, subject) };
     });
   }
 

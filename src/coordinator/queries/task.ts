@@ -1,4 +1,6 @@
 import type { Head } from '../../core/claims/head.js';
+import { type EffectiveCheck, effectiveChecklist } from '../../core/graph/checklist.js';
+import { kindOf, subjectKeys } from '../../core/subject.js';
 import { type TaskState, taskState } from '../../core/views/index.js';
 import type { Desk } from '../desk.js';
 import { openDependencies } from '../facts.js';
@@ -7,4 +9,13 @@ import { openDependencies } from '../facts.js';
 export function stateOf(desk: Desk, head: Head, parked: number): TaskState {
   const waiting_for = openDependencies(desk, head.subject);
   return taskState({ ...desk.key, head, waiting_for, parked }, desk.rulesOf(head.subject), desk.now_ms);
+}
+
+/** What the result of an edge will be asked to pass; nothing, where the project does not say. */
+export function checksOf(desk: Desk, subject: string): { checks?: readonly EffectiveCheck[] } {
+  const { methodology } = desk;
+  if (methodology === null || kindOf(subject) !== 'edge') return {};
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = desk.feature(feature_id);
+  return vector === null ? {} : { checks: effectiveChecklist(methodology, vector, edge) };
 }

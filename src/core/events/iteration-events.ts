@@ -1,7 +1,6 @@
 import { z } from 'zod';
+import { CHECK_RESULTS } from '../graph/convergence.js';
 import { count, name, openObject, sentence } from './fields.js';
-
-const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as const;
 
 /** What happens within an iteration, and when one comes to nothing. */
 export const iterationEvents = {

@@ -1,9 +1,19 @@
 import type { EffectiveCheck } from './checklist.js';
 
+export const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as const;
+
 export interface ReportedCheck {
   readonly name: string;
   readonly type?: string;
-  readonly result: 'pass' | 'fail' | 'skip' | 'error' | 'pending';
+  readonly result: (typeof CHECK_RESULTS)[number];
+}
+
+/** Reports of checks with their counts, as a submission carries them. */
+export function countedReports<Report extends Pick<ReportedCheck, 'result'>>(details: readonly Report[]) {
+  const times = (...results: readonly string[]): number =>
+    details.filter((report) => results.includes(report?.result)).length;
+  const counts = { passed: times('pass'), failed: times('fail', 'error'), skipped: times('skip') };
+  return { ...counts, total: details.length, details: [...details] };
 }
 
 export interface Verdict {

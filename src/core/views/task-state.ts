@@ -2,6 +2,7 @@ import { type ClaimState, emptyHead, type Head, type HeldClaim } from '../claims
 import { holdReason, live, stale, takeable } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import { isoTime } from '../events/envelope.js';
+import type { EffectiveCheck } from '../graph/checklist.js';
 import { waitingFor } from '../plan/readiness.js';
 import { type Place, placeOf } from './place.js';
 import type { ProjectState } from './project-state.js';
@@ -46,6 +47,8 @@ export interface TaskState {
   readonly waiting_for: readonly string[];
   /** How many refused results are kept. */
   readonly parked: number;
+  /** What the result of an edge is asked to pass, where the project asks for something. */
+  readonly checks?: readonly EffectiveCheck[];
 }
 
 export interface TaskStateResult {

@@ -1,7 +1,7 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import type { ProjectKey } from '../../stores/store.js';
-import type { Fleet, Handle, NextAsk, ReleaseAsk, Taker } from './fleet.js';
+import type { Fleet, Handed, Handle, Named, NextAsk, ReleaseAsk, Taker } from './fleet.js';
 
 /**
  * The fleet in this process. Nothing here outlives a call, so no timer renews: a sign of life is the call itself,
@@ -19,8 +19,8 @@ export class CoordinatorFleet implements Fleet {
     return this.coordinator.next(this.scope, ask, this.caller, this.gone);
   }
 
-  claim(task_id: string, taker: Taker) {
-    return this.coordinator.claimTask(this.scope, { task_id, ...taker }, this.caller);
+  claim(named: Named, taker: Taker) {
+    return this.coordinator.claimTask(this.scope, { ...named, ...taker }, this.caller);
   }
 
   renew(handle: Handle, lease_duration_seconds?: number) {
@@ -30,9 +30,9 @@ export class CoordinatorFleet implements Fleet {
   }
 
   /** A result that is refused for its form or size leaves the claim where it is: there must be time to mend it. */
-  async submit(handle: Handle, result_data: unknown) {
+  async submit(handle: Handle, handed: Handed) {
     await this.renew(handle);
-    return this.coordinator.submitResult(this.scope, { ...handle, result_data }, this.caller);
+    return this.coordinator.submitResult(this.scope, { ...handle, ...handed }, this.caller);
   }
 
   release(handle: Handle, ask: ReleaseAsk) {
@@ -43,6 +43,10 @@ export class CoordinatorFleet implements Fleet {
   async note(handle: Handle, text: string) {
     await this.renew(handle);
     return this.coordinator.note(this.scope, { ...handle, text }, this.caller);
+  }
+
+  task(task_id: string) {
+    return this.coordinator.queries.getTaskState(this.scope, task_id);
   }
 
   status() {

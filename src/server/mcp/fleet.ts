@@ -1,7 +1,13 @@
 import type { Explanation } from '../../coordinator/explain.js';
 import type { Fault } from '../../coordinator/problem.js';
-import type { ClaimResult, ReleaseResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
-import type { ProjectStatus } from '../../core/views/index.js';
+import type {
+  ClaimResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+  SubmitBody,
+} from '../../coordinator/wire.js';
+import type { ProjectStatus, TaskState } from '../../core/views/index.js';
 
 /** What a holder must show. A model passes it on by hand: no session of the protocol keeps it. */
 export interface Handle {
@@ -15,7 +21,16 @@ export interface Taker {
   readonly agent_id: string;
   readonly session_id: string;
   readonly lease_duration_seconds?: number | undefined;
+  readonly agent_role?: string | undefined;
 }
+/** A task by its id, or an edge of a feature: by both names, or by `FEATURE#EDGE` as an id. */
+export interface Named {
+  readonly task_id?: string | undefined;
+  readonly feature_id?: string | undefined;
+  readonly edge?: string | undefined;
+}
+/** A result, and how the checks of an edge came out. */
+export type Handed = Pick<SubmitBody, 'evaluators' | 'iteration'> & { readonly result_data: unknown };
 export interface NextAsk extends Taker {
   readonly track?: string | undefined;
   readonly wait_seconds?: number | undefined;
@@ -39,11 +54,12 @@ type Reply<T> = Promise<T | Trouble>;
 /** One project, as the tools see it: in this process, or behind a server's address. */
 export interface Fleet {
   next(ask: NextAsk): Reply<ClaimResult>;
-  claim(task_id: string, taker: Taker): Reply<ClaimResult>;
+  claim(named: Named, taker: Taker): Reply<ClaimResult>;
   renew(handle: Handle, lease_duration_seconds?: number): Reply<RenewalResult>;
-  submit(handle: Handle, result_data: unknown): Reply<SubmissionResult>;
+  submit(handle: Handle, handed: Handed): Reply<SubmissionResult>;
   release(handle: Handle, ask: ReleaseAsk): Reply<ReleaseResult>;
   note(handle: Handle, text: string): Reply<ReleaseResult>;
+  task(task_id: string): Reply<TaskState>;
   status(): Reply<ProjectStatus>;
   explain(task_id: string): Reply<Explanation>;
 }

@@ -1,6 +1,6 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { House, P, planOf } from '../../../test/support/house.js';
+import { answered, House, P, planOf } from '../../../test/support/house.js';
 import {
   call,
   forgetfulAgent,
@@ -137,6 +137,67 @@ test('a refusal is an answer with its code and the next step; a broken call is a
     reason: 'SESSION_MISMATCH',
   });
   expect(await call(client, 'explain', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
+});
+
+const F = 'REQ-F-AUTH-001';
+const EDGE_FILES = {
+  [`features/active/${F}.yml`]: `feature: ${F}\ntitle: People log in\nprofile: minimal\nconstraints:
+  acceptance_criteria: [{id: owner_agrees, evaluator: human, description: Read, required: true}]\n`,
+  'graph/edges/intent_requirements.yml': `edge: intent_requirements\nchecklist:
+  - {name: reads_well, type: agent, criterion: Readable, required: true}\n`,
+  'graph/edges/design_code.yml': `edge: design_code\nchecklist:
+  - {name: works, type: agent, criterion: It runs, required: true}\n`,
+};
+
+test.each(REVISIONS)(
+  'an edge is claimed, its checks reported, and a human asked, over %s',
+  async (revision) => {
+    const { house, visit } = await begin();
+    await house.coordinator.configure(P, { files: EDGE_FILES });
+    const client = await visit({ revision });
+    const by = { session_id: 's1', agent_role: 'architect' };
+    const granted = await call(client, 'claim', { feature_id: F, edge: 'intent→requirements', ...by });
+    const { handle } = granted;
+    expect(granted).toMatchObject({
+      reason: 'GRANTED',
+      handle: { task_id: `${F}#intent_requirements` },
+      checks: [
+        { name: 'reads_well', type: 'agent', criterion: 'Readable' },
+        { name: 'owner_agrees', type: 'human' },
+      ],
+      next: expect.stringContaining('evaluators'),
+    });
+    expect(await call(client, 'submit', { handle, result_data: 'text' })).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      failing: [{ name: 'reads_well', says: 'Nobody reported it.' }],
+    });
+    const evaluators = [{ name: 'reads_well', result: 'pass' }];
+    const submitted = { handle, result_data: 'text', evaluators, iteration: 3 };
+    expect(await call(client, 'submit', submitted)).toMatchObject({ reason: 'ESCALATED' });
+    const { reviews } = answered(await house.coordinator.methodology.reviews(P));
+    const { task_id, generation, candidate_sha256, iteration } = reviews[0] ?? {};
+    expect(iteration).toBe(3);
+    const decision = { task_id, generation, candidate_sha256, iteration, decision: 'APPROVED' };
+    expect(await house.coordinator.recordReview(P, decision)).toMatchObject({ success: true });
+    expect(await call(client, 'submit', submitted)).toMatchObject({ accepted: true });
+  },
+);
+
+test('an edge has an id like a task, and one of the two is named', async () => {
+  const { house, visit } = await begin();
+  await house.coordinator.configure(P, { files: EDGE_FILES });
+  const client = await visit();
+  expect(await call(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
+  expect(await call(client, 'claim', { task_id: A, feature_id: F, edge: 'design_code' })).toMatchObject({
+    is_error: true,
+  });
+  const task_id = `${F}#design_code`;
+  const { handle } = await call(client, 'claim', { task_id, session_id: 's1', agent_role: 'architect' });
+  const wrong = [{ name: 'works', result: 'splendid' }];
+  await expect(call(client, 'submit', { handle, result_data: 1, evaluators: wrong })).rejects.toThrow();
+  expect(await call(client, 'claim', { task_id, session_id: 's2' })).toMatchObject({
+    reason: 'DENIED_ACTIVE_CLAIM',
+  });
 });
 
 test('a call with a handle renews the claim', async () => {

@@ -1,5 +1,6 @@
 import type { Explanation } from '../../coordinator/explain.js';
 import type { ClaimResult, ReleaseResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
+import type { EffectiveCheck } from '../../core/graph/checklist.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import type { Handle, Taker, Trouble } from './fleet.js';
 
@@ -16,13 +17,18 @@ const FAULTS_MAX = 5;
 const GO_ON = {
   GRANTED:
     'Do the work and call submit with this handle. Call renew before expires_at if it takes longer; note what whoever comes after you should know.',
+  CHECKED: 'Submit reports each of the checks under evaluators; those of type human are settled by a review.',
   RENEWED: 'Go on with the work, then call submit with this handle.',
   NOTED: 'Go on with the work, then call submit with this handle.',
   ACCEPTED: 'Done. Call next with this session_id for more work.',
   RELEASED: 'It is free for others. Call next with this session_id for other work.',
 } as const;
 
-export function toldClaim(result: ClaimResult, { agent_id, session_id }: Taker): Told {
+export function toldClaim(
+  result: ClaimResult,
+  { agent_id, session_id }: Taker,
+  checks: readonly EffectiveCheck[] = [],
+): Told {
   const { success, reason, claim, current_holder, briefing, ...rest } = result;
   if (!success || claim === null) {
     return told({ success, reason, ...rest, current_holder, agent_id, session_id });
@@ -42,9 +48,14 @@ export function toldClaim(result: ClaimResult, { agent_id, session_id }: Taker):
     agent_id: claim.agent_id,
     expires_at,
     briefing: briefing === undefined ? undefined : told(brief),
-    next: GO_ON.GRANTED,
+    warnings: result.warnings,
+    checks: checks.filter(({ required }) => required).map(toldCheck),
+    next: checks.length === 0 ? GO_ON.GRANTED : `${GO_ON.GRANTED} ${GO_ON.CHECKED}`,
   });
 }
+
+const toldCheck = ({ name, type, criterion, command, skipped }: EffectiveCheck): Told =>
+  told({ name, type, criterion, command, skipped });
 
 export function toldRenewal(result: RenewalResult, handle: Handle): Told {
   return result.success

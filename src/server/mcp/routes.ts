@@ -16,10 +16,11 @@ const handler = createMcpHandler(({ authInfo }) => mcpServer(authInfo?.extra?.vi
   maxSubscriptions: 0,
 });
 
-/** The task that a tool is called with, by its id or by the handle. */
-function taskOf(body: unknown): unknown {
+/** The work that a tool is called with, by its names or by the handle. */
+function workOf(body: unknown): unknown {
   const given = inside(inside(body, 'params'), 'arguments');
-  return { task_id: inside(inside(given, 'handle'), 'task_id') ?? inside(given, 'task_id') };
+  const task_id = inside(inside(given, 'handle'), 'task_id') ?? inside(given, 'task_id');
+  return { task_id, feature_id: inside(given, 'feature_id'), edge: inside(given, 'edge') };
 }
 
 const inside = (value: unknown, name: string): unknown =>
@@ -30,7 +31,7 @@ const common = {
   action: 'read',
   body: { kind: 'json', schema: z.unknown() },
   reply: { content_type: 'application/json' },
-  about: taskOf,
+  about: workOf,
   run: (ask: Ask) => whileAsked(ask, (gone) => spoken(ask, gone)),
 } as const;
 

@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { ClaimResult } from '../../coordinator/wire.js';
+import type { EffectiveCheck } from '../../core/graph/checklist.js';
+import { CHECK_RESULTS, countedReports } from '../../core/graph/convergence.js';
+import { kindOf } from '../../core/subject.js';
 import type { Action } from '../auth/principal.js';
 import { type Fleet, isTrouble, type Taker, type Trouble } from './fleet.js';
 import {
@@ -47,6 +51,10 @@ const anyJson = z.unknown().meta({
   description: 'Any JSON',
   type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
 });
+const evaluators = z
+  .array(z.strictObject({ name: z.string(), type: z.string().optional(), result: z.enum(CHECK_RESULTS) }))
+  .optional()
+  .describe('How the checks of an edge came out');
 const taker = {
   agent_id: z.string().optional(),
   session_id: z.string().optional().describe('Of your last reply'),
@@ -70,12 +78,21 @@ export const TOOLS: readonly Tool[] = [
   ),
   tool(
     'claim',
-    'Take one task by its id.',
+    'Take one task by its id, or an edge of a feature: as task_id FEATURE#EDGE, or by feature_id and edge.',
     'work',
-    z.strictObject({ task_id: z.string(), lease_duration_seconds: seconds, ...taker }),
-    async (fleet, { task_id, lease_duration_seconds, ...given }, identity) => {
-      const who = { ...takerOf(given, identity), lease_duration_seconds };
-      return answer(await fleet.claim(task_id, who), (result) => toldClaim(result, who));
+    z.strictObject({
+      task_id: z.string().optional(),
+      feature_id: z.string().optional(),
+      edge: z.string().optional(),
+      agent_role: z.string().optional(),
+      lease_duration_seconds: seconds,
+      ...taker,
+    }),
+    async (fleet, { agent_id, session_id, lease_duration_seconds, agent_role, ...named }, identity) => {
+      const who = { ...takerOf({ agent_id, session_id }, identity), lease_duration_seconds, agent_role };
+      const reply = await fleet.claim(named, who);
+      const checks = await checksFor(fleet, reply);
+      return answer(reply, (result) => toldClaim(result, who, checks));
     },
   ),
   tool(
@@ -88,11 +105,14 @@ export const TOOLS: readonly Tool[] = [
   ),
   tool(
     'submit',
-    'Hand in the result of work you hold. A refused result is kept where its reply says parked.',
+    'Hand in the result of work you hold; of an edge, with how its checks came out. A refused result is kept where its reply says parked.',
     'work',
-    z.strictObject({ handle, result_data: anyJson }),
-    async (fleet, { handle, result_data }) =>
-      answer(await fleet.submit(handle, result_data), (result) => toldSubmission(result, handle)),
+    z.strictObject({ handle, result_data: anyJson, evaluators, iteration: z.number().optional() }),
+    async (fleet, { handle, evaluators, ...handed }) => {
+      const reported = evaluators === undefined ? {} : { evaluators: countedReports(evaluators) };
+      const reply = await fleet.submit(handle, { ...handed, ...reported });
+      return answer(reply, (result) => toldSubmission(result, handle));
+    },
   ),
   tool(
     'release',
@@ -139,6 +159,13 @@ function tool<Input extends z.ZodType>(
 ): Tool {
   // The arguments have been read by `input` before `run` gets them.
   return { name, description, action, input, run: run as Tool['run'] };
+}
+
+/** What an edge that was granted asks for. Not to know it does no harm: a submission is told what it lacks. */
+async function checksFor(fleet: Fleet, reply: ClaimResult | Trouble): Promise<readonly EffectiveCheck[]> {
+  if (isTrouble(reply) || reply.claim === null || kindOf(reply.claim.task_id) !== 'edge') return [];
+  const state = await fleet.task(reply.claim.task_id);
+  return isTrouble(state) ? [] : (state.checks ?? []);
 }
 
 function answer<T extends object>(reply: T | Trouble, tell: (result: T) => Told): ToolReply {

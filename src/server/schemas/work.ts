@@ -3,6 +3,7 @@ import type { Explanation } from '../../coordinator/explain.js';
 import type { OperatorResult } from '../../coordinator/operations/operate.js';
 import type * as wire from '../../coordinator/wire.js';
 import { CLAIM_STATES, RELEASE_REASONS } from '../../core/claims/head.js';
+import { CHECK_TYPES } from '../../core/graph/methodology.js';
 import {
   type ClaimHistory,
   type Lineage,
@@ -176,6 +177,20 @@ const stateFields = {
     .nullable(),
   waiting_for: z.array(z.string()),
   parked: count.describe('how many refused results are kept'),
+  checks: z
+    .array(
+      z.object({
+        name: z.string(),
+        type: z.enum(CHECK_TYPES),
+        criterion: z.string(),
+        required: z.boolean(),
+        command: z.string().exactOptional(),
+        pass_criterion: z.string().exactOptional(),
+        skipped: z.string().nullable().describe('why nobody can run it'),
+      }),
+    )
+    .describe('what the result of an edge is asked to pass')
+    .exactOptional(),
 };
 export const taskState = describe<TaskState>()('TaskState', z.object(stateFields));
 export const operatorResult = describe<OperatorResult>()(

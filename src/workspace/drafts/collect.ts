@@ -2,7 +2,7 @@ import type { Manifest } from '../../core/graph/manifest.js';
 import { readBases, writeBases } from './base-record.js';
 import { Collection, nothing } from './collection.js';
 import { HeldFolder } from './held-folder.js';
-import { type DraftsOf, type ProjectPlace, placesOf, type Shelf } from './places.js';
+import { type DraftsOf, type ProjectPlace, type PutShelf, placesOf } from './places.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 import { NO_STEPS, type Steps, walk } from './safe-read.js';
 import { collectWorktree, hasWorktree } from './worktree.js';
@@ -14,7 +14,7 @@ import { collectWorktree, hasWorktree } from './worktree.js';
  */
 export async function collectDrafts(
   place: ProjectPlace,
-  shelf: Shelf,
+  shelf: PutShelf,
   of: DraftsOf & { readonly generation?: number | undefined },
   steps: Steps = NO_STEPS,
 ): Promise<Manifest | DraftRefusal> {
@@ -28,7 +28,7 @@ export async function collectDrafts(
 /** The bases it found are written down: the same drafts give the same manifest again, also once they are promoted. */
 async function collectFolder(
   place: ProjectPlace,
-  shelf: Shelf,
+  shelf: PutShelf,
   of: DraftsOf,
   steps: Steps,
 ): Promise<Manifest | DraftRefusal> {

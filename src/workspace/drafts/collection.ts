@@ -7,7 +7,7 @@ import {
   TOTAL_BYTES_MAX,
 } from '../../core/graph/manifest.js';
 import type { Bases } from './base-record.js';
-import type { ProjectPlace, Shelf } from './places.js';
+import type { ProjectPlace, PutShelf } from './places.js';
 import { Puts } from './puts.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 import { type FoundFile, readBelow, readSafely, type Steps } from './safe-read.js';
@@ -21,7 +21,7 @@ export class Collection {
 
   constructor(
     private readonly place: ProjectPlace,
-    shelf: Shelf,
+    shelf: PutShelf,
     private readonly bases: Bases,
     private readonly steps: Steps,
   ) {

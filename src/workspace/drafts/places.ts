@@ -17,6 +17,12 @@ export interface Shelf {
   readonly key: ProjectKey;
 }
 
+/** Where the bytes of drafts go, be it on this machine or at a server. */
+export interface PutShelf {
+  readonly blobs: Pick<Blobs, 'put'>;
+  readonly key: ProjectKey;
+}
+
 /** Whose drafts, and of what. */
 export interface DraftsOf {
   readonly agent_id: string;

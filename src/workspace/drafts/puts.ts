@@ -1,4 +1,4 @@
-import type { Shelf } from './places.js';
+import type { PutShelf } from './places.js';
 
 const AT_ONCE_MAX = 16;
 const BYTES_AT_ONCE_MAX = 32 * 1024 * 1024;
@@ -9,7 +9,7 @@ export class Puts {
   private running_bytes = 0;
   private failure: { readonly error: unknown } | null = null;
 
-  constructor(private readonly shelf: Shelf) {}
+  constructor(private readonly shelf: PutShelf) {}
 
   /** Resolves when there is room for it, which is before it is durable. */
   async put(sha256: string, bytes: Uint8Array): Promise<void> {

@@ -9,7 +9,7 @@ import type { Bases } from './base-record.js';
 import { Collection } from './collection.js';
 import { type GitResult, git, namesOf } from './git.js';
 import { HeldFolder } from './held-folder.js';
-import { type DraftPlaces, type DraftsOf, type ProjectPlace, placesOf, type Shelf } from './places.js';
+import { type DraftPlaces, type DraftsOf, type ProjectPlace, type PutShelf, placesOf } from './places.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 import { isRead, NO_STEPS, readBelow, type Steps } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
@@ -96,7 +96,7 @@ async function readBase(place: ProjectPlace, record: readonly string[]): Promise
 /** What was changed in a worktree since its base becomes the candidate, read as drafts are. */
 export async function collectWorktree(
   place: ProjectPlace,
-  shelf: Shelf,
+  shelf: PutShelf,
   of: WorktreeOf,
   steps: Steps = NO_STEPS,
 ): Promise<Manifest | DraftRefusal> {

@@ -1,0 +1,285 @@
+import { execFile } from 'node:child_process';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { gen, type Setting, start } from './testing/terminal.js';
+import { F, project, put } from './testing/workspace.js';
+
+const run = promisify(execFile);
+const EDGE = 'intent_requirements';
+const SUBJECT = `${F}#${EDGE}`;
+const CHECKS = `edge: "intent→requirements"
+checklist:
+  - {name: reads_well, type: agent, criterion: "A stranger can read it", required: true}
+  - {name: has_keys, type: agent, criterion: "Every line has its key", required: true}
+`;
+const PASSED = ['--check', 'reads_well=pass', '--check', 'has_keys=pass'];
+const VECTOR = `feature: ${F}
+title: People log in
+intent: INT-001
+vector_type: feature
+profile: minimal
+`;
+const HUMAN = `${VECTOR}constraints:
+  acceptance_criteria:
+    - {id: product_owner_agrees, evaluator: human, description: "The owner has read it", required: true}
+`;
+
+const CONFIGURED = { [`.ai-workspace/graph/edges/${EDGE}.yml`]: CHECKS };
+const ASKING_A_HUMAN = { ...CONFIGURED, [`.ai-workspace/features/active/${F}.yml`]: HUMAN };
+const MODE = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
+
+const json = async (setting: Setting, ...argv: string[]) => {
+  const { out, code, err } = await gen(setting, ...argv, '--json');
+  return { code, err, reply: JSON.parse(out) as Record<string, unknown> };
+};
+
+const claim = (setting: Setting, ...more: string[]) =>
+  gen(setting, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
+
+/** Claims the edge, and writes a draft where the claim said. */
+async function drafting(setting: Setting): Promise<string> {
+  const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
+  await put(setting.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
+  return String(reply.work);
+}
+
+const shared = ({ cwd }: Setting) => readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
+
+const submit = (setting: Setting, ...more: string[]) => gen(setting, 'task', 'submit', SUBJECT, ...more);
+
+const trajectory = async (setting: Setting) => {
+  const { reply } = await json(setting, 'status', '--feature', F);
+  return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
+};
+
+it('an edge is claimed, its checks are reported, and its drafts become files of the project', async () => {
+  const setting = await project(CONFIGURED);
+  const { out, code } = await claim(setting);
+  expect(code).toBe(0);
+  expect(out).toContain('reads_well (agent)');
+  expect(out).toContain(`gen task submit ${SUBJECT} --drafts`);
+  const work = /Write to +(\S+)/.exec(out)?.[1] ?? '';
+  expect(work).toMatch(/^\.ai-workspace\/agents\/agent-a\/drafts\//);
+  await put(setting.cwd, `${work}/docs/login.md`, 'People log in.\n');
+  const done = await submit(
+    setting,
+    '--drafts',
+    ...PASSED,
+    '--iteration',
+    '2',
+    '--context-hash',
+    'sha256:abc',
+  );
+  expect(done.err).toBe('');
+  expect(done.code).toBe(0);
+  expect(done.out).toContain('has converged');
+  expect(done.out).toContain('docs/login.md');
+  expect(await shared(setting)).toBe('People log in.\n');
+  expect(await trajectory(setting)).toBe('converged');
+  const { reply } = await json(setting, 'events', '--type', 'edge_converged');
+  expect(reply).toMatchObject({
+    events: [
+      {
+        payload: { iteration: 2, context_hash: 'sha256:abc', evaluators: { passed: 2, failed: 0, total: 2 } },
+      },
+    ],
+  });
+});
+
+it('checks that have not passed are named one by one, and the claim stays', async () => {
+  const setting = await project(CONFIGURED);
+  await drafting(setting);
+  const refused = await submit(setting, '--drafts', '--check', 'reads_well=error');
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain('NOT_CONVERGED');
+  expect(refused.err).toMatch(/reads_well: It could not be run to its end/);
+  expect(refused.err).toMatch(/has_keys: Nobody reported it/);
+  expect(await shared(setting)).toBeNull();
+  await put(setting.cwd, 'checks.json', '[{"name": "reads_well", "type": "agent", "result": "pass"}]');
+  const twice = await submit(setting, '--drafts', '--evaluators', 'checks.json', '--check', 'has_keys=pass');
+  expect(twice.code).toBe(0);
+});
+
+it('a file of evaluators has the counts of its details, and is named where it has none', async () => {
+  const setting = await project(CONFIGURED);
+  await claim(setting);
+  for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
+    await writeFile(join(setting.cwd, 'checks.json'), text);
+    const refused = await submit(setting, '--data', '1', '--evaluators', 'checks.json');
+    expect(refused.code, text).toBe(1);
+    expect(refused.err, text).toContain('checks.json does not say');
+  }
+  expect((await submit(setting, '--data', '1', '--evaluators', 'none.json')).err).toContain('ENOENT');
+  const wrong = [{ name: 'reads_well', result: 'fine' }, null];
+  await writeFile(join(setting.cwd, 'checks.json'), JSON.stringify(wrong));
+  expect((await submit(setting, '--data', '1', '--evaluators', 'checks.json')).err).toContain(
+    'INVALID_REQUEST',
+  );
+  const details = ['reads_well', 'has_keys'].map((name) => ({ name, result: 'pass' }));
+  await writeFile(join(setting.cwd, 'checks.json'), JSON.stringify({ passed: 99, details }));
+  expect((await submit(setting, '--data', '1', '--evaluators', 'checks.json')).code).toBe(0);
+  const { reply } = await json(setting, 'events', '--type', 'edge_converged');
+  expect(reply).toMatchObject({ events: [{ payload: { evaluators: { passed: 2, total: 2 } } }] });
+});
+
+it('wrong usage is said, and nothing is submitted', async () => {
+  const setting = await project(CONFIGURED);
+  await claim(setting);
+  for (const wrong of ['reads_well', '=pass', 'reads_well=good', 'reads_well='])
+    expect((await submit(setting, '--data', '1', '--check', wrong)).code, wrong).toBe(2);
+  expect((await submit(setting, '--drafts', '--data', '1')).code).toBe(2);
+  expect((await submit(setting, '--data', '1', '--iteration', 'two')).code).toBe(2);
+  expect((await json(setting, 'events', '--type', 'edge_converged')).reply).toMatchObject({ events: [] });
+});
+
+it('drafts that cannot be taken are refused with a sentence', async () => {
+  const setting = await project(CONFIGURED);
+  const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
+  const empty = await submit(setting, '--drafts', ...PASSED);
+  expect(empty.code).toBe(1);
+  expect(empty.err).toContain('NO_DRAFTS');
+  expect(empty.err).toContain('Nothing was submitted');
+  await symlink('/etc/hostname', join(setting.cwd, String(reply.work), 'stolen'));
+  expect((await submit(setting, '--drafts', ...PASSED)).err).toContain('SYMLINK');
+});
+
+it('what a person has changed meanwhile stays theirs, and is told', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  await drafting(setting);
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
+  await put(setting.cwd, 'docs/login.md', 'Mine.\n');
+  const approved = await gen(setting, 'review', '--feature', F, '--approve');
+  expect(approved.code).toBe(0);
+  expect(approved.err).toMatch(/docs\/login\.md: It was changed/);
+  expect(await shared(setting)).toBe('Mine.\n');
+});
+
+it('a worktree goes when its work was accepted, and stays while it is not', async () => {
+  const setting = await project({
+    ...CONFIGURED,
+    '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
+    '.gitignore': '.ai-workspace/\n.home/\n',
+  });
+  const git = (...argv: string[]) => run('git', argv, { cwd: setting.cwd });
+  await git('init', '-q');
+  await git('add', '.');
+  await git('-c', 'user.name=t', '-c', 'user.email=t@example.org', 'commit', '-qm', 'first');
+  const work = await drafting(setting);
+  expect(work).toContain('/worktrees/');
+  expect((await submit(setting, '--drafts')).code).toBe(1);
+  expect((await stat(join(setting.cwd, work))).isDirectory()).toBe(true);
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(0);
+  await expect(stat(join(setting.cwd, work))).rejects.toThrow('ENOENT');
+  expect(await shared(setting)).toBe('People log in.\n');
+});
+
+it('an edge has one name, however it is spelled', async () => {
+  const setting = await project(CONFIGURED);
+  const spelled = `${F}#Intent → Requirements`;
+  expect((await gen(setting, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
+  expect((await gen(setting, 'task', 'renew', spelled)).code).toBe(0);
+  expect((await gen(setting, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
+});
+
+it('a human approves: the edge has converged, and the drafts are files of the project', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  await drafting(setting);
+  const waiting = await submit(setting, '--drafts', ...PASSED);
+  expect(waiting.code).toBe(3);
+  expect(waiting.err).toContain(`gen review --feature ${F} --edge ${EDGE}`);
+  expect(await shared(setting)).toBeNull();
+  expect((await gen(setting, 'review')).out).toContain(EDGE);
+  const approved = await gen(setting, 'review', '--feature', F, '--edge', EDGE, '--approve');
+  expect(approved.code).toBe(0);
+  expect(approved.out).toContain('has converged');
+  expect(await trajectory(setting)).toBe('converged');
+  expect(await shared(setting)).toBe('People log in.\n');
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(0);
+});
+
+it('a human rejects: nothing reaches the project, and nobody goes on before the hold is lifted', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  await drafting(setting);
+  await submit(setting, '--drafts', ...PASSED);
+  const rejected = await gen(setting, 'review', '--feature', F, '--reject', '--comment', 'not this way');
+  expect(rejected.out).toContain(`gen task unhold ${SUBJECT}`);
+  expect(await shared(setting)).toBeNull();
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(1);
+  const held = await claim(setting);
+  expect(held.code).toBe(3);
+  expect(held.err).toContain('not this way');
+  expect((await gen(setting, 'task', 'unhold', SUBJECT, '--reason', 'try again')).code).toBe(0);
+  expect((await claim(setting)).code).toBe(0);
+});
+
+it('a human asks for changes: the same claim goes on, and is looked at again', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  const work = await drafting(setting);
+  await submit(setting, '--drafts', ...PASSED);
+  const refined = await gen(setting, 'review', '--feature', F, '--refine', '--comment', 'say who');
+  expect(refined.code).toBe(0);
+  expect(await shared(setting)).toBeNull();
+  const { reply } = await json(setting, 'task', 'show', SUBJECT);
+  expect(reply).toMatchObject({ generation: 1, claim: { state: 'ACTIVE' } });
+  await put(setting.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
+  expect((await submit(setting, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
+  expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(0);
+  expect(await shared(setting)).toBe('Customers log in.\n');
+});
+
+it('a role without authority is told what to do, by the action of the project', async () => {
+  const roles = (action: string) => `roles:
+  writer: {description: Writes, converge_edges: [design_code]}
+authority: {outside_authority_action: ${action}}
+`;
+  const rejecting = await project({ ...CONFIGURED, '.ai-workspace/agent_roles.yml': roles('reject') });
+  await gen(rejecting, 'task', 'claim', SUBJECT, '--role', 'writer');
+  const refused = await submit(rejecting, '--data', '1', ...PASSED);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain('OUTSIDE_AUTHORITY');
+  expect(refused.err).toContain(`gen task release ${SUBJECT}`);
+  expect(refused.err).toContain(`gen task claim ${SUBJECT} --role`);
+  const escalating = await project({ ...CONFIGURED, '.ai-workspace/agent_roles.yml': roles('escalate') });
+  await gen(escalating, 'task', 'claim', SUBJECT, '--role', 'writer');
+  expect((await submit(escalating, '--data', '1', ...PASSED)).code).toBe(3);
+});
+
+it('one agent alone: no name, no lease, no inbox, and a second agent is told of the switch', async () => {
+  const { cwd, env } = await project({ ...CONFIGURED, '.ai-workspace/coordination.yml': MODE });
+  const alone = { cwd, env: { GENESIS_HOME: env?.GENESIS_HOME ?? '' } };
+  const second = await gen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');
+  expect(second.code).toBe(1);
+  expect(second.err).toContain('DENIED_SINGLE_AGENT');
+  expect(second.err).toContain('coordination.mode: multi');
+  const granted = await gen(alone, 'task', 'claim', SUBJECT);
+  expect(granted.out).toContain('without a lease');
+  const { reply } = await json(alone, 'events', '--type', 'edge_started');
+  expect(reply).toMatchObject({ events: [{ agent_id: 'primary', agent_role: 'full_stack' }] });
+  expect((await gen(alone, 'serialise')).err).toContain('coordination.mode is single');
+  // At another terminal it is the same agent, and goes on.
+  const elsewhere = { ...alone, env: { ...alone.env, TMUX_PANE: '%7' } };
+  const work = /Write to +(\S+)/.exec(granted.out)?.[1] ?? '';
+  expect(work).toContain('/agents/primary/');
+  await put(cwd, `${work}/docs/login.md`, 'People log in.\n');
+  expect((await submit(elsewhere, '--drafts', '--check', 'reads_well=pass')).err).toContain('NOT_CONVERGED');
+  expect((await submit(elsewhere, '--drafts', ...PASSED)).code).toBe(0);
+  expect(await shared(alone)).toBe('People log in.\n');
+  expect(await trajectory(alone)).toBe('converged');
+});
+
+it('the whole life of an edge at a server that serves the workspace', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  const up = start(setting, 'up', '--port', '0');
+  const url = /http:\/\/[\d.:]+/.exec(await up.seen(/http:\/\/\S+/))?.[0] ?? '';
+  const there = { ...setting, env: { ...setting.env, GENESIS_URL: url } };
+  await drafting(there);
+  expect((await submit(there, '--drafts', '--check', 'reads_well=pass')).err).toContain('has_keys');
+  expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
+  expect((await gen(there, 'review', '--feature', F, '--approve')).code).toBe(0);
+  expect(await trajectory(there)).toBe('converged');
+  await expect.poll(() => shared(setting)).toBe('People log in.\n');
+  up.stop('SIGTERM');
+  expect((await up.ended).code).toBe(0);
+});

@@ -1,0 +1,54 @@
+import type { HeldClaim } from '../../client/index.js';
+import type { EffectiveCheck } from '../../core/graph/checklist.js';
+import { kindOf } from '../../core/subject.js';
+import { Workspace } from '../../workspace/workspace.js';
+import type { Context } from '../context.js';
+import { plainText } from '../output/text.js';
+import { expected } from '../replies.js';
+
+/** What a grant of an edge comes with, beside the claim. */
+export interface EdgeGrant {
+  /** Where the agent writes, from the project's root; null: there is no workspace here, or no folder could be made. */
+  readonly work: string | null;
+  readonly checks: readonly EffectiveCheck[];
+}
+
+/** Null: the claim is on a task. */
+export async function edgeGrant(context: Context, claim: HeldClaim): Promise<EdgeGrant | null> {
+  if (kindOf(claim.task_id) !== 'edge') return null;
+  const genesis = await context.genesis();
+  const { checks = [] } = expected(await genesis.task(claim.task_id));
+  return { work: await folderFor(context, claim), checks };
+}
+
+async function folderFor(context: Context, claim: HeldClaim): Promise<string | null> {
+  const workspace = Workspace.find(context.io.cwd);
+  if (workspace === null) return null;
+  // Loaded here alone: claims on tasks need not wait for it.
+  const { isolate, isRefusal } = await import('../../workspace/drafts/index.js');
+  const { agent_id, task_id: subject, generation } = claim;
+  const made = await isolate(workspace, { agent_id, subject, generation });
+  if (!isRefusal(made)) return made.work;
+  context.remark(plainText(`There is no folder for the drafts: ${made.says} ${made.next}`));
+  return null;
+}
+
+/** Where to write, what will be asked, and how to say that it was done. */
+export function edgeLines({ paint }: Context, { work, checks }: EdgeGrant, task_id: string): string[] {
+  const lines = ['', `  Write to   ${work ?? 'wherever you like: there is no workspace here'}`];
+  if (checks.length > 0) lines.push('', '  It will be asked to pass:');
+  lines.push(...checks.flatMap((check) => checkLines(check, paint.dim)));
+  const result = work === null ? '--file RESULT' : '--drafts';
+  const report = checks.some(({ type }) => type !== 'human') ? ' --check NAME=pass …' : '';
+  return [...lines, '', `When it is done: gen task submit ${task_id} ${result}${report}`];
+}
+
+function checkLines(check: EffectiveCheck, dim: (text: string) => string): string[] {
+  const { name, type, criterion, required, command, skipped } = check;
+  const by = type === 'human' ? 'a human, in gen review' : type;
+  const lines = [`    ${plainText(name)} (${by}${required ? '' : ', not required'})`];
+  if (criterion !== '') lines.push(dim(`      ${plainText(criterion)}`));
+  if (command !== undefined) lines.push(dim(`      $ ${plainText(command)}`));
+  if (skipped !== null) lines.push(dim(`      Cannot be run: ${plainText(skipped)}`));
+  return lines;
+}
