@@ -1,5 +1,5 @@
 import { cursorAt } from '../coordinator/cursor.js';
-import { promoteAccepted } from './drafts/index.js';
+import { isolate, promoteAccepted } from './drafts/index.js';
 import type { Desk } from './inbox/ask.js';
 import { Serialiser } from './inbox/serialiser.js';
 import type { Tally } from './inbox/tally.js';
@@ -26,6 +26,13 @@ export async function attendWorkspace(options: AttendOptions): Promise<void> {
     promoteOn(desk, options.signal),
   ]);
 }
+
+/** Who serves a workspace decides by its coordinator, and makes the folders of what it grants. */
+export const deskOf = (workspace: Workspace, house: Omit<Desk, 'place' | 'isolate'>): Desk => ({
+  ...house,
+  place: workspace,
+  isolate: (grant) => isolate(workspace, grant),
+});
 
 export const serialiserOf = ({
   workspace,

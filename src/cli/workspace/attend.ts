@@ -1,7 +1,7 @@
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { Store } from '../../stores/store.js';
-import { attendWorkspace } from '../../workspace/attend.js';
+import { attendWorkspace, deskOf } from '../../workspace/attend.js';
 import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -31,7 +31,7 @@ export async function attend(
   await configure((text) => context.remark(text), workspace, house.coordinator);
   const stopping = new AbortController();
   const warn = (sentence: string): void => context.remark(plainText(sentence));
-  const desk = { ...house, place: workspace, key };
+  const desk = deskOf(workspace, { ...house, key });
   const has_inboxes = !(await isSingleAgent(workspace));
   const served = attendWorkspace({ workspace, desk, warn, has_inboxes, signal: stopping.signal });
   return {

@@ -1,7 +1,7 @@
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
 import type { OpenedStore } from '../../server/store-url.js';
-import { attendWorkspace, serialiserOf } from '../../workspace/attend.js';
+import { attendWorkspace, deskOf, serialiserOf } from '../../workspace/attend.js';
 import { promoteAccepted } from '../../workspace/drafts/index.js';
 import { Tally } from '../../workspace/inbox/tally.js';
 import { isSingleAgent } from '../../workspace/load.js';
@@ -42,7 +42,7 @@ async function serve(
   opened: OpenedStore & { readonly coordinator: Coordinator },
   signal: AbortSignal | null,
 ): Promise<void> {
-  const desk = { ...opened, place: workspace, key: await readProjectKey(workspace) };
+  const desk = deskOf(workspace, { ...opened, key: await readProjectKey(workspace) });
   const warn = (sentence: string): void => context.remark(plainText(sentence));
   if (signal === null) {
     await promoteAccepted(workspace, desk);

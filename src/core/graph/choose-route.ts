@@ -1,4 +1,5 @@
 import { escalationsOf } from '../features/escalations.js';
+import type { EdgeClaim } from '../features/feature-state.js';
 import type { Standing } from '../features/standing.js';
 import { type Survey, surveyOf } from '../features/survey.js';
 import { command, newFeature } from './command.js';
@@ -169,8 +170,14 @@ function chosen(
     edge: step.edge,
     iteration: (step.state?.iteration ?? 0) + 1,
     reasons,
-    next: command('task', 'claim', `${feature_id}#${step.edge}`),
+    next: nextFor(`${feature_id}#${step.edge}`, step.claim, question.asked),
   };
+}
+
+/** Who holds the edge already goes on with it: to claim it again would be refused. */
+function nextFor(subject: string, claim: EdgeClaim | null, { agent_id }: RouteQuestion['asked']): string {
+  const is_own = claim !== null && claim.agent_id === agent_id && claim.state !== 'lease_expired';
+  return command('task', is_own ? 'submit' : 'claim', subject);
 }
 
 function parallelReasons(parallel: readonly SharedWork[], claims: number): string[] {

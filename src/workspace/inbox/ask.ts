@@ -9,16 +9,29 @@ import type {
   RenewalResult,
   SubmissionResult,
 } from '../../coordinator/wire.js';
-import { convergeFromDrafts, isRefusal, type Log, type ProjectPlace } from '../drafts/index.js';
+import {
+  convergeFromDrafts,
+  type DraftRefusal,
+  type Isolation,
+  isRefusal,
+  type Log,
+  type ProjectPlace,
+  type WorktreeOf,
+} from '../drafts/index.js';
 import type { InboxCommand } from './command.js';
 import { isInboxSession, ownSession } from './names.js';
 
-export type Reply = ClaimResult | RenewalResult | ReleaseResult | SubmissionResult | AppendResult | Problem;
+/** Where the files of a grant are to lie. */
+type Placed = ClaimResult & { readonly work?: string; readonly scratch?: string };
+
+export type Reply = Placed | RenewalResult | ReleaseResult | SubmissionResult | AppendResult | Problem;
 
 /** Who decides, and where the files of agents come from and go to. */
 export interface Desk extends Log {
   readonly coordinator: Coordinator;
   readonly place: ProjectPlace;
+  /** Makes the folders of a grant. */
+  readonly isolate?: (grant: WorktreeOf) => Promise<Isolation | DraftRefusal>;
 }
 
 /** The same rules as over HTTP: the coordinator's own operations decide. */
@@ -30,7 +43,7 @@ export async function ask(desk: Desk, command: InboxCommand): Promise<Reply> {
   const caller = callerOf(command);
   switch (command.kind) {
     case 'claim':
-      return coordinator.claimTask(key, body, caller);
+      return workplace(desk, await coordinator.claimTask(key, body, caller));
     case 'renew':
       return coordinator.renewLease(key, body, caller);
     case 'release':
@@ -40,6 +53,14 @@ export async function ask(desk: Desk, command: InboxCommand): Promise<Reply> {
     case 'append':
       return coordinator.appendEvent(key, body, caller);
   }
+}
+
+/** A grant tells where its files are to lie. That they cannot be made there is no reason to take the grant back. */
+async function workplace(desk: Desk, reply: ClaimResult | Problem): Promise<Reply> {
+  if (desk.isolate === undefined || isProblem(reply) || reply.claim === null || !reply.success) return reply;
+  const { agent_id, task_id: subject, generation } = reply.claim;
+  const made = await desk.isolate({ agent_id, subject, generation });
+  return isRefusal(made) ? reply : { ...reply, work: made.work, scratch: made.scratch };
 }
 
 const hasResult = (body: InboxCommand['body']): boolean =>
