@@ -77,6 +77,17 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await alpha.submits(EDGE, 'v1', reported())).toMatchObject({ accepted: true });
   });
 
+  test('knows no agent as a human that called itself one before the project had roles', async () => {
+    const house = await open();
+    const alpha = new Agent(house, 'alpha', 's1');
+    const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const all = 'roles:\n  human: { converge_edges: all }\n';
+    answered(await house.coordinator.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
+    const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...reported() };
+    expect(await house.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
+  });
+
   test('that asks for a human waits for one, who approves exactly what was submitted', async () => {
     const { coordinator, alpha, review, last, sound } = await begin();
     await alpha.claims(SPEC, { agent_role: 'architect' });

@@ -32,8 +32,10 @@ export function convergenceFacts(
   const { methodology } = desk;
   if (methodology === null || kindOf(head.subject) !== 'edge') return { authority: 'granted' };
   const { edge = '' } = subjectKeys(head.subject);
-  const agent_role = head.claim?.agent_role ?? null;
-  const is_human = agent_role === HUMAN_ROLE && reported.caller.may_review;
+  const claimed = head.claim?.agent_role ?? null;
+  const is_human = claimed === HUMAN_ROLE && reported.caller.may_review;
+  // Before the project had roles anybody could call itself a human.
+  const agent_role = claimed === HUMAN_ROLE && !is_human ? null : claimed;
   const authority = authorityOf(methodology, { edge, agent_role, files: reported.files, is_human });
   const { failing, needs_human } = judged(desk, methodology, head.subject, reported.evidence?.evaluators);
   return {
