@@ -268,7 +268,7 @@ export class Coordinator {
   async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.AppendResult> {
     const read = readBody(wire.appendBody, body);
     if (isProblem(read)) return read;
-    const told = readTold(read);
+    const told = readTold(read, caller);
     if (isProblem(told)) return told;
     const subject = told === null ? null : readSubject(told);
     if (isProblem(subject)) return subject;
