@@ -105,20 +105,3 @@ export function roleFault(project: Project, claims: readonly ClaimRequest[], cal
   const message = 'the role human is for those who may review: claim in the role of an agent';
   return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
 }
-
-export function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-/** The files that a manifest names; a result that is none changes no file. */
-export function filesIn(result: unknown): readonly string[] {
-  const files = (result as { files?: unknown } | null)?.files;
-  if (!Array.isArray(files)) return [];
-  return files
-    .map((file) => (file as { path?: unknown } | null)?.path)
-    .filter((path) => typeof path === 'string');
-}
