@@ -77,6 +77,40 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await alpha.submits(EDGE, 'v1', reported())).toMatchObject({ accepted: true });
   });
 
+  test('knows no agent as a human that called itself one before the project had roles', async () => {
+    const house = await open();
+    const alpha = new Agent(house, 'alpha', 's1');
+    const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const all = 'roles:\n  human: { converge_edges: all }\n';
+    answered(await house.coordinator.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
+    const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...reported() };
+    expect(await house.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
+  });
+
+  test('has its files when it has converged: a manifest that cannot be promoted is refused', async () => {
+    const { alpha, coordinator } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const file = { path: 'a', sha256: sha256('a'), size_bytes: 3, executable: false, base_sha256: null };
+    const files = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
+    const submit = (result: object) =>
+      coordinator.submitResult(P, {
+        ...{ task_id: EDGE, session_id: 's1', generation: 1 },
+        ...{ result_data: result, ...reported() },
+      });
+    const outside = files({ ...file, path: '../a' });
+    expect(await submit(outside)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      detail: expect.stringContaining('result_data.files.0.path'),
+    });
+    expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
+    const bytes = Buffer.from(canonicalJson('a'));
+    answered(await coordinator.putBlob('other', file.sha256, bytes));
+    expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
+    answered(await coordinator.putBlob(P.tenant_id, file.sha256, bytes));
+    expect(await submit(files(file))).toMatchObject({ accepted: true });
+  });
+
   test('that asks for a human waits for one, who approves exactly what was submitted', async () => {
     const { coordinator, alpha, review, last, sound } = await begin();
     await alpha.claims(SPEC, { agent_role: 'architect' });

@@ -32,8 +32,10 @@ export function convergenceFacts(
   const { methodology } = desk;
   if (methodology === null || kindOf(head.subject) !== 'edge') return { authority: 'granted' };
   const { edge = '' } = subjectKeys(head.subject);
-  const agent_role = head.claim?.agent_role ?? null;
-  const is_human = agent_role === HUMAN_ROLE && reported.caller.may_review;
+  const claimed = head.claim?.agent_role ?? null;
+  const is_human = claimed === HUMAN_ROLE && reported.caller.may_review;
+  // Before the project had roles anybody could call itself a human.
+  const agent_role = claimed === HUMAN_ROLE && !is_human ? null : claimed;
   const authority = authorityOf(methodology, { edge, agent_role, files: reported.files, is_human });
   const { failing, needs_human } = judged(desk, methodology, head.subject, reported.evidence?.evaluators);
   return {
@@ -102,21 +104,4 @@ export function roleFault(project: Project, claims: readonly ClaimRequest[], cal
   if (project.desk().methodology === null) return null;
   const message = 'the role human is for those who may review: claim in the role of an agent';
   return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
-}
-
-export function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-/** The files that a manifest names; a result that is none changes no file. */
-export function filesIn(result: unknown): readonly string[] {
-  const files = (result as { files?: unknown } | null)?.files;
-  if (!Array.isArray(files)) return [];
-  return files
-    .map((file) => (file as { path?: unknown } | null)?.path)
-    .filter((path) => typeof path === 'string');
 }

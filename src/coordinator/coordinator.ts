@@ -10,7 +10,7 @@ import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { briefingFor } from './briefing.js';
 import { type Caller, OPEN_CALLER } from './caller.js';
-import { evidenceFault, filesIn, jsonIn, roleFault } from './convergence-facts.js';
+import { evidenceFault, roleFault } from './convergence-facts.js';
 import { type Desk, policyOf } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
@@ -37,6 +37,7 @@ import type { Project } from './project.js';
 import { Projects, reachable } from './projects.js';
 import { Queries } from './queries/queries.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
+import { filesOf } from './result-files.js';
 import { resultFrom } from './results.js';
 import { scopeFault, tenantFault } from './scope.js';
 import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
@@ -178,7 +179,8 @@ export class Coordinator {
       const size_bytes_max = project.limits.max_result_size_bytes;
       const result = await resultFrom(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
       if (isProblem(result)) return result;
-      const files = kindOf(subject) === 'edge' ? await this.filesOf(tenant_id, read) : [];
+      const files = kindOf(subject) === 'edge' ? await filesOf(read, { tenant_id, blobs: this.blobs }) : [];
+      if (isProblem(files)) return files;
       const submission = { subject, handle, result, said: read, files, caller };
       return project.run(new SubmitOperation(submission, (of) => this.queries.eventsOf(scope, of)));
     });
@@ -268,7 +270,7 @@ export class Coordinator {
   async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.AppendResult> {
     const read = readBody(wire.appendBody, body);
     if (isProblem(read)) return read;
-    const told = readTold(read);
+    const told = readTold(read, caller);
     if (isProblem(told)) return told;
     const subject = told === null ? null : readSubject(told);
     if (isProblem(subject)) return subject;
@@ -539,13 +541,6 @@ export class Coordinator {
       if (error instanceof StoreUnavailable) return reply;
       throw error;
     }
-  }
-
-  /** Which files a result changes: a manifest may come in the body or, where it is long, as a blob. */
-  private async filesOf(tenant_id: string, body: wire.SubmitBody): Promise<readonly string[]> {
-    if (body.blob_sha256 === undefined) return filesIn(body.result_data);
-    const bytes = await this.blobs.get(tenant_id, body.blob_sha256);
-    return bytes === null ? [] : filesIn(jsonIn(bytes));
   }
 
   private async closeIn(project: Project, session_id: string, caller: Caller): Reply<SessionResult> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { answered, forEachStore, House, type OpenHouse, P } from '../../../test/support/house.js';
 import { LogJudge } from '../../core/claims/log-judge.js';
+import { OPEN_CALLER } from '../caller.js';
 
 const F = 'REQ-F-AUTH-001';
 const spike = { vector_type: 'spike', parent: F, reason: 'which library', agent_id: 'alpha' } as const;
@@ -313,6 +314,32 @@ forEachStore('gaps', (open) => {
 });
 
 forEachStore('a release', (open) => {
+  test('and what is folded back are decided, and not told by an agent', async () => {
+    const house = await begin(open);
+    const { coordinator } = house;
+    const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
+    const told = {
+      spawn_folded_back: { parent: 'REQ-F-NONE', child: F, fold_back_status: 'converged' },
+      spawn_created: {
+        parent: F,
+        child: 'X',
+        vector_type: 'spike',
+        reason: 'r',
+        triggered_at_edge: EDGES[0],
+      },
+      release_created: { version: '1.0.0', features_included: 1 },
+    };
+    for (const [event_type, payload] of Object.entries(told)) {
+      const body = { event_type, agent_id: 'eve', payload };
+      expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'INVALID_EVENT' });
+    }
+    const asked = { version: '1.0.0', known_gaps: 0 };
+    expect(await coordinator.methodology.release(P, asked)).toMatchObject({ reason: 'NOT_READY' });
+    // Whoever speaks for the project may: so what was decided offline comes here.
+    const body = { event_type: 'release_created', agent_id: 'ann', payload: told.release_created };
+    expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
+  });
+
   test('is refused while something stands against it, and is made once for a version', async () => {
     const house = await begin(open);
     const { methodology } = house.coordinator;

@@ -1,6 +1,6 @@
 import type { Handle } from '../../core/claims/commands.js';
 import { speakerFault } from '../../core/claims/decide/handle.js';
-import { checkNewEvent, isTold } from '../../core/events/catalogue.js';
+import { checkNewEvent, isDecided, isTold } from '../../core/events/catalogue.js';
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
 import { kindOf, subjectKeys } from '../../core/subject.js';
@@ -96,8 +96,11 @@ function toldOnce(body: AppendBody): Operation<unknown>['request'] {
 }
 
 /** What the event is about: a task, an edge of a feature, a feature as a whole, or the project. */
-export function readTold({ event_type, task_id, feature_id, edge }: AppendBody): string | null | Problem {
-  if (!isTold(event_type)) {
+export function readTold(
+  { event_type, task_id, feature_id, edge }: AppendBody,
+  { may_review }: Caller,
+): string | null | Problem {
+  if (!isTold(event_type) || (isDecided(event_type) && !may_review)) {
     const message = `${event_type} is not told by an agent: it is written by the command that makes it happen`;
     return problem('INVALID_EVENT', `event_type: ${message}`, [{ path: 'event_type', message }]);
   }

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { dataIn, digestsIn } from '../../core/graph/manifest.js';
 
 /** A project outside of any store: its header, then its events in order, each blob before the event that names it. */
 export type ArchiveLine = ArchiveHeader | ArchivedBlob | ArchivedEvent;
@@ -25,5 +26,30 @@ export const ARCHIVE_FORMAT = 'genesis-fleet/1';
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /** The blob an event names, if it names one. An event from elsewhere may call anything so. */
-export const blobIn = ({ payload }: EventEnvelope): string | null =>
+const blobIn = ({ payload }: EventEnvelope): string | null =>
   typeof payload.blob_sha256 === 'string' && SHA256.test(payload.blob_sha256) ? payload.blob_sha256 : null;
+
+export interface NamedBlob {
+  readonly blob_sha256: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The blobs that an event names, by itself or by the files of its result. One that is gone is left out. */
+export async function* blobsOf(
+  event: EventEnvelope,
+  get: (sha256: string) => Promise<Uint8Array | null>,
+): AsyncGenerator<NamedBlob> {
+  const own = blobIn(event);
+  const result = own === null ? null : await get(own);
+  if (own !== null && result !== null) yield { blob_sha256: own, bytes: result };
+  const data = own === null ? event.payload.result_data : dataIn(result ?? new Uint8Array());
+  for (const blob_sha256 of digestsIn(data)) {
+    const bytes = await get(blob_sha256);
+    if (bytes !== null) yield { blob_sha256, bytes };
+  }
+}
+
+export const blobLine = ({ blob_sha256, bytes }: NamedBlob): ArchivedBlob => ({
+  blob_sha256,
+  base64: Buffer.from(bytes).toString('base64'),
+});

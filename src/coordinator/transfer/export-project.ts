@@ -1,6 +1,6 @@
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { ARCHIVE_FORMAT, type ArchiveLine, blobIn } from './archive.js';
+import { ARCHIVE_FORMAT, type ArchiveLine, blobLine, blobsOf } from './archive.js';
 
 const PAGE = 1000;
 
@@ -14,16 +14,16 @@ export async function* exportProject(
   const position = (await store.project(key))?.position ?? 0;
   yield { archive: ARCHIVE_FORMAT, tenant_id, project_id, position };
   const told = new Set<string>();
+  // A blob that is gone is gone here too: the event tells its digest and size all the same.
+  const getOnce = async (sha256: string) => {
+    if (told.has(sha256)) return null;
+    told.add(sha256);
+    return blobs.get(tenant_id, sha256);
+  };
   for (let after = 0; after < position; ) {
     const events = await store.events(key, { after, until_position: position, limit: PAGE });
     for (const event of events) {
-      const blob_sha256 = blobIn(event);
-      if (blob_sha256 !== null && !told.has(blob_sha256)) {
-        told.add(blob_sha256);
-        const bytes = await blobs.get(tenant_id, blob_sha256);
-        // A blob that is gone is gone here too: the event tells its digest and size all the same.
-        if (bytes !== null) yield { blob_sha256, base64: Buffer.from(bytes).toString('base64') };
-      }
+      for await (const blob of blobsOf(event, getOnce)) yield blobLine(blob);
       yield { event };
     }
     const last = events.at(-1);

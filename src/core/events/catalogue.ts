@@ -17,6 +17,13 @@ export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodTy
 /** What agents and tools tell of themselves. Everything else is written by the commands that make it happen. */
 export const isTold = (event_type: string): boolean => Object.hasOwn(methodologyEvents, event_type);
 
+/**
+ * Steps on which a command of its own decides: whether the child has done its work, whether the project may be released.
+ * Agents ask for them by that command. Who speaks for the project may tell them, as a sync does.
+ */
+const DECIDED: ReadonlySet<string> = new Set(['spawn_created', 'spawn_folded_back', 'release_created']);
+export const isDecided = (event_type: string): boolean => DECIDED.has(event_type);
+
 const printable = name.regex(/^[\x21-\x7e]+$/, { error: 'expected visible ASCII characters and no space' });
 
 /** The envelope of an event about to be written; the commit adds its position. */

@@ -13,7 +13,7 @@ describe('a path of a result', () => {
     'gitignore',
     '.gitignore',
     'features/.git-keep',
-    'x'.repeat(PATH_BYTES_MAX),
+    `${'x'.repeat(255)}/${'é'.repeat(127)}x/`.slice(0, -1),
   ])('may be %s', (path) => {
     expect(pathFault(path)).toBeNull();
   });
@@ -42,11 +42,14 @@ describe('a path of a result', () => {
     'sub/.GIT/hooks/post-checkout',
     '.g\u200cit/config',
     'git~1/config',
+    'AI-WOR~1/events/events.jsonl',
     '.ai-workspace/events/events.jsonl',
     '.AI-Workspace/features/active/x.yml',
     'u\u0308bung',
     '\ud800',
     'é'.repeat(PATH_BYTES_MAX / 2 + 1),
+    `a/${'x'.repeat(256)}`,
+    'é'.repeat(128),
     Array.from({ length: 65 }, () => 'a').join('/'),
   ])('cannot be %j', (path) => {
     expect(pathFault(path)).toEqual(expect.any(String));

@@ -1,10 +1,12 @@
 import { HUMAN_FOLDERS } from './methodology.js';
 
 export const PATH_BYTES_MAX = 512;
+/** No common disk has longer names, and what cannot be written would wait for its promotion for ever. */
+const NAME_BYTES_MAX = 255;
 const DEPTH_MAX = 64;
 
 /** Where the methodology keeps its own files, and where git does: no result is promoted into them. */
-const CLOSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'git~1', '.ai-workspace']);
+const CLOSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'git~1', '.ai-workspace', 'ai-wor~1']);
 /** Decisions are kept near what they are about: these folders count wherever they are. */
 const HUMAN_ANYWHERE: ReadonlySet<string> = new Set(['adrs', 'decisions']);
 const HUMAN_AT_ROOT: ReadonlySet<string> = new Set(HUMAN_FOLDERS);
@@ -21,7 +23,7 @@ export const foldedPath = (path: string): string =>
  * file on every disk, and none outside the project.
  */
 export function pathFault(path: string): string | null {
-  if (path.length > PATH_BYTES_MAX || new TextEncoder().encode(path).length > PATH_BYTES_MAX) {
+  if (isLonger(path, PATH_BYTES_MAX)) {
     return `a path has at most ${PATH_BYTES_MAX} bytes`;
   }
   if (path === '') return 'a path is not empty';
@@ -37,8 +39,12 @@ export function pathFault(path: string): string | null {
   return null;
 }
 
+const isLonger = (text: string, bytes_max: number): boolean =>
+  text.length > bytes_max || new TextEncoder().encode(text).length > bytes_max;
+
 function nameFault(name: string): string | null {
   if (name === '') return 'a path starts at the project’s root, and no name in it is empty';
+  if (isLonger(name, NAME_BYTES_MAX)) return `a name in a path has at most ${NAME_BYTES_MAX} bytes`;
   if (/^\.+$/.test(name)) return 'a path has no "." and no ".." in it';
   if (/[. ]$/.test(name)) return 'no name in a path ends with a dot or a space';
   if (CLOSED_FOLDERS.has(foldedPath(name))) return `nothing is promoted into ${name}`;

@@ -4,6 +4,8 @@ import { foldedPath, pathFault } from './asset-path.js';
 export const MANIFEST_FILES_MAX = 2000;
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
 export const TOTAL_BYTES_MAX = 500 * 1024 * 1024;
+/** More than a manifest of so many files with such names can have. */
+export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const assetPath = z.string().superRefine((path, ctx) => {
@@ -73,4 +75,20 @@ export function readManifest(data: unknown): ManifestReading {
   if (read.success) return { ok: true, manifest: read.data };
   const [issue] = read.error.issues;
   return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
+}
+
+/** What a blob says that may be a manifest. One reader for all: what is judged is what is promoted. Null: it is none. */
+export function dataIn(blob: Uint8Array): unknown {
+  if (blob.length > MANIFEST_BYTES_MAX) return null;
+  try {
+    return JSON.parse(new TextDecoder().decode(blob));
+  } catch {
+    return null;
+  }
+}
+
+/** The digests of the files that a result names; none where it is no manifest. */
+export function digestsIn(data: unknown): readonly string[] {
+  const read = claimsFiles(data) ? readManifest(data) : null;
+  return read?.ok ? [...new Set(read.manifest.files.map(({ sha256 }) => sha256))] : [];
 }

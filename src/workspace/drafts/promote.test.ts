@@ -192,3 +192,16 @@ test('bytes that no blob holds, or that are not those it names, are said and not
   ]);
   expect(await yard.shared('b')).toBeNull();
 });
+
+test('a place that the disk refuses is said, and keeps no other file waiting', async () => {
+  const yard = await Yard.open();
+  await yard.draft('a', 'a');
+  await yard.draft('b', 'b');
+  const accepted = await accept(yard);
+  // As a log may hold it from before such names were refused.
+  const [first, ...others] = accepted.manifest.files;
+  const files = [{ ...first!, path: 'x'.repeat(300) }, ...others];
+  const promotion = await promote(yard, yard, { ...accepted, manifest: { ...accepted.manifest, files } });
+  expect(promotion.written).toEqual(['b']);
+  expect(promotion.failures).toMatchObject([{ path: files[0]!.path, again: true }]);
+});

@@ -62,7 +62,7 @@ export async function promote(
 ): Promise<Promotion> {
   const promoting = new Promoting(place, shelf, steps);
   for (const [path, versions] of versionsByPath([accepted].flat() as AcceptedManifest[])) {
-    await promoting.settlePath(path, versions);
+    await promoting.settlePath(path, versions).catch((error) => promoting.hindered(versions, error));
   }
   await promoting.syncFolders();
   return promoting.promotion;
@@ -162,8 +162,17 @@ class Promoting {
     await this.steps('kept', path);
   }
 
-  private fail({ of, path, sha256 }: Version): void {
-    const says = `No blob holds the bytes ${sha256} of ${path}.`;
+  private fail(version: Version): void {
+    this.failed(version, `No blob holds the bytes ${version.sha256} of ${version.path}.`);
+  }
+
+  /** A place that the disk does not let us read or write keeps no other file waiting. */
+  hindered(versions: readonly Version[], error: unknown): void {
+    if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
+    for (const version of versions) this.failed(version, (error as Error).message);
+  }
+
+  private failed({ of, path }: Version, says: string): void {
     this.promotion.failures.push({ position: of.position, path, says, again: true });
   }
 

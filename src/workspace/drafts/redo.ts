@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { eventName, factOf } from '../../core/claims/facts.js';
 import type { Payloads } from '../../core/claims/payloads.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { claimsFiles, readManifest } from '../../core/graph/manifest.js';
+import { claimsFiles, dataIn, MANIFEST_BYTES_MAX, readManifest } from '../../core/graph/manifest.js';
 import { kindOf } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { type ProjectPlace, type Shelf, workspaceNames } from './places.js';
@@ -26,8 +26,6 @@ type Watermark = z.infer<typeof watermarkSchema>;
 
 const START: Watermark = { position: 0, event_id: null, unfinished: [] };
 const PAGE = 500;
-/** More than a manifest of so many files with such names can have. */
-const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
 const ANY_EDGE = 'feature#edge';
 const ACCEPTING = [eventName('accepted', ANY_EDGE), eventName('adopted', ANY_EDGE)];
 
@@ -109,15 +107,7 @@ async function dataOf(log: Log, payload: Payloads['accepted'] | Payloads['adopte
   const size_bytes = await log.blobs.size(tenant_id, blob_sha256);
   if (size_bytes !== null && size_bytes > MANIFEST_BYTES_MAX) return null;
   const bytes = await log.blobs.get(tenant_id, blob_sha256);
-  return bytes === null ? MISSING : parsed(bytes);
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return null;
-  }
+  return bytes === null ? MISSING : dataIn(bytes);
 }
 
 const watermarkPath = (place: ProjectPlace): string[] => [
@@ -129,7 +119,7 @@ const watermarkPath = (place: ProjectPlace): string[] => [
 async function readWatermark(place: ProjectPlace, log: Log): Promise<Watermark> {
   const read = await readBelow(place.root, watermarkPath(place).join('/'), { links: 'any' });
   if (!isRead(read)) return START;
-  const { success, data } = watermarkSchema.safeParse(parsed(read.bytes));
+  const { success, data } = watermarkSchema.safeParse(dataIn(read.bytes));
   return success && data.event_id === (await eventIdAt(log, data.position)) ? data : START;
 }
 

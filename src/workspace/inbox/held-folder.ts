@@ -6,6 +6,11 @@ const FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_N
 const OPEN_FILES = '/proc/self/fd';
 const hasOpenFiles = existsSync(OPEN_FILES);
 
+/** A link or a file lies where one agent's folder should be. */
+export class NotAFolder extends Error {
+  override readonly name = 'NotAFolder';
+}
+
 /**
  * A folder that is held open. What is done by a name in it happens in it, even if somebody puts a link in the place
  * of the folder meanwhile. Where the system offers no such names, the folder was none when it was opened.
@@ -31,7 +36,7 @@ export class HeldFolder {
   static async make(path: string): Promise<HeldFolder> {
     await mkdir(path, { recursive: true });
     const folder = await HeldFolder.open(path);
-    if (folder === null) throw new Error(`${path} is no folder. Put it away; it is made anew.`);
+    if (folder === null) throw new NotAFolder(`${path} is no folder. Put it away; it is made anew.`);
     return folder;
   }
 

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, readFile, rename, symlink, truncate, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import {
+  chmod,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
@@ -182,6 +193,60 @@ it('stops the agent whose outcome cannot be written, and nobody else', async () 
   await rename(workspace.path('events', 'outcome', 'eve', '1.json'), workspace.path('events', 'away'));
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect((await site.story()).filter((line) => line.includes('eve'))).toEqual(['edge_started eve 1']);
+});
+
+it.each(['outcome', 'broken'])(
+  'stops the agent whose folder under %s is a link, and nobody else',
+  async (folder) => {
+    const { workspace, site, inbox } = await scene();
+    await mkdir(workspace.path('events', folder));
+    await symlink(workspace.path('features'), workspace.path('events', folder, 'eve'));
+    await mkdir(workspace.path('features'));
+    await writeFile(join(inbox, '1.json'), folder === 'broken' ? 'no command' : CLAIM);
+    await drop(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
+    expect((await site.serialiser.pass()).outcomes).toMatchObject({ GRANTED: expect.any(Number) });
+    expect((await outcome(workspace, 'good', '1.json')).ok).toBe(true);
+    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: .*no folder/)]);
+    expect(await readdir(workspace.path('features'))).toEqual([]);
+  },
+);
+
+it.skipIf(process.getuid?.() === 0).each([
+  ['inbox', ['events', 'inbox', 'eve']],
+  ['drafts', ['agents', 'eve', 'drafts']],
+])('stops the agent whose %s may not be entered, and nobody else', async (_, folder) => {
+  const { workspace, site } = await scene();
+  await drop(workspace, 'eve', '1.json', { ...claim, event_type: 'edge_converged', generation: 1 });
+  await drop(workspace, 'good', '1.json', claim);
+  await mkdir(workspace.path(...folder), { recursive: true });
+  await chmod(workspace.path(...folder), 0);
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: EACCES/)]);
+  await chmod(workspace.path(...folder), 0o700);
+});
+
+it('notices the silent, and stops when it is told to, while an agent never stops sending', async () => {
+  const workspace = await bareWorkspace();
+  await mkdir(workspace.path('events', 'inbox', 'eve'));
+  let sent = 0;
+  const send = () => {
+    sent += 1;
+    const folder = workspace.path('events', 'inbox', 'eve');
+    writeFileSync(join(folder, `${String(sent).padStart(6, '0')}.json`), CLAIM);
+  };
+  const stop = new AbortController();
+  const site = await Site.open(workspace, { onStep: (step) => step === 'told' && send() });
+  let swept = 0;
+  const sweep = site.coordinator.sweep.bind(site.coordinator);
+  site.coordinator.sweep = async () => {
+    swept += 1;
+    if (swept === 3) stop.abort();
+    return sweep();
+  };
+  send();
+  await site.serialiser.pass(stop.signal);
+  expect(swept).toBe(3);
+  expect(await namesIn(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
 });
 
 it('refuses fields that no command has, by their names', async () => {

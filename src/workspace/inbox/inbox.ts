@@ -28,10 +28,18 @@ export class Inbox {
     private readonly folder: HeldFolder,
   ) {}
 
-  /** Null where the agent's folder is none. */
+  /** Looked into once; null where the agent's folder is none. */
   static async open(events: string, agent_id: string): Promise<Inbox | null> {
     const folder = await HeldFolder.open(join(events, 'inbox', agent_id));
-    return folder === null ? null : new Inbox(agent_id, events, folder);
+    if (folder === null) return null;
+    const inbox = new Inbox(agent_id, events, folder);
+    try {
+      await inbox.look();
+      return inbox;
+    } catch (error) {
+      await inbox.close();
+      throw error;
+    }
   }
 
   get isEmpty(): boolean {
@@ -39,7 +47,7 @@ export class Inbox {
   }
 
   /** Looks which commands lie here, the first by name first. */
-  async look(): Promise<void> {
+  private async look(): Promise<void> {
     const names = await this.folder.names();
     const commands = names.filter((name) => !isIgnored(name.toString('utf8')));
     // From the back, so that taking the next one moves nothing.

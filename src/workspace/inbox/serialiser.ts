@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isProblem, problem } from '../../coordinator/problem.js';
+import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { ask, type Desk, isDone, isUndecided, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
+import { NotAFolder } from './held-folder.js';
 import { type Flaw, Inbox } from './inbox.js';
 import { isAgentFolder } from './names.js';
 import { recall } from './recall.js';
@@ -53,12 +54,14 @@ export class Serialiser {
 
   constructor(private readonly options: SerialiserOptions) {}
 
-  /** Serves every inbox until all are empty. */
-  async pass(): Promise<Tally> {
+  /** Serves every inbox until all are empty, or until it is told to stop: some are never empty. */
+  async pass(signal?: AbortSignal): Promise<Tally> {
     const tally = new Tally();
     const stuck = new Set<string>();
-    tally.expired = await this.options.desk.coordinator.sweep();
     for (;;) {
+      // Whoever is silent is written down however busy the others are.
+      tally.expired += await this.options.desk.coordinator.sweep();
+      if (signal?.aborted) return tally;
       const inboxes = await this.open(stuck);
       try {
         if (inboxes.length === 0) return tally;
@@ -84,30 +87,31 @@ export class Serialiser {
     return names.filter(isAgentFolder).sort();
   }
 
-  private async open(stuck: ReadonlySet<string>): Promise<Inbox[]> {
+  private async open(stuck: Set<string>): Promise<Inbox[]> {
     const agents = rotated(
       (await this.agents()).filter((agent_id) => !stuck.has(agent_id)),
       this.first,
     );
-    const open = async (agent_id: string): Promise<Inbox | null> => {
-      const inbox = await Inbox.open(this.options.events, agent_id);
-      if (inbox === null) {
-        this.warnOnce(join(this.options.events, 'inbox', agent_id), 'is no folder, and no inbox');
-        return null;
-      }
-      await inbox.look();
-      if (!inbox.isEmpty) return inbox;
-      // Nothing lies here that an earlier process could have decided.
-      this.settled.add(agent_id);
-      await inbox.close();
-      return null;
-    };
+    const open = (agent_id: string) => this.guarded(agent_id, stuck, () => this.openOne(agent_id));
     const opened: Inbox[] = [];
     for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
       const found = await Promise.all(agents.slice(at, at + AGENTS_AT_ONCE_MAX).map(open));
       opened.push(...found.filter((inbox) => inbox !== null));
     }
     return opened;
+  }
+
+  private async openOne(agent_id: string): Promise<Inbox | null> {
+    const inbox = await Inbox.open(this.options.events, agent_id);
+    if (inbox === null) {
+      this.warnOnce(join(this.options.events, 'inbox', agent_id), 'is no folder, and no inbox');
+      return null;
+    }
+    if (!inbox.isEmpty) return inbox;
+    // Nothing lies here that an earlier process could have decided.
+    this.settled.add(agent_id);
+    await inbox.close();
+    return null;
   }
 
   private async serve(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
@@ -122,30 +126,34 @@ export class Serialiser {
   private async round(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
     const turns: Turn[] = [];
     const taken = await allOf(
-      inboxes.map((inbox) => this.guarded(inbox, stuck, () => this.take(inbox, tally, stuck))),
+      inboxes.map((inbox) => this.guarded(inbox.agent_id, stuck, () => this.take(inbox, tally, stuck))),
     );
     taken.forEach((command, at) => {
       if (command != null) turns.push({ inbox: inboxes[at] as Inbox, command });
     });
-    const replies = await this.decide(turns);
+    const replies = await this.decide(turns, stuck);
     await allOf(
       turns.map((turn, at) =>
-        this.guarded(turn.inbox, stuck, () => this.finish(turn, replies[at] as Reply, tally)),
+        this.guarded(turn.inbox.agent_id, stuck, () => this.finish(turn, replies[at] ?? null, tally)),
       ),
     );
-    const undecided = replies.find(isUndecided);
+    const undecided = replies.find((reply) => reply !== null && isUndecided(reply)) as Problem | undefined;
     if (undecided !== undefined) throw new Undecided(undecided.detail);
   }
 
   /** What one agent's folders do to us stops that agent, and nobody else. */
-  private async guarded<T>(inbox: Inbox, stuck: Set<string>, action: () => Promise<T>): Promise<T | null> {
+  private async guarded<T>(
+    agent_id: string,
+    stuck: Set<string>,
+    action: () => Promise<T>,
+  ): Promise<T | null> {
     try {
       return await action();
     } catch (error) {
-      if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
-      this.settled.delete(inbox.agent_id);
-      stuck.add(inbox.agent_id);
-      this.warnOnce(`The inbox of ${inbox.agent_id}`, `waits: ${(error as Error).message}`);
+      if (!isOfFolders(error)) throw error;
+      this.settled.delete(agent_id);
+      stuck.add(agent_id);
+      this.warnOnce(`The inbox of ${agent_id}`, `waits: ${(error as Error).message}`);
       return null;
     }
   }
@@ -178,16 +186,21 @@ export class Serialiser {
     return false;
   }
 
-  private async decide(turns: readonly Turn[]): Promise<Reply[]> {
+  /** Null: what the agent has drafted could not be read or brought over, and stops it alone. */
+  private async decide(turns: readonly Turn[], stuck: Set<string>): Promise<(Reply | null)[]> {
     const { desk } = this.options;
     const recalled = await Promise.all(
       turns.map(({ inbox, command }) => (this.settled.has(inbox.agent_id) ? null : recall(desk, command))),
     );
-    const replies = turns.map(({ command }, at) => recalled[at] ?? ask(desk, command));
+    const replies = turns.map(
+      ({ inbox, command }, at) =>
+        recalled[at] ?? this.guarded(inbox.agent_id, stuck, () => ask(desk, command)),
+    );
     return Promise.all(replies);
   }
 
-  private async finish({ inbox, command }: Turn, reply: Reply, tally: Tally): Promise<void> {
+  private async finish({ inbox, command }: Turn, reply: Reply | null, tally: Tally): Promise<void> {
+    if (reply === null) return;
     const { onStep } = this.options;
     onStep?.('decided', command);
     if (isUndecided(reply)) {
@@ -209,6 +222,9 @@ export class Serialiser {
     this.options.warn(`${whose} ${what}.`);
   }
 }
+
+const isOfFolders = (error: unknown): boolean =>
+  error instanceof NotAFolder || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
 /** Waits for all of them, whatever happens to one: nobody is at work any more in folders that are then closed. */
 async function allOf<T>(works: readonly Promise<T>[]): Promise<T[]> {

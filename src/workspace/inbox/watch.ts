@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 2000;
 export interface WatchOptions {
   readonly events: string;
   readonly serialiser: Serialiser;
-  /** Aborted: the pass under way is finished, and no other begun. */
+  /** Aborted: what is being decided is answered, and nothing else begun. */
   readonly signal: AbortSignal;
   readonly warn: (sentence: string) => void;
   readonly onPass?: (tally: Tally) => void;
@@ -25,7 +25,7 @@ export async function watchInboxes(options: WatchOptions): Promise<void> {
       // Watched before it is looked into: what comes in between rings.
       watchers.watch(await serialiser.agents());
       try {
-        const tally = await serialiser.pass();
+        const tally = await serialiser.pass(signal);
         options.onPass?.(tally);
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;

@@ -1,4 +1,5 @@
 import { isProblem, type Problem } from '../../coordinator/problem.js';
+import { blobsOf } from '../../coordinator/transfer/archive.js';
 import type * as wire from '../../coordinator/wire.js';
 import { factOf } from '../../core/claims/facts.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
@@ -178,8 +179,8 @@ class Push {
   }
 
   private async send(event: EventEnvelope, step: TailStep & { kind: 'send' }): Promise<void> {
-    if (step.blob !== undefined) {
-      const fault = await this.sendBlob(step.blob);
+    if (step.verb === 'submit') {
+      const fault = await this.sendBlobs(event);
       if (fault !== null) return this.refused(event, fault);
     }
     const reply = assertAnswered(await this.remote[step.verb](step.body));
@@ -188,12 +189,15 @@ class Push {
     else this.refused(event, reply);
   }
 
-  private async sendBlob(sha256: string): Promise<Problem | null> {
-    const bytes = await this.local.blobs.get(this.place.key.tenant_id, sha256);
-    // Gone here, it may be there: then the submission that names it will be taken.
-    if (bytes === null) return null;
-    const fault = await this.remote.putBlob(sha256, bytes);
-    return fault === null ? null : assertAnswered(fault);
+  /** What is gone here may be there: then the submission that names it will be taken. */
+  private async sendBlobs(event: EventEnvelope): Promise<Problem | null> {
+    const { tenant_id } = this.place.key;
+    const here = (sha256: string) => this.local.blobs.get(tenant_id, sha256);
+    for await (const { blob_sha256, bytes } of blobsOf(event, here)) {
+      const fault = await this.remote.putBlob(blob_sha256, bytes);
+      if (fault !== null) return assertAnswered(fault);
+    }
+    return null;
   }
 
   private claimed(event: EventEnvelope, reply: wire.ClaimResult | Problem): void {
@@ -223,8 +227,7 @@ class Push {
     }
     this.importing.push(said);
     this.importing_chars += chars;
-    const { blob_sha256 } = event.payload;
-    if (typeof blob_sha256 === 'string') await this.sendBlob(blob_sha256);
+    await this.sendBlobs(event);
   }
 
   private async flushImports(): Promise<void> {

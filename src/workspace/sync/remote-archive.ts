@@ -1,4 +1,4 @@
-import { ARCHIVE_FORMAT, type ArchiveLine, blobIn } from '../../coordinator/transfer/archive.js';
+import { ARCHIVE_FORMAT, type ArchiveLine, blobLine, blobsOf } from '../../coordinator/transfer/archive.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { type Remote, RemoteUnavailable } from './remote.js';
@@ -23,21 +23,14 @@ export async function* remoteArchive(
       ? await here.store.events(key, { after, until_position: until, limit: PAGE })
       : await remote.events(after, Math.min(PAGE, position - after));
     for (const event of events) {
-      if (!is_here) yield* blobOf(remote, event);
+      // One that is gone there is gone here too: the event tells its digest and size all the same.
+      if (!is_here)
+        for await (const blob of blobsOf(event, (sha256) => remote.getBlob(sha256))) yield blobLine(blob);
       yield { event };
     }
     const last = events.at(-1);
     if (last === undefined)
       throw new RemoteUnavailable(`${remote.name} did not tell what follows event ${after}.`);
     after = last.position;
-  }
-}
-
-/** One that is gone there is gone here too: the event tells its digest and size all the same. */
-async function* blobOf(remote: Remote, event: EventEnvelope): AsyncGenerator<ArchiveLine> {
-  const blob_sha256 = blobIn(event);
-  const bytes = blob_sha256 === null ? null : await remote.getBlob(blob_sha256);
-  if (blob_sha256 !== null && bytes !== null) {
-    yield { blob_sha256, base64: Buffer.from(bytes).toString('base64') };
   }
 }

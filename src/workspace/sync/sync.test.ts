@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answered, House, STORES, type StoreName } from '../../../test/support/house.js';
+import { sha256Hex } from '../../coordinator/identity.js';
 import { CLAIMS_SCOPE } from '../../coordinator/rooms.js';
 import { importForeign } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
@@ -89,6 +90,29 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
         await house.store.occupancy(KEY.tenant_id, CLAIMS_SCOPE),
       );
     });
+  });
+
+  test('files of a result go with it, there and back', async () => {
+    const { house, remote, place } = await scene(name);
+    const text = Buffer.from('what the file is to become');
+    const sha256 = sha256Hex(text);
+    const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
+    const manifest = { kind: 'files', files: [file], total_bytes: text.length };
+    await offline(place, async (here) => {
+      answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      expect(await here.submitResult(KEY, converged(1, 'ada', manifest))).toMatchObject({
+        problem: 'BLOB_MISSING',
+      });
+      answered(await here.putBlob(KEY.tenant_id, sha256, text));
+      answered(await here.submitResult(KEY, converged(1, 'ada', manifest)));
+    });
+    expect(await pushed(place, remote)).toMatchObject({ sent: 2, refused: [] });
+    expect(Buffer.from((await house.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
+    const elsewhere = placeIn(await folderOfATest('desk', onTestFinished));
+    await pulled(elsewhere, remote);
+    await opened(elsewhere, async ({ blobs }) =>
+      expect(Buffer.from((await blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text),
+    );
   });
 
   test('what was done offline is told there, and both are the same again', async () => {

@@ -14,12 +14,7 @@ export interface RemoteHandle {
 }
 
 export type TailStep =
-  | {
-      readonly kind: 'send';
-      readonly verb: Verb;
-      readonly body: Record<string, unknown>;
-      readonly blob?: string;
-    }
+  | { readonly kind: 'send'; readonly verb: Verb; readonly body: Record<string, unknown> }
   | { readonly kind: 'import' }
   /** It follows from what is sent, or was of this place and this time alone. */
   | { readonly kind: 'skip' }
@@ -113,7 +108,7 @@ function submission(event: EventEnvelope, handle: RemoteHandle): TailStep {
     generation: handle.generation,
     ...given({ result_data: blob_sha256 === undefined ? result_data : undefined, blob_sha256, ...evidence }),
   };
-  return { kind: 'send', verb: 'submit', body, ...given({ blob: blob_sha256 }) };
+  return send('submit', body);
 }
 
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
