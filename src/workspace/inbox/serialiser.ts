@@ -1,11 +1,11 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isProblem, problem } from '../../coordinator/problem.js';
-import { isErrorCode } from '../../stores/file/disk.js';
 import { ask, type Desk, isDone, isUndecided, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
+import type { InboxFiles } from './files.js';
 import { type Flaw, Inbox } from './inbox.js';
 import { isAgentFolder } from './names.js';
+import { nodeFiles } from './node-files.js';
 import { recall } from './recall.js';
 import { Tally } from './tally.js';
 
@@ -22,6 +22,8 @@ export interface SerialiserOptions {
   /** The folder with `inbox/`, `outcome/` and `broken/`: the one of the log. */
   readonly events: string;
   readonly desk: Desk;
+  /** Where those folders are; left out: on the disk of this machine. */
+  readonly files?: InboxFiles;
   readonly now: () => Date;
   /** Something in an inbox needs a person. */
   readonly warn: (sentence: string) => void;
@@ -51,7 +53,11 @@ export class Serialiser {
   private readonly settled = new Set<string>();
   private readonly warned = new Set<string>();
 
-  constructor(private readonly options: SerialiserOptions) {}
+  private readonly files: InboxFiles;
+
+  constructor(private readonly options: SerialiserOptions) {
+    this.files = options.files ?? nodeFiles;
+  }
 
   /** Serves every inbox until all are empty. */
   async pass(): Promise<Tally> {
@@ -72,10 +78,7 @@ export class Serialiser {
   /** The agents that have a folder, by name. */
   async agents(): Promise<string[]> {
     const folder = join(this.options.events, 'inbox');
-    const names = await readdir(folder).catch((error) => {
-      if (isErrorCode(error, 'ENOENT')) return [];
-      throw error;
-    });
+    const names = await this.files.list(folder);
     for (const name of names) {
       if (!isAgentFolder(name) && !name.startsWith('.')) {
         this.warnOnce(join(folder, JSON.stringify(name)), 'is the name of no agent: it is not looked into');
@@ -90,7 +93,7 @@ export class Serialiser {
       this.first,
     );
     const open = async (agent_id: string): Promise<Inbox | null> => {
-      const inbox = await Inbox.open(this.options.events, agent_id);
+      const inbox = await Inbox.open(this.files, this.options.events, agent_id);
       if (inbox === null) {
         this.warnOnce(join(this.options.events, 'inbox', agent_id), 'is no folder, and no inbox');
         return null;
