@@ -20,8 +20,8 @@ export class Patience {
   }
 
   /** Returns whom that made wait for too long. */
-  done(letter: Letter): Letter | null {
-    this.waiting = this.waiting.filter((each) => each.letter !== letter);
+  done(letter: Letter, isWaiting: (letter: Letter) => boolean): Letter | null {
+    this.waiting = this.waiting.filter((each) => each.letter !== letter && isWaiting(each.letter));
     let starved: Letter | null = null;
     for (const each of this.waiting) {
       if (each.letter.agent_id === letter.agent_id) continue;

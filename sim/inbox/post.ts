@@ -56,7 +56,7 @@ export class Post {
   /** The serialiser is done with it. */
   removed(agent_id: string, name: string): void {
     const letter = this.byPath.get(`${EVENTS}/outcome/${agent_id}/${name}`);
-    const starved = letter === undefined ? null : this.patience.done(letter);
+    const starved = letter === undefined ? null : this.patience.done(letter, (each) => this.isWaiting(each));
     if (this.isFair && starved !== null) {
       this.world.violate('INBOX-FAIR', `${agent_id} has turn after turn while ${starved.says} waits`);
     }
@@ -73,7 +73,7 @@ export class Post {
     }
     this.world.trace(`${letter.says} is told ${told.code}`);
     letter.told.push({ ...told, outages: this.outages, drops: letter.drops });
-    if (letter.command === null) this.patience.done(letter);
+    if (letter.command === null) this.patience.done(letter, (each) => this.isWaiting(each));
   }
 
   powerFailed(): void {

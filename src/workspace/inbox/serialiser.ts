@@ -6,7 +6,7 @@ import type { InboxFiles } from './files.js';
 import { type Flaw, Inbox } from './inbox.js';
 import { isAgentFolder } from './names.js';
 import { nodeFiles } from './node-files.js';
-import { recall } from './recall.js';
+import { Memory } from './recall.js';
 import { Tally } from './tally.js';
 
 /** Agents whose folders are open at once. Where there are more, the others are served by the next look. */
@@ -49,14 +49,14 @@ interface Turn {
 export class Serialiser {
   /** Whose turn it is to be first. */
   private first = 0;
-  /** Agents of whom nothing is left that may have been decided already, by a process that did not come to tell. */
-  private readonly settled = new Set<string>();
   private readonly warned = new Set<string>();
 
   private readonly files: InboxFiles;
+  private readonly memory: Memory;
 
   constructor(private readonly options: SerialiserOptions) {
     this.files = options.files ?? nodeFiles;
+    this.memory = new Memory(options.desk);
   }
 
   /** Serves every inbox until all are empty. */
@@ -100,8 +100,6 @@ export class Serialiser {
       }
       await inbox.look();
       if (!inbox.isEmpty) return inbox;
-      // Nothing lies here that an earlier process could have decided.
-      this.settled.add(agent_id);
       await inbox.close();
       return null;
     };
@@ -146,7 +144,6 @@ export class Serialiser {
       return await action();
     } catch (error) {
       if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
-      this.settled.delete(inbox.agent_id);
       stuck.add(inbox.agent_id);
       this.warnOnce(`The inbox of ${inbox.agent_id}`, `waits: ${(error as Error).message}`);
       return null;
@@ -182,11 +179,8 @@ export class Serialiser {
   }
 
   private async decide(turns: readonly Turn[]): Promise<Reply[]> {
-    const { desk } = this.options;
-    const recalled = await Promise.all(
-      turns.map(({ inbox, command }) => (this.settled.has(inbox.agent_id) ? null : recall(desk, command))),
-    );
-    const replies = turns.map(({ command }, at) => recalled[at] ?? ask(desk, command));
+    const recalled = await Promise.all(turns.map(({ command }) => this.memory.recall(command)));
+    const replies = turns.map(({ command }, at) => recalled[at] ?? ask(this.options.desk, command));
     return Promise.all(replies);
   }
 
@@ -194,14 +188,14 @@ export class Serialiser {
     const { onStep } = this.options;
     onStep?.('decided', command);
     if (isUndecided(reply)) {
-      this.settled.delete(inbox.agent_id);
+      this.memory.unsure(command);
       return;
     }
+    await this.memory.decided(command);
     const { name, event_type, request_id } = command;
     await inbox.putOutcome(name, { file: name, event_type, request_id, ok: isDone(reply), reply });
     onStep?.('told', command);
     await inbox.remove(name);
-    this.settled.add(inbox.agent_id);
     tally.count(isProblem(reply) ? reply.problem : reply.reason);
     onStep?.('removed', command);
   }
