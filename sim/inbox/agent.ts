@@ -27,6 +27,7 @@ type Kind = 'claim' | 'heartbeat' | 'step' | 'release' | 'converge' | 'stray' | 
 export class InboxAgent {
   private readonly mine: Letter[] = [];
   private readonly rng: Rng;
+  private last_move_ms = 0;
   private readonly onTheirWay = new Set<Letter>();
 
   constructor(
@@ -66,7 +67,9 @@ export class InboxAgent {
     file?.append(Buffer.from(letter.text));
     // Without it a loss of power could leave the name without the bytes.
     file?.sync();
-    world.schedule(this.rng.between(0, MOVE_MS_MAX), `${letter.says} is dropped`, () => {
+    // One after the other, as it wrote them.
+    this.last_move_ms = Math.max(this.last_move_ms, world.now_ms) + this.rng.between(0, MOVE_MS_MAX);
+    world.schedule(this.last_move_ms - world.now_ms, `${letter.says} is dropped`, () => {
       this.onTheirWay.delete(letter);
       if (platter.rename(draft, inboxPath(letter))) this.stage.post.dropped(letter);
     });

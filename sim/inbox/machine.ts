@@ -11,6 +11,7 @@ import { nowAndThen } from '../fleet/setting.js';
 import { Process } from '../world/process.js';
 import { type DiskFaults, SimDisk } from '../world/sim-disk.js';
 import type { InboxStage } from './agent.js';
+import type { Found } from './judge.js';
 import { EVENTS } from './post.js';
 import { SimFiles } from './sim-files.js';
 
@@ -85,13 +86,16 @@ export class Machine {
     world.schedule(this.rng.between(5, BOOT_MS_MAX), 'boot', () => this.boot());
   }
 
-  /** What the log holds, and the heads that the store keeps. */
-  async read() {
+  /** What the log holds, and the heads that the store keeps: of one moment, though silent claims are written down. */
+  async read(): Promise<Found> {
     if (this.serving === null) throw new Error('nobody serves');
     const { store } = this.serving;
-    const events = await store.events(KEY, { after: 0, limit: 1_000_000 });
-    const heads = await store.scanHeads(KEY, { after: null, limit: 1_000_000 });
-    return { events, heads: heads as unknown as readonly AnyHead[] };
+    for (;;) {
+      const before = (await store.project(KEY))?.position;
+      const heads = await store.scanHeads(KEY, { after: null, limit: 1_000_000 });
+      const events = await store.events(KEY, { after: 0, limit: 1_000_000 });
+      if (events.at(-1)?.position === before) return { events, heads: heads as unknown as AnyHead[] };
+    }
   }
 
   private fillDisk(): void {

@@ -1,10 +1,14 @@
 import type { Letter } from './letter.js';
 
-/** The work of the agents, as a queue that should be fair. */
+/** One for itself, one for a round that is under way, and some because inboxes are not looked into in one moment. */
+const SPARE_TURNS = 5;
+
 interface Waiting {
   readonly letter: Letter;
-  /** How many letters of each other agent may be done before this one. */
-  readonly allowed: Map<string, number>;
+  /** Turns that every other agent may have before this one is done, beside those for what lay there already. */
+  turns: number;
+  /** How many letters of each other agent lay there, less those that are done. */
+  readonly before: Map<string, number>;
 }
 
 /**
@@ -14,9 +18,8 @@ interface Waiting {
 export class Patience {
   private waiting: Waiting[] = [];
 
-  dropped(letter: Letter, ahead: number, waitingOf: ReadonlyMap<string, number>): void {
-    const allowed = new Map([...waitingOf].map(([agent_id, count]) => [agent_id, count + ahead + 2]));
-    this.waiting.push({ letter, allowed });
+  dropped(letter: Letter, ahead: number, before: Map<string, number>): void {
+    this.waiting.push({ letter, turns: ahead + SPARE_TURNS, before });
   }
 
   /** Returns whom that made wait for too long. */
@@ -25,18 +28,16 @@ export class Patience {
     let starved: Letter | null = null;
     for (const each of this.waiting) {
       if (each.letter.agent_id === letter.agent_id) continue;
-      const left = (each.allowed.get(letter.agent_id) ?? 0) - 1;
-      each.allowed.set(letter.agent_id, left);
-      if (left < 0) starved = each.letter;
+      const left = (each.before.get(letter.agent_id) ?? 0) - 1;
+      each.before.set(letter.agent_id, left);
+      if (left + each.turns < 0) starved = each.letter;
     }
     return starved;
   }
 
   /** A crash may fall between what two agents of one round are told. */
   crashed(): void {
-    for (const { allowed } of this.waiting) {
-      for (const [agent_id, left] of allowed) allowed.set(agent_id, left + 1);
-    }
+    for (const each of this.waiting) each.turns += 1;
   }
 
   /** Files may be gone or be back: whoever still waits drops its letter again. */

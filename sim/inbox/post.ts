@@ -11,6 +11,7 @@ export class Post {
   readonly patience = new Patience();
   /** How often the power has failed. */
   outages = 0;
+  private answered = new Set<Letter>();
   private readonly byPath = new Map<string, Letter>();
 
   constructor(
@@ -35,8 +36,7 @@ export class Post {
 
   /** An outcome that can be read lies there. */
   isAnswered(letter: Letter): boolean {
-    const file = this.platter.file(outcomePath(letter));
-    return file !== null && readTold(file.content()) !== null;
+    return this.answered.has(letter);
   }
 
   /** Its agent gave it its name in the inbox. */
@@ -72,6 +72,7 @@ export class Post {
       return;
     }
     this.world.trace(`${letter.says} is told ${told.code}`);
+    this.answered.add(letter);
     letter.told.push({ ...told, outages: this.outages, drops: letter.drops });
     if (letter.command === null) this.patience.done(letter, (each) => this.isWaiting(each));
   }
@@ -79,6 +80,12 @@ export class Post {
   powerFailed(): void {
     this.outages += 1;
     this.patience.forget();
+    this.answered = new Set(
+      this.letters.filter((letter) => {
+        const file = this.platter.file(outcomePath(letter));
+        return file !== null && readTold(file.content()) !== null;
+      }),
+    );
   }
 }
 

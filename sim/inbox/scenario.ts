@@ -26,7 +26,7 @@ export interface InboxScenario {
   readonly disk_full_every_ms: number | null;
 }
 
-const COMMANDS = 80;
+const COMMANDS = 40;
 const FAULTY_SHARE = 0.75;
 
 export function inboxScenarioOf(options: RunOptions): InboxScenario {
