@@ -78,8 +78,8 @@ function judgeTold(
   for (const [at, told] of letter.told.slice(1).entries()) {
     const before = letter.told[at];
     if (before === undefined || before.code === told.code) continue;
-    // A refusal that left nothing is decided anew when its agent asks again, or when the power took all trace of it.
-    const isAnew = before.code !== code && (before.drops !== told.drops || before.outages !== told.outages);
+    // A refusal that left nothing is decided anew when its agent asks again, or when a crash came before its file was gone.
+    const isAnew = before.code !== code && (before.drops !== told.drops || before.deaths !== told.deaths);
     if (!isAnew) {
       world.violate('INBOX-SAME', `${letter.says} was told ${before.code}, and then ${told.code}`);
     }

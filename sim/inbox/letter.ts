@@ -8,9 +8,9 @@ interface Answer {
   readonly generation: number | null;
 }
 
-/** An answer, and how often the power had failed by then and the letter been dropped. */
+/** An answer, and how often the serialiser had died by then and the letter been dropped. */
 export interface Told extends Answer {
-  readonly outages: number;
+  readonly deaths: number;
   readonly drops: number;
 }
 

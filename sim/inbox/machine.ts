@@ -77,7 +77,7 @@ export class Machine {
     if (!this.process?.isAlive) return;
     this.process.kill();
     this.serving = null;
-    post.patience.crashed();
+    post.died();
     if (withPower) {
       world.trace('the power fails');
       platter.losePower(this.rng);

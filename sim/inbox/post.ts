@@ -9,6 +9,8 @@ export const EVENTS = '/w/events';
 export class Post {
   readonly letters: Letter[] = [];
   readonly patience = new Patience();
+  /** How often the serialiser has died. */
+  deaths = 0;
   /** How often the power has failed. */
   outages = 0;
   private answered = new Set<Letter>();
@@ -73,8 +75,13 @@ export class Post {
     }
     this.world.trace(`${letter.says} is told ${told.code}`);
     this.answered.add(letter);
-    letter.told.push({ ...told, outages: this.outages, drops: letter.drops });
+    letter.told.push({ ...told, deaths: this.deaths, drops: letter.drops });
     if (letter.command === null) this.patience.done(letter, (each) => this.isWaiting(each));
+  }
+
+  died(): void {
+    this.deaths += 1;
+    this.patience.crashed();
   }
 
   powerFailed(): void {
