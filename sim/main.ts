@@ -25,8 +25,9 @@ const { values } = parseArgs({
   },
 });
 
-const modes: readonly Mode[] =
-  values.mode === 'safety' || values.mode === 'liveness' ? [values.mode] : ['safety', 'liveness'];
+const MODES: readonly Mode[] = ['safety', 'liveness', 'inbox'];
+const asked = MODES.find((mode) => mode === values.mode);
+const modes: readonly Mode[] = asked === undefined ? ['safety', 'liveness'] : [asked];
 
 /** Everything the command line says about a run but its seed and mode. */
 function masks(): Omit<RunOptions, 'seed' | 'mode'> {

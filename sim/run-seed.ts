@@ -5,56 +5,32 @@ import { Lead } from './actors/lead.js';
 import type { Actor, Stage } from './actors/stage.js';
 import { History } from './checks/history.js';
 import { Observer } from './checks/observer.js';
-import { Reached, type Sometimes } from './checks/sometimes.js';
+import { Reached } from './checks/sometimes.js';
 import { checkViews } from './checks/views.js';
 import { FileFleet } from './fleet/file-fleet.js';
 import { SharedFleet } from './fleet/shared-fleet.js';
 import type { Fleet } from './fleet/site.js';
-import { type RunOptions, type Scenario, scenarioOf, type Topology } from './scenario/scenario.js';
+import { runInboxSeed } from './inbox/run.js';
+import { type RunOptions, type Scenario, scenarioOf } from './scenario/scenario.js';
+import { playOut, SETTLING_MS_MAX, type SeedResult, within } from './seed-result.js';
 import { Network } from './world/network.js';
-import { setTraps } from './world/traps.js';
-import { ViolationError, World } from './world/world.js';
+import { World } from './world/world.js';
 
-export interface SeedResult {
-  /** What was asked for: the same again gives the same again. */
-  readonly run: Omit<RunOptions, 'onTrace'>;
-  readonly topology: Topology;
-  readonly commands: number;
-  readonly steps: number;
-  readonly simulated_ms: number;
-  /** Equal for two runs of the same options, to the last event. */
-  readonly fingerprint: string;
-  readonly violation: string | null;
-  readonly sometimes: Partial<Record<Sometimes, number>>;
-}
+export type { SeedResult } from './seed-result.js';
 
 const WILD_MS_MAX = 12 * 3600_000;
-const SETTLING_MS_MAX = 3600_000;
+
 const LIVENESS_MS_MAX = 3 * 3600_000;
 
 /** Plays one seed to its end or to its first violation. */
 export async function runSeed(options: RunOptions): Promise<SeedResult> {
+  if (options.mode === 'inbox') return runInboxSeed(options);
   const { onTrace = null, ...run } = options;
   const scenario = scenarioOf(run);
   const reached = new Reached();
   const world = new World(run.seed, onTrace);
-  const onRejection = (reason: unknown): void => {
-    const says = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
-    world.violate('THROWN', `a promise failed and nobody heard: ${says}`);
-  };
-  process.on('unhandledRejection', onRejection);
-  const restore = setTraps();
-  let violation: string | null = null;
   const play = new Play(world, scenario, reached);
-  try {
-    await play.perform();
-  } catch (error) {
-    if (!(error instanceof ViolationError)) throw error;
-    violation = error.message;
-  } finally {
-    restore();
-    process.off('unhandledRejection', onRejection);
-  }
+  const violation = await playOut(world, () => play.perform());
   return {
     run,
     topology: scenario.topology,
@@ -104,7 +80,7 @@ class Play {
     await world.run(world.now_ms + SETTLING_MS_MAX, () => stage.waiting === 0 && stage.fleet.isUp);
     if (!stage.fleet.isUp)
       world.violate('LIVE', 'the fleet did not come up again after all faults had ceased');
-    await this.waitFor(this.judge());
+    await within(world, this.judge());
   }
 
   private cast(): Actor[] {
@@ -164,25 +140,5 @@ class Play {
       if (site === null) continue;
       for (const scope of stage.projects) await checkViews(world, site, stage.observer.watch(scope));
     }
-  }
-
-  /** What is awaited inside the world needs the world to go on. */
-  private async waitFor(work: Promise<void>): Promise<void> {
-    let isDone = false;
-    let failure: unknown = null;
-    work.then(
-      () => {
-        isDone = true;
-      },
-      (error) => {
-        isDone = true;
-        failure = error;
-      },
-    );
-    await this.world.run(this.world.now_ms + SETTLING_MS_MAX, () => isDone);
-    if (failure !== null)
-      this.world.violate('THROWN', failure instanceof Error ? (failure.stack ?? '') : String(failure));
-    if (!isDone) this.world.violate('LIVE', 'the final checks never ended');
-    await this.world.run(this.world.now_ms, () => true);
   }
 }

@@ -46,7 +46,7 @@ async function judge(mutant: Mutant, folder: string, control: Control): Promise<
   } catch (error) {
     return { fate: 'unfit', by: '', says: String(error), seeds: 0, seconds: 0 };
   }
-  return tryMutant(script, mutant.file.startsWith('src/core/'), SEEDS_MAX, control);
+  return tryMutant(script, steps(mutant.file.startsWith('src/core/'), SEEDS_MAX, mutant.mode), control);
 }
 
 async function judgeAll(folder: string, control: Control): Promise<Verdict[]> {

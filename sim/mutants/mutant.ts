@@ -1,3 +1,5 @@
+import type { Mode } from '../scenario/scenario.js';
+
 /** One fault, put into the code on purpose. */
 export interface Mutant {
   readonly name: string;
@@ -8,6 +10,8 @@ export interface Mutant {
   readonly replace: string;
   /** What would go wrong. */
   readonly why: string;
+  /** The kind of run that comes by it, where only one does. */
+  readonly mode?: Mode;
   /** The tests that must find it, where neither the search nor the simulator comes by. From the root of the repository. */
   readonly tests?: readonly string[];
 }

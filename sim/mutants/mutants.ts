@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.js';
 import { COORDINATOR_MUTANTS } from './tables/coordinator.js';
 import { FILE_MUTANTS } from './tables/file-store.js';
 import { FOLD_MUTANTS } from './tables/fold.js';
+import { INBOX_MUTANTS } from './tables/inbox.js';
 import { LEDGER_MUTANTS } from './tables/ledger.js';
 import { METHODOLOGY_MUTANTS } from './tables/methodology.js';
 import { RULE_MUTANTS } from './tables/rules.js';
@@ -14,4 +15,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEDGER_MUTANTS,
   ...FILE_MUTANTS,
   ...METHODOLOGY_MUTANTS,
+  ...INBOX_MUTANTS,
 ];

@@ -1,4 +1,4 @@
-import type { RunOptions } from '../scenario/scenario.js';
+import type { Mode, RunOptions } from '../scenario/scenario.js';
 import { allWorlds } from '../search/world.js';
 import { realNowMs } from '../world/traps.js';
 import { Child, faultIn } from './child.js';
@@ -20,7 +20,8 @@ const COMMANDS_SHORT = 130;
 const LONG_EVERY = 5;
 
 /** The same run for the same seed, whatever is tried on it. */
-function runOf(seed: number): RunOptions {
+function runOf(seed: number, only?: Mode): RunOptions {
+  if (only !== undefined) return { seed, mode: only };
   const mode = seed % 2 === 0 ? 'safety' : 'liveness';
   return seed % LONG_EVERY === 0 ? { seed, mode } : { seed, mode, commands_max: COMMANDS_SHORT };
 }
@@ -32,21 +33,16 @@ export interface Step {
 }
 
 /** The search first, since it is the faster judge of the rules; it knows of nothing else. */
-export function* steps(isSearched: boolean, seeds_max: number): Generator<Step> {
+export function* steps(isSearched: boolean, seeds_max: number, only?: Mode): Generator<Step> {
   const worlds = isSearched ? allWorlds().length : 0;
   for (let world = 0; world < worlds; world += 1) yield { by: 'search', seeds: 0, order: { world } };
   for (let seed = 1; seed <= seeds_max; seed += 1) {
-    yield { by: `seed ${seed}`, seeds: seed, order: { run: runOf(seed) } };
+    yield { by: `seed ${seed}`, seeds: seed, order: { run: runOf(seed, only) } };
   }
 }
 
 /** Tries a mutant until something is found wrong with it that is not wrong without it, or no seed is left. */
-export async function tryMutant(
-  script: string,
-  isSearched: boolean,
-  seeds_max: number,
-  control: Control,
-): Promise<Verdict> {
+export async function tryMutant(script: string, trial: Iterable<Step>, control: Control): Promise<Verdict> {
   const began_ms = realNowMs();
   const child = new Child(script);
   let seeds = 0;
@@ -54,7 +50,7 @@ export async function tryMutant(
     return { fate, by, says, seeds, seconds: (realNowMs() - began_ms) / 1000 };
   };
   try {
-    for (const step of steps(isSearched, seeds_max)) {
+    for (const step of trial) {
       seeds = step.seeds;
       const answer = await child.ask(step.order);
       if (typeof answer === 'string') return verdict(answer, step.by, '');

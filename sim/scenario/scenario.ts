@@ -3,7 +3,8 @@ import { Rng } from '../world/rng.js';
 import type { Fault } from './faults.js';
 import { type PlanShape, planFor } from './plan.js';
 
-export type Mode = 'safety' | 'liveness';
+/** `inbox`: agents that move files, and a serialiser; the others speak to coordinators over a network. */
+export type Mode = 'safety' | 'liveness' | 'inbox';
 export type Topology = 'file' | 'shared';
 
 /** What a run is told; everything else follows from the seed. */

@@ -228,5 +228,5 @@ function swallow(effect: () => unknown): void {
 }
 
 /** As Node's errors look: the store tells them apart by `code`, and a disk's from a bug by `syscall`. */
-const diskError = (code: string, says: string): Error =>
+export const diskError = (code: string, says: string): Error =>
   Object.assign(new Error(`${code}: ${says}`), { code, syscall: 'simulated' });

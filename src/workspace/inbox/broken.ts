@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstat, rename } from 'node:fs/promises';
-import { HeldFolder } from './held-folder.js';
+import type { Folder, InboxFiles } from './files.js';
 import { putWhole } from './mail.js';
 import { isCommandFile, REASON_ENDING } from './names.js';
 
@@ -9,10 +8,10 @@ export const BROKEN_MAX = 500;
 
 /** What lay in an inbox and is no command. It is kept with the reason, and nobody but a person removes it. */
 export class BrokenFiles {
-  private constructor(private readonly folder: HeldFolder) {}
+  private constructor(private readonly folder: Folder) {}
 
-  static async open(path: string): Promise<BrokenFiles> {
-    return new BrokenFiles(await HeldFolder.make(path));
+  static async open(files: InboxFiles, path: string): Promise<BrokenFiles> {
+    return new BrokenFiles(await files.make(path));
   }
 
   async isFull(): Promise<boolean> {
@@ -21,11 +20,11 @@ export class BrokenFiles {
   }
 
   /** Returns the name under which it is kept. */
-  async take(inbox: HeldFolder, name: Buffer, reason: string, at: string): Promise<string> {
+  async take(inbox: Folder, name: Buffer, reason: string, at: string): Promise<string> {
     const kept = await this.freeName(name);
     await putWhole(this.folder, `${kept}${REASON_ENDING}`, { file: name.toString('utf8'), reason, at });
     // Whatever it is, it moves as it is: nothing is opened or followed.
-    await rename(inbox.atBytes(name), this.folder.at(kept));
+    await inbox.moveInto(this.folder, name, kept);
     return kept;
   }
 
@@ -40,13 +39,7 @@ export class BrokenFiles {
       : `unnamed-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
     for (let number = 0; ; number += 1) {
       const candidate = number === 0 ? base : `${base}~${number}`;
-      if (!(await isTaken(this.folder.at(candidate)))) return candidate;
+      if (!(await this.folder.has(candidate))) return candidate;
     }
   }
 }
-
-const isTaken = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );

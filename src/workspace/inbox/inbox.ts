@@ -1,10 +1,9 @@
-import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
-import { type FileFault, readRegular } from '../regular-file.js';
+import type { FileFault } from '../regular-file.js';
 import { BrokenFiles } from './broken.js';
 import { COMMAND_BYTES_MAX, type InboxCommand, readCommand } from './command.js';
-import { HeldFolder } from './held-folder.js';
+import type { Folder, InboxFiles } from './files.js';
 import { Outcomes } from './mail.js';
 import { isCommandFile, isIgnored } from './names.js';
 
@@ -24,15 +23,16 @@ export class Inbox {
 
   private constructor(
     readonly agent_id: string,
+    private readonly files: InboxFiles,
     private readonly events: string,
-    private readonly folder: HeldFolder,
+    private readonly folder: Folder,
   ) {}
 
   /** Looked into once; null where the agent's folder is none. */
-  static async open(events: string, agent_id: string): Promise<Inbox | null> {
-    const folder = await HeldFolder.open(join(events, 'inbox', agent_id));
+  static async open(files: InboxFiles, events: string, agent_id: string): Promise<Inbox | null> {
+    const folder = await files.open(join(events, 'inbox', agent_id));
     if (folder === null) return null;
-    const inbox = new Inbox(agent_id, events, folder);
+    const inbox = new Inbox(agent_id, files, events, folder);
     try {
       await inbox.look();
       return inbox;
@@ -60,7 +60,7 @@ export class Inbox {
     if (bytes === undefined) return null;
     const name = bytes.toString('utf8');
     if (!isCommandFile(name)) return { file: null, reason: BAD_NAME };
-    const content = await readRegular(this.folder.at(name), COMMAND_BYTES_MAX);
+    const content = await this.folder.read(name, COMMAND_BYTES_MAX);
     if (content === 'missing') {
       this.waiting.pop();
       return null;
@@ -71,19 +71,19 @@ export class Inbox {
   }
 
   async putOutcome(name: string, outcome: object): Promise<void> {
-    this.outcomes ??= await Outcomes.open(join(this.events, 'outcome', this.agent_id));
+    this.outcomes ??= await Outcomes.open(this.files, join(this.events, 'outcome', this.agent_id));
     await this.outcomes.put(name, outcome);
   }
 
   /** The command that `next` gave has been answered. */
   async remove(name: string): Promise<void> {
-    await unlink(this.folder.at(name)).catch(orTakenBack);
+    await this.folder.unlink(name).catch(orTakenBack);
     this.waiting.pop();
   }
 
   /** Puts away what `next` found to be no command. False: too much of this agent's has been put away before. */
   async setAside(reason: string, at: string): Promise<boolean> {
-    const broken = await BrokenFiles.open(join(this.events, 'broken', this.agent_id));
+    const broken = await BrokenFiles.open(this.files, join(this.events, 'broken', this.agent_id));
     try {
       if (await broken.isFull()) return false;
       const name = this.waiting.at(-1) as Buffer;

@@ -1,5 +1,5 @@
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
-import { HeldFolder } from './held-folder.js';
+import { isErrorCode } from '../../stores/file/disk.js';
+import type { Folder, InboxFiles } from './files.js';
 
 /** How many outcomes an agent finds at most; the oldest go first. */
 export const OUTCOMES_KEPT = 1000;
@@ -11,10 +11,10 @@ export class Outcomes {
   /** How many there may be by now. */
   private count: number | null = null;
 
-  private constructor(private readonly folder: HeldFolder) {}
+  private constructor(private readonly folder: Folder) {}
 
-  static async open(path: string): Promise<Outcomes> {
-    return new Outcomes(await HeldFolder.make(path));
+  static async open(files: InboxFiles, path: string): Promise<Outcomes> {
+    return new Outcomes(await files.make(path));
   }
 
   /** Whole or not at all: whoever waits for the file can read it the moment it is there. */
@@ -32,26 +32,26 @@ export class Outcomes {
   private async prune(): Promise<void> {
     const names = (await this.folder.names()).map((name) => name.toString('utf8'));
     const found = await Promise.all(
-      names.map(async (name) => ({ name, at_ms: (await stat(this.folder.at(name))).mtimeMs })),
+      names.map(async (name) => ({ name, at_ms: await this.folder.modifiedMs(name) })),
     );
     found.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
     const old = found.slice(0, Math.max(0, found.length - OUTCOMES_KEPT));
-    await Promise.all(old.map(({ name }) => rm(this.folder.at(name), { force: true, recursive: true })));
+    await Promise.all(old.map(({ name }) => this.folder.remove(name)));
     this.count = found.length - old.length;
   }
 }
 
 /** Writes a small file under a name that is ignored, and moves it to its own. */
-export async function putWhole(folder: HeldFolder, name: string, content: object): Promise<void> {
-  const draft = folder.at(`.${name}.tmp`);
+export async function putWhole(folder: Folder, name: string, content: object): Promise<void> {
+  const draft = `.${name}.tmp`;
   const text = `${JSON.stringify(content)}\n`;
   try {
-    await writeFile(draft, text, { flag: 'wx' });
+    await folder.write(draft, text);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!isErrorCode(error, 'EEXIST')) throw error;
     // A crash left it.
-    await rm(draft, { force: true, recursive: true });
-    await writeFile(draft, text, { flag: 'wx' });
+    await folder.remove(draft);
+    await folder.write(draft, text);
   }
-  await rename(draft, folder.at(name));
+  await folder.rename(draft, name);
 }

@@ -6,19 +6,76 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Desk, Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
 
+/** More than a busy day's. Beyond it everything is forgotten, and read again from the log when it is asked for. */
+const IDS_KEPT_MAX = 100_000;
+
 /**
- * The reply to a command that was decided before a crash, from the event it left; null where there is none. Grants and
- * told events are remembered by the coordinator. Everything else would be answered from the head, which may have moved
- * on with the commands of others in the same round: the log still knows.
+ * Which commands the log has decided already, so that none is decided twice: a crash may come between a decision and
+ * the end of its file, a loss of power brings back files that were gone, and an agent that lost an outcome drops its
+ * file again. Of each subject the log is read once; what is decided from then on is kept in mind.
+ *
+ * Grants and told events are remembered by the coordinator as well. Everything else it would answer from the head, which
+ * may have moved on with the commands of others: the log still knows.
  */
-export async function recall({ coordinator, key }: Desk, command: InboxCommand): Promise<Reply | null> {
+export class Memory {
+  private readonly bySubject = new Map<string, Promise<Set<string>>>();
+  private ids = 0;
+
+  constructor(private readonly desk: Desk) {}
+
+  /** The reply to a command that was decided before, from the event it left; null where there is none. */
+  async recall(command: InboxCommand): Promise<Reply | null> {
+    const subject = subjectOf(command);
+    if (subject === null || !(await this.idsOf(subject)).has(command.request_id)) return null;
+    const left = (await this.eventsOf(subject)).findLast(
+      ({ event_type, request_id }) => request_id === command.request_id && REPLIES.has(event_type),
+    );
+    return left === undefined ? null : (REPLIES.get(left.event_type)?.(left) ?? null);
+  }
+
+  async decided(command: InboxCommand): Promise<void> {
+    const subject = subjectOf(command);
+    const known = subject === null ? undefined : this.bySubject.get(subject);
+    if (known !== undefined) (await known).add(command.request_id);
+    this.ids += 1;
+  }
+
+  /** Nobody knows whether it was decided: only the log does. */
+  unsure(command: InboxCommand): void {
+    const subject = subjectOf(command);
+    if (subject !== null) this.bySubject.delete(subject);
+  }
+
+  private idsOf(subject: string): Promise<Set<string>> {
+    const known = this.bySubject.get(subject);
+    if (known !== undefined) return known;
+    if (this.ids > IDS_KEPT_MAX) {
+      this.bySubject.clear();
+      this.ids = 0;
+    }
+    const read = this.readIds(subject);
+    this.bySubject.set(subject, read);
+    read.catch(() => this.bySubject.delete(subject));
+    return read;
+  }
+
+  private async readIds(subject: string): Promise<Set<string>> {
+    const ids = new Set<string>();
+    for (const { request_id } of await this.eventsOf(subject))
+      if (request_id !== undefined) ids.add(request_id);
+    this.ids += ids.size;
+    return ids;
+  }
+
+  private eventsOf(subject: string): Promise<EventEnvelope[]> {
+    const { coordinator, key } = this.desk;
+    return coordinator.queries.eventsOf(key, subject);
+  }
+}
+
+function subjectOf(command: InboxCommand): string | null {
   const subject = command.subject === null ? null : readSubject(command.subject);
-  if (subject === null || isProblem(subject)) return null;
-  const events = await coordinator.queries.eventsOf(key, subject);
-  const left = events.findLast(
-    ({ event_type, request_id }) => request_id === command.request_id && REPLIES.has(event_type),
-  );
-  return left === undefined ? null : (REPLIES.get(left.event_type)?.(left) ?? null);
+  return subject === null || isProblem(subject) ? null : subject;
 }
 
 const REPLIES: ReadonlyMap<string, (event: EventEnvelope) => Reply> = new Map<

@@ -1,13 +1,13 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
-import { isErrorCode } from '../../stores/file/disk.js';
 import { ask, type Desk, isDone, isUndecided, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
+import type { InboxFiles } from './files.js';
 import { NotAFolder } from './held-folder.js';
 import { type Flaw, Inbox } from './inbox.js';
 import { isAgentFolder } from './names.js';
-import { recall } from './recall.js';
+import { nodeFiles } from './node-files.js';
+import { Memory } from './recall.js';
 import { Tally } from './tally.js';
 
 /** Agents whose folders are open at once. Where there are more, the others are served by the next look. */
@@ -23,6 +23,8 @@ export interface SerialiserOptions {
   /** The folder with `inbox/`, `outcome/` and `broken/`: the one of the log. */
   readonly events: string;
   readonly desk: Desk;
+  /** Where those folders are; left out: on the disk of this machine. */
+  readonly files?: InboxFiles;
   readonly now: () => Date;
   /** Something in an inbox needs a person. */
   readonly warn: (sentence: string) => void;
@@ -48,11 +50,15 @@ interface Turn {
 export class Serialiser {
   /** Whose turn it is to be first. */
   private first = 0;
-  /** Agents of whom nothing is left that may have been decided already, by a process that did not come to tell. */
-  private readonly settled = new Set<string>();
   private readonly warned = new Set<string>();
 
-  constructor(private readonly options: SerialiserOptions) {}
+  private readonly files: InboxFiles;
+  private readonly memory: Memory;
+
+  constructor(private readonly options: SerialiserOptions) {
+    this.files = options.files ?? nodeFiles;
+    this.memory = new Memory(options.desk);
+  }
 
   /** Serves every inbox until all are empty, or until it is told to stop: some are never empty. */
   async pass(signal?: AbortSignal): Promise<Tally> {
@@ -75,10 +81,7 @@ export class Serialiser {
   /** The agents that have a folder, by name. */
   async agents(): Promise<string[]> {
     const folder = join(this.options.events, 'inbox');
-    const names = await readdir(folder).catch((error) => {
-      if (isErrorCode(error, 'ENOENT')) return [];
-      throw error;
-    });
+    const names = await this.files.list(folder);
     for (const name of names) {
       if (!isAgentFolder(name) && !name.startsWith('.')) {
         this.warnOnce(join(folder, JSON.stringify(name)), 'is the name of no agent: it is not looked into');
@@ -102,14 +105,12 @@ export class Serialiser {
   }
 
   private async openOne(agent_id: string): Promise<Inbox | null> {
-    const inbox = await Inbox.open(this.options.events, agent_id);
+    const inbox = await Inbox.open(this.files, this.options.events, agent_id);
     if (inbox === null) {
       this.warnOnce(join(this.options.events, 'inbox', agent_id), 'is no folder, and no inbox');
       return null;
     }
     if (!inbox.isEmpty) return inbox;
-    // Nothing lies here that an earlier process could have decided.
-    this.settled.add(agent_id);
     await inbox.close();
     return null;
   }
@@ -151,7 +152,6 @@ export class Serialiser {
       return await action();
     } catch (error) {
       if (!isOfFolders(error)) throw error;
-      this.settled.delete(agent_id);
       stuck.add(agent_id);
       this.warnOnce(`The inbox of ${agent_id}`, `waits: ${(error as Error).message}`);
       return null;
@@ -189,9 +189,7 @@ export class Serialiser {
   /** Null: what the agent has drafted could not be read or brought over, and stops it alone. */
   private async decide(turns: readonly Turn[], stuck: Set<string>): Promise<(Reply | null)[]> {
     const { desk } = this.options;
-    const recalled = await Promise.all(
-      turns.map(({ inbox, command }) => (this.settled.has(inbox.agent_id) ? null : recall(desk, command))),
-    );
+    const recalled = await Promise.all(turns.map(({ command }) => this.memory.recall(command)));
     const replies = turns.map(
       ({ inbox, command }, at) =>
         recalled[at] ?? this.guarded(inbox.agent_id, stuck, () => ask(desk, command)),
@@ -200,18 +198,17 @@ export class Serialiser {
   }
 
   private async finish({ inbox, command }: Turn, reply: Reply | null, tally: Tally): Promise<void> {
-    if (reply === null) return;
     const { onStep } = this.options;
-    onStep?.('decided', command);
-    if (isUndecided(reply)) {
-      this.settled.delete(inbox.agent_id);
+    if (reply !== null) onStep?.('decided', command);
+    if (reply === null || isUndecided(reply)) {
+      this.memory.unsure(command);
       return;
     }
+    await this.memory.decided(command);
     const { name, event_type, request_id } = command;
     await inbox.putOutcome(name, { file: name, event_type, request_id, ok: isDone(reply), reply });
     onStep?.('told', command);
     await inbox.remove(name);
-    this.settled.add(inbox.agent_id);
     tally.count(isProblem(reply) ? reply.problem : reply.reason);
     onStep?.('removed', command);
   }

@@ -1,0 +1,71 @@
+import { lstat, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { isErrorCode } from '../../stores/file/disk.js';
+import { type FileFault, readRegular } from '../regular-file.js';
+import type { Folder, InboxFiles } from './files.js';
+import { HeldFolder } from './held-folder.js';
+
+/** The folders of agents on the disk of this machine. */
+export const nodeFiles: InboxFiles = {
+  async list(path) {
+    return readdir(path).catch((error) => {
+      if (isErrorCode(error, 'ENOENT')) return [];
+      throw error;
+    });
+  },
+
+  async open(path) {
+    const held = await HeldFolder.open(path);
+    return held === null ? null : new NodeFolder(held);
+  },
+
+  async make(path) {
+    return new NodeFolder(await HeldFolder.make(path));
+  },
+};
+
+class NodeFolder implements Folder {
+  constructor(private readonly held: HeldFolder) {}
+
+  names(): Promise<Buffer[]> {
+    return this.held.names();
+  }
+
+  has(name: string): Promise<boolean> {
+    return lstat(this.held.at(name)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  read(name: string, bytes_max: number): Promise<Buffer | FileFault> {
+    return readRegular(this.held.at(name), bytes_max);
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return writeFile(this.held.at(name), text, { flag: 'wx' });
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return rename(this.held.at(from), this.held.at(to));
+  }
+
+  moveInto(folder: NodeFolder, from: Buffer, to: string): Promise<void> {
+    return rename(this.held.atBytes(from), folder.held.at(to));
+  }
+
+  unlink(name: string): Promise<void> {
+    return unlink(this.held.at(name));
+  }
+
+  remove(name: string): Promise<void> {
+    return rm(this.held.at(name), { force: true, recursive: true });
+  }
+
+  async modifiedMs(name: string): Promise<number> {
+    return (await stat(this.held.at(name))).mtimeMs;
+  }
+
+  close(): Promise<void> {
+    return this.held.close();
+  }
+}
