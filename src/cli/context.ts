@@ -1,4 +1,4 @@
-import { Genesis } from '../client/index.js';
+import type { Genesis } from '../client/index.js';
 import type { ProjectKey } from '../stores/store.js';
 import { Workspace } from '../workspace/workspace.js';
 import { type ExitCode, wrongUsage } from './exit.js';
@@ -124,7 +124,9 @@ export class Context {
     return this.genesisAt({ ...place, url: await this.address() });
   }
 
-  genesisAt(place: Place): Genesis {
+  async genesisAt(place: Place): Promise<Genesis> {
+    // Loaded here alone: who works on a workspace's own files does not wait for it.
+    const { Genesis } = await import('../client/index.js');
     const token = this.setting(undefined, 'GENESIS_TOKEN');
     return new Genesis({ ...place, ...(token === null ? {} : { token }), retry: PATIENCE });
   }

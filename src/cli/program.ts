@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
-import { GenesisError } from '../client/index.js';
+import { GenesisError } from '../client/replies.js';
 import type { Act, AddCommands } from './act.js';
 import { Context, type GlobalOptions } from './context.js';
 import { CommandFailure, EXIT, type ExitCode } from './exit.js';

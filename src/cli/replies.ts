@@ -1,4 +1,4 @@
-import { isProblem, type Problem } from '../client/index.js';
+import { isProblem, type Problem } from '../client/replies.js';
 import type { Context } from './context.js';
 import { CommandFailure, EXIT, type ExitCode } from './exit.js';
 import { plainText } from './output/text.js';

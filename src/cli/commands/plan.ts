@@ -39,7 +39,8 @@ async function importPlan(context: Context, file: string): Promise<void> {
   const source = await sourceOf(context, file);
   const project = projectOf(context, soundPlan(file, source));
   const place = { url: context.url, tenant: context.tenant, project };
-  const reply = expected(await context.genesisAt({ ...place, url: await context.address() }).putPlan(source));
+  const genesis = await context.genesisAt({ ...place, url: await context.address() });
+  const reply = expected(await genesis.putPlan(source));
   await context.memory.keepProject(place);
   context.show(reply, ({ version, added, changed, removed, task_count }) => {
     const changes = `${added} added, ${changed} changed, ${removed} removed`;

@@ -3,7 +3,6 @@ import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import type { StatusOptions } from '../methodology/status-options.js';
-import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { expected } from '../replies.js';
 import { show, watch } from '../watch.js';
 
@@ -45,6 +44,7 @@ async function status(context: Context, options: StatusOptions): Promise<void> {
 
 async function planStatus(context: Context, options: StatusOptions): Promise<void> {
   const genesis = await context.genesis();
+  const { statusText } = await import('../output/overview.js');
   const look = async () => {
     const now = expected(await genesis.status());
     return { json: now, text: statusText(now, context) };
@@ -57,10 +57,12 @@ async function planStatus(context: Context, options: StatusOptions): Promise<voi
 
 async function agents(context: Context): Promise<void> {
   const genesis = await context.genesis();
+  const { agentsText } = await import('../output/overview.js');
   context.show(expected(await genesis.agents()), ({ agents }) => agentsText(agents, context));
 }
 
 async function sessions(context: Context): Promise<void> {
   const reply = await (await context.genesisOfTenant()).sessions();
+  const { sessionsText } = await import('../output/overview.js');
   context.show(expected(reply), ({ sessions }) => sessionsText(sessions, context));
 }

@@ -49,10 +49,15 @@ interface Into {
   readonly known_edges: ReadonlySet<string>;
 }
 
-function place(into: Into, workspace: Workspace | null, options: ForeignOptions): Promise<ForeignReport[]> {
+async function place(
+  into: Into,
+  workspace: Workspace | null,
+  options: ForeignOptions,
+): Promise<ForeignReport[]> {
   const { context, key } = into;
   if (options.dryRun === true) return bring(into, null);
-  if (options.store === undefined && context.named_url !== null) return bring(into, toServer(context, key));
+  if (options.store === undefined && context.named_url !== null)
+    return bring(into, await toServer(context, key));
   if (options.store === undefined && workspace !== null) return intoWorkspace(into, workspace);
   return withStore(context, options.store ?? defaultStore(context.io), ({ store, blobs }) =>
     bring(into, {
@@ -75,8 +80,11 @@ async function intoWorkspace(into: Into, workspace: Workspace): Promise<ForeignR
   }
 }
 
-function toServer(context: Context, { tenant_id: tenant, project_id: project }: ProjectKey): ForeignTarget {
-  const genesis = context.genesisAt({ url: context.url, tenant, project });
+async function toServer(
+  context: Context,
+  { tenant_id: tenant, project_id: project }: ProjectKey,
+): Promise<ForeignTarget> {
+  const genesis = await context.genesisAt({ url: context.url, tenant, project });
   return {
     put: async (events) =>
       expected(await genesis.importEvents(events.map(({ tenant_id: _, project_id: __, ...event }) => event))),

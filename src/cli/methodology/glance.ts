@@ -3,41 +3,66 @@ import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesFor } from '../../cor
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { evolveMethodology } from '../../core/features/evolve.js';
 import { emptyMethodology } from '../../core/features/feature-state.js';
-import { statusView } from '../../core/features/status.js';
+import { type MethodologyStatus, statusView } from '../../core/features/status.js';
+import type { RouteQuestion } from '../../core/graph/route.js';
 import { kindOf, POLICY_SUBJECT } from '../../core/subject.js';
-import { emptyWork, evolveWork, foldProject } from '../../core/views/project-state.js';
-import { projectStatus } from '../../core/views/status.js';
+import { emptyProject, evolveProject } from '../../core/views/project-state.js';
+import type { ProjectStatus } from '../../core/views/status.js';
 import type { Vantage } from '../../core/views/vantage.js';
-import type { Calls } from './calls.js';
+import type { ProjectKey } from '../../stores/store.js';
+
+/** The events by which a workspace's files come into its log. */
+const CONFIGURING: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
 /**
  * The status of a project, straight from its events: the same folds and views that a coordinator has, without one.
- * This is asked more often than everything else together, and who asks waits for it.
+ * This is asked more often than everything else together, and who asks waits for it. No event is kept.
  */
-export function lookAt(events: readonly EventEnvelope[]) {
-  const work = emptyWork();
-  const state = emptyMethodology();
-  for (const event of events) {
-    evolveWork(work, event);
-    evolveMethodology(state, event);
-  }
-  const vantage = vantageOf(
-    events[0],
-    work.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined,
-  );
-  const question = { ...sceneOf(work, state, vantage), asked: {} };
-  const calls: Pick<Calls, 'status'> = { status: async () => statusView(question) };
-  const plan = async () =>
-    work.plan.subject_count === 0 ? null : projectStatus(foldProject(events), vantage);
-  return { calls, plan, title: vantage.key.project_id };
-}
+export class Glance {
+  private readonly project = emptyProject();
+  private readonly state = emptyMethodology();
+  private key: ProjectKey | null = null;
+  private last_configuring: EventEnvelope | null = null;
 
-function vantageOf(first: EventEnvelope | undefined, said: Partial<Policy> = {}): Vantage {
-  const { tenant_id = '', project_id = '' } = first ?? {};
-  const policy = { ...DEFAULT_POLICY, ...said };
-  return {
-    key: { tenant_id, project_id },
-    now_ms: Date.now(),
-    rulesOf: (subject) => rulesFor(kindOf(subject), policy, DEFAULT_LIMITS, 0),
-  };
+  see(event: EventEnvelope): void {
+    this.key ??= { tenant_id: event.tenant_id, project_id: event.project_id };
+    if (CONFIGURING.has(event.event_type)) this.last_configuring = event;
+    evolveProject(this.project, event);
+    evolveMethodology(this.state, event);
+  }
+
+  get title(): string {
+    return this.key?.project_id ?? '';
+  }
+
+  /** When the workspace's files were last taken into the log; null: never. */
+  get configured_ms(): number | null {
+    if (this.question().methodology === null) return null;
+    return this.last_configuring === null ? null : Date.parse(this.last_configuring.timestamp);
+  }
+
+  /** What the records say, which the files may say otherwise. */
+  question(): RouteQuestion {
+    return sceneOf(this.project, this.state, this.vantage());
+  }
+
+  status(): MethodologyStatus {
+    return statusView(this.question());
+  }
+
+  async plan(): Promise<ProjectStatus | null> {
+    if (this.project.plan.subject_count === 0) return null;
+    const { projectStatus } = await import('../../core/views/status.js');
+    return projectStatus(this.project, this.vantage());
+  }
+
+  private vantage(): Vantage {
+    const said = this.project.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined;
+    const policy = { ...DEFAULT_POLICY, ...said };
+    return {
+      key: this.key ?? { tenant_id: '', project_id: '' },
+      now_ms: Date.now(),
+      rulesOf: (subject) => rulesFor(kindOf(subject), policy, DEFAULT_LIMITS, 0),
+    };
+  }
 }

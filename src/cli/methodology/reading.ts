@@ -1,66 +1,70 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { skimLine } from '../../stores/file/line.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
 import { readLog } from '../verify/read-log.js';
 import type { Calls } from './calls.js';
+import { Glance } from './glance.js';
 import type { InProcess } from './in-process.js';
 
 /** Answers from what the log holds now. The log stays its writer's: nothing is locked, nothing written. */
 export async function openReading(workspace: Workspace, caller: Caller): Promise<InProcess> {
-  const events = await eventsOf(workspace.events);
-  const copy = () => openCopy(workspace, events, caller);
-  const configured_ms = lastConfigured(events);
-  if (configured_ms === null || (await mayHaveChanged(workspace, configured_ms))) return copy();
-  const { lookAt } = await import('./glance.js');
-  return withCopy(lookAt(events), copy);
+  const copy = () => openCopy(workspace, caller);
+  const glance = new Glance();
+  await look(workspace.events, (event) => glance.see(event));
+  return (await isUpToDate(workspace, glance)) ? withCopy(glance, copy) : copy();
 }
 
-export async function eventsOf(folder: string): Promise<EventEnvelope[]> {
-  const events: EventEnvelope[] = [];
-  const { damage } = await readLog({ folder }, ({ event }) => events.push(event));
-  if (damage === null) return events;
+/**
+ * Every event of the log, in order. Lines must follow each other without a gap and end where the log was known to
+ * reach, so that a torn or missing part is noticed; their digests are not worked out, which would take as long as all
+ * the rest. `gen verify` works them out, and so does everybody who opens the log to write.
+ */
+async function look(folder: string, see: (event: EventEnvelope) => void): Promise<void> {
+  const { damage } = await readLog({ folder }, ({ event }) => see(event), skimLine);
+  if (damage === null) return;
   const { file, line, why } = damage;
   throw new CommandFailure(
     `${file}, line ${line}: ${why}. What can be saved is told by: gen verify ${folder}`,
   );
 }
 
-/** When the workspace's files were last taken into the log; null: never. */
-function lastConfigured(events: readonly EventEnvelope[]): number | null {
-  const last = events.findLast(({ event_type }) => CONFIGURING.has(event_type));
-  const is_initialized = events.some(({ event_type }) => event_type === 'METHODOLOGY_CHANGED');
-  return last === undefined || !is_initialized ? null : Date.parse(last.timestamp);
+/** Whether the log has what the files say. Where they are older than their last load, they need not be read. */
+async function isUpToDate(workspace: Workspace, glance: Glance): Promise<boolean> {
+  const { configured_ms } = glance;
+  if (configured_ms === null) return false;
+  return !(await mayHaveChanged(workspace, configured_ms));
 }
 
-const CONFIGURING: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
-
 /** A coordinator over a copy in memory, which also takes in what the files say and the log does not yet. */
-async function openCopy(
-  workspace: Workspace,
-  events: readonly EventEnvelope[],
-  caller: Caller,
-): Promise<InProcess> {
+async function openCopy(workspace: Workspace, caller: Caller): Promise<InProcess> {
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
   const { readProjectKey } = await import('../../workspace/project-file.js');
   const { readFiles } = await import('../../workspace/read-files.js');
   const store = openMemoryStore();
+  const events: EventEnvelope[] = [];
+  await look(workspace.events, (event) => events.push(event));
   store.restore(events);
   return openInProcess(await readFiles(workspace), { store, key: await readProjectKey(workspace), caller });
 }
-
-type Glance = Pick<InProcess, 'plan' | 'title'> & { readonly calls: Pick<Calls, 'status'> };
 
 /** What is asked most is told at once; for the rest a coordinator is opened when it is asked for. */
 function withCopy(glance: Glance, open: () => Promise<InProcess>): InProcess {
   let opened: Promise<InProcess> | null = null;
   const copy = () => (opened ??= open());
-  const calls = new Proxy(glance.calls as Calls, {
-    get: (own, name: keyof Calls) =>
-      own[name] ?? (async (asked: never) => ((await copy()).calls[name] as (asked: never) => unknown)(asked)),
+  const own: Pick<Calls, 'status'> = { status: async () => glance.status() };
+  const calls = new Proxy(own as Calls, {
+    get: (_, name: keyof Calls) =>
+      own[name as 'status'] ??
+      (async (asked: never) => ((await copy()).calls[name] as (asked: never) => unknown)(asked)),
   });
-  const { plan, title } = glance;
-  return { calls, plan, title, close: async () => (await opened)?.close() };
+  return {
+    calls,
+    plan: () => glance.plan(),
+    title: glance.title,
+    close: async () => (await opened)?.close(),
+  };
 }

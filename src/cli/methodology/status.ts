@@ -3,10 +3,7 @@ import type { Health } from '../../core/features/health.js';
 import type { MethodologyStatus } from '../../core/features/status.js';
 import type { Context } from '../context.js';
 import { EXIT, wrongUsage } from '../exit.js';
-import { featureText } from '../output/feature.js';
-import { healthText } from '../output/health.js';
 import { methodologyStatusText } from '../output/methodology-status.js';
-import { statusText } from '../output/overview.js';
 import { expected } from '../replies.js';
 import { type Sight, show, watch } from '../watch.js';
 import type { Reading } from './calls.js';
@@ -46,17 +43,20 @@ async function sightOf(
 ): Promise<Sight> {
   if (feature !== undefined) {
     const view: FeatureView = expected(await calls.feature(feature));
+    const { featureText } = await import('../output/feature.js');
     return { json: view, text: featureText(view, context) };
   }
   if (health === true) {
     const found: Health = expected(await calls.health());
     context.exit_code = found.healthy ? EXIT.done : EXIT.refused;
+    const { healthText } = await import('../output/health.js');
     return { json: found, text: healthText(found, context) };
   }
   const now: MethodologyStatus = expected(await calls.status());
   const tasks = await plan();
   const text = methodologyStatusText(now, title, context);
   if (tasks === null) return { json: now, text };
+  const { statusText } = await import('../output/overview.js');
   return { json: { ...now, plan: tasks }, text: `${text}\n\n${statusText(tasks, context)}` };
 }
 

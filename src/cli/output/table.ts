@@ -1,5 +1,4 @@
-import Table from 'cli-table3';
-import { plainText } from './text.js';
+import { cut, plainText } from './text.js';
 
 export interface Column<Row> {
   readonly head: string;
@@ -10,26 +9,8 @@ export interface Column<Row> {
   readonly paint?: (cell: string, row: Row) => string;
 }
 
-const NO_FRAME = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
-};
 const GAP = 2;
 const CELL_MIN = 6;
-const STYLE = { head: [], border: [], 'padding-left': 0, 'padding-right': GAP };
 
 /** Rows under their heads, cut to the width of the terminal; a pipe (null) gets every cell whole. */
 export function table<Row>(
@@ -42,16 +23,25 @@ export function table<Row>(
     Math.max(head.length, ...cells.map((line) => line[at]?.length ?? 0)),
   );
   const widths = width === null ? needed : fitted(needed, columns, width);
-  const drawn = new Table({ chars: NO_FRAME, style: STYLE, colWidths: widths.map((each) => each + GAP) });
-  drawn.push(columns.map(({ head }) => head));
-  for (const [number, row] of rows.entries()) {
-    drawn.push(columns.map(({ paint = (cell) => cell }, at) => paint(cells[number]?.[at] ?? '', row)));
-  }
-  return drawn
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  const drawn = rows.map((row, number) =>
+    lineOf(cells[number] ?? [], widths, (cell, at) => columns[at]?.paint?.(cell, row) ?? cell),
+  );
+  const heads = columns.map(({ head }) => head);
+  return [lineOf(heads, widths, (cell) => cell), ...drawn].join('\n');
+}
+
+/** Colours take no room: a cell is cut and measured before it is painted. */
+function lineOf(
+  cells: readonly string[],
+  widths: readonly number[],
+  paint: (cell: string, at: number) => string,
+): string {
+  const fitting = cells.map((cell, at) => {
+    const width = widths[at] ?? 0;
+    const shown = cut(cell, width);
+    return paint(shown, at) + ' '.repeat(width - shown.length);
+  });
+  return fitting.join(' '.repeat(GAP)).trimEnd();
 }
 
 /** Takes from the flexible columns, the widest first, then from whatever is widest. */

@@ -32,7 +32,7 @@ export async function withRemote<T>(
 ): Promise<T> {
   const name = withoutPassword(url);
   const { tenant_id: tenant, project_id: project } = key;
-  if (/^https?:/.test(url)) return work(sdkRemote(context.genesisAt({ url, tenant, project }), name));
+  if (/^https?:/.test(url)) return work(sdkRemote(await context.genesisAt({ url, tenant, project }), name));
   return withStore(context, url, async ({ store, blobs }) => {
     const { Coordinator } = await import('../../coordinator/coordinator.js');
     const coordinator = await Coordinator.open({ store, blobs });

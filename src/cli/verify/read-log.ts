@@ -2,11 +2,11 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { misfit, placeInUnit } from '../../stores/file/chain.js';
 import type { DiskFile } from '../../stores/file/disk.js';
 import { readDurableMark } from '../../stores/file/durable-mark.js';
+import { type Known, learn } from '../../stores/file/known.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
 import { decodeLine, NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import { type Known, learn } from '../../stores/file/recovery.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type { LogPlace } from './find-logs.js';
 
@@ -34,8 +34,12 @@ export interface LogRead {
 }
 
 /** Reads a log as recovery would, line by line from its first, and changes nothing. A writer may be at it meanwhile. */
-export async function readLog(place: LogPlace, see: (placed: PlacedEvent) => void): Promise<LogRead> {
-  const reader = new LogReader(see);
+export async function readLog(
+  place: LogPlace,
+  see: (placed: PlacedEvent) => void,
+  decode = decodeLine,
+): Promise<LogRead> {
+  const reader = new LogReader(see, decode);
   if ('file' in place) {
     const file = await nodeDisk.openRead(place.file);
     if (file !== null) await reader.readActive(file, place.file, { position: 0, bytes: 0 });
@@ -80,7 +84,10 @@ class LogReader {
   private unfinished_bytes = 0;
   private unit: PlacedEvent[] = [];
 
-  constructor(private readonly see: (placed: PlacedEvent) => void) {}
+  constructor(
+    private readonly see: (placed: PlacedEvent) => void,
+    private readonly decode: typeof decodeLine,
+  ) {}
 
   result(): LogRead {
     const { files, lines, unfinished_bytes, damage } = this;
@@ -142,7 +149,7 @@ class LogReader {
   }
 
   private take(bytes: Buffer, file: string, line: number): string | null {
-    const decoded = decodeLine(bytes);
+    const decoded = this.decode(bytes);
     if (typeof decoded === 'string') return decoded;
     const { event, forgotten, hash } = decoded;
     // A log names its project in every event; the first one tells which it is.

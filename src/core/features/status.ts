@@ -92,7 +92,7 @@ export function statusView(question: RouteQuestion): MethodologyStatus {
   const { state, rows } = question;
   const survey = surveyOf(question);
   const standings = [...survey.standings.values()];
-  const next = route(question);
+  const next = route(question, survey);
   const claims = rows.flatMap(claimLines);
   const pending_reviews = next.escalations.filter(({ kind }) => kind === 'review' || kind === 'escalation');
   const stale_claims = next.escalations.filter(({ kind }) => kind === 'stale_claim').length;

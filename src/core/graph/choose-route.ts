@@ -11,10 +11,13 @@ import { openClaims, sharedWith } from './route-parallel.js';
 import { undecided, workspaceState } from './route-state.js';
 import { inOrder, whyFirst } from './route-tiers.js';
 
-/** Where to go next, and why. Writes nothing and promises nothing: only a claim decides. */
-export function route(asking: RouteQuestion): Route {
+/**
+ * Where to go next, and why. Writes nothing and promises nothing: only a claim decides. `known`: the survey of the
+ * features as they are, for who has made one.
+ */
+export function route(asking: RouteQuestion, known?: Survey): Route {
   const question = normalised(asking);
-  const survey = surveyOf(question);
+  const survey = known !== undefined && question.rows === asking.rows ? known : surveyOf(question);
   const state = workspaceState(question, survey);
   const escalations = escalationsOf(question, survey);
   const base: Route = { ...NOWHERE, state, escalations, reasons: waitingReasons(escalations) };

@@ -1,5 +1,7 @@
 import type { Head } from '../claims/head.js';
-import { compareReady, dependantsOf, dependenciesOf, type Plan, type Rank, rankOf } from '../plan/index.js';
+import { dependantsOf, dependenciesOf } from '../plan/graph.js';
+import type { Plan } from '../plan/plan.js';
+import { compareReady, type Rank, rankOf } from '../plan/readiness.js';
 
 /** What the frontier looks at: the plan, and the heads as they are now. */
 export interface Terrain {

@@ -2,8 +2,8 @@ import type { TenantSlots } from '../slots.js';
 import { type FoldHead, type ProjectKey, StoreBroken } from '../store.js';
 import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
+import { type Known, learn } from './known.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, segmentName } from './layout.js';
-import { decodeLine } from './line.js';
 import { lineNumberAt, visitLines } from './line-reader.js';
 import { LogFiles, type Segment } from './log-files.js';
 import { emptyState, type LogState, Replay } from './replay.js';
@@ -165,12 +165,6 @@ async function isLastSealed(ctx: RecoveryContext, segments: readonly Segment[]):
   return last === undefined || (await sealedPositions(ctx)).includes(last.first_position);
 }
 
-/** How far the log is known to have been durable: a position, and bytes of the active file. */
-export interface Known {
-  position: number;
-  bytes: number;
-}
-
 interface Damage {
   readonly offset: number;
   readonly why: string;
@@ -200,14 +194,6 @@ async function readActiveFile(
 
 const endsEarly = (end: number, size: number): string =>
   end < size ? 'the line is cut off' : 'the log ends here, and what followed is missing';
-
-/** A batch is begun only when everything before it is durable. So a whole line that begins one tells how far that was. */
-export function learn(known: Known, line: Buffer, offset: number): void {
-  const decoded = decodeLine(line);
-  if (typeof decoded === 'string' || decoded.log.durable === undefined) return;
-  known.bytes = Math.max(known.bytes, offset);
-  known.position = Math.max(known.position, decoded.log.durable);
-}
 
 /** What a crash left half written was never confirmed to anybody. It is kept aside all the same. */
 async function cutTornTail(
