@@ -4,8 +4,9 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { evolveMethodology } from '../../core/features/evolve.js';
 import { emptyMethodology } from '../../core/features/feature-state.js';
 import { type MethodologyStatus, statusView } from '../../core/features/status.js';
-import type { RouteQuestion } from '../../core/graph/route.js';
-import { kindOf, POLICY_SUBJECT } from '../../core/subject.js';
+import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import type { Known } from '../../core/graph/said-anew.js';
+import { featureSubject, kindOf, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { emptyProject, evolveProject } from '../../core/views/project-state.js';
 import type { ProjectStatus } from '../../core/views/status.js';
 import type { Vantage } from '../../core/views/vantage.js';
@@ -18,7 +19,7 @@ const CONFIGURING: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATUR
  * The status of a project, straight from its events: the same folds and views that a coordinator has, without one.
  * This is asked more often than everything else together, and who asks waits for it. No event is kept.
  */
-export class Glance {
+export class Glance implements Known {
   private readonly project = emptyProject();
   private readonly state = emptyMethodology();
   private key: ProjectKey | null = null;
@@ -37,17 +38,20 @@ export class Glance {
 
   /** When the workspace's files were last taken into the log; null: never. */
   get configured_ms(): number | null {
-    if (this.question().methodology === null) return null;
+    if (this.methodology === null) return null;
     return this.last_configuring === null ? null : Date.parse(this.last_configuring.timestamp);
   }
 
-  /** What the records say, which the files may say otherwise. */
-  question(): RouteQuestion {
-    return sceneOf(this.project, this.state, this.vantage());
+  get methodology(): Methodology | null {
+    return (this.project.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
+  }
+
+  feature(feature_id: string): FeatureVector | null {
+    return (this.project.records.get(featureSubject(feature_id))?.value ?? null) as FeatureVector | null;
   }
 
   status(): MethodologyStatus {
-    return statusView(this.question());
+    return statusView(sceneOf(this.project, this.state, this.vantage()));
   }
 
   async plan(): Promise<ProjectStatus | null> {

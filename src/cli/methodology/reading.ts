@@ -1,6 +1,7 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { skimLine } from '../../stores/file/line.js';
+import { nodeDisk } from '../../stores/file/node-disk.js';
+import { skimLog } from '../../stores/file/skim.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
@@ -12,30 +13,50 @@ import type { InProcess } from './in-process.js';
 /** Answers from what the log holds now. The log stays its writer's: nothing is locked, nothing written. */
 export async function openReading(workspace: Workspace, caller: Caller): Promise<InProcess> {
   const copy = () => openCopy(workspace, caller);
-  const glance = new Glance();
-  await look(workspace.events, (event) => glance.see(event));
+  const glance = await shown(workspace.events, () => new Glance());
   return (await isUpToDate(workspace, glance)) ? withCopy(glance, copy) : copy();
 }
 
-/**
- * Every event of the log, in order. Lines must follow each other without a gap and end where the log was known to
- * reach, so that a torn or missing part is noticed; their digests are not worked out, which would take as long as all
- * the rest. `gen verify` works them out, and so does everybody who opens the log to write.
- */
-async function look(folder: string, see: (event: EventEnvelope) => void): Promise<void> {
-  const { damage } = await readLog({ folder }, ({ event }) => see(event), skimLine);
-  if (damage === null) return;
+interface Onlooker {
+  see(event: EventEnvelope): void;
+}
+
+/** Shows the log to whoever looks on: at a glance, and where that will not do, anew and with care. */
+async function shown<T extends Onlooker>(folder: string, onlooker: () => T): Promise<T> {
+  const quick = onlooker();
+  if (await skimLog(nodeDisk, folder, (event) => quick.see(event))) return quick;
+  const careful = onlooker();
+  const { damage } = await readLog({ folder }, ({ event }) => careful.see(event));
+  if (damage === null) return careful;
   const { file, line, why } = damage;
   throw new CommandFailure(
     `${file}, line ${line}: ${why}. What can be saved is told by: gen verify ${folder}`,
   );
 }
 
-/** Whether the log has what the files say. Where they are older than their last load, they need not be read. */
+/**
+ * Whether the log has what the files say. Where they are older than their last load they need not be read; after a clone
+ * or a touch they are younger, and mostly say the same.
+ */
 async function isUpToDate(workspace: Workspace, glance: Glance): Promise<boolean> {
   const { configured_ms } = glance;
   if (configured_ms === null) return false;
-  return !(await mayHaveChanged(workspace, configured_ms));
+  if (!(await mayHaveChanged(workspace, configured_ms))) return true;
+  const { readFiles } = await import('../../workspace/read-files.js');
+  const { readMethodology } = await import('../../core/graph/read-methodology.js');
+  const { saidAnew } = await import('../../core/graph/said-anew.js');
+  const reading = readMethodology(await readFiles(workspace));
+  if (!reading.ok) return false;
+  const { methodology, features } = saidAnew(reading, glance);
+  return !methodology && features.length === 0;
+}
+
+class Everything implements Onlooker {
+  readonly events: EventEnvelope[] = [];
+
+  see(event: EventEnvelope): void {
+    this.events.push(event);
+  }
 }
 
 /** A coordinator over a copy in memory, which also takes in what the files say and the log does not yet. */
@@ -45,9 +66,7 @@ async function openCopy(workspace: Workspace, caller: Caller): Promise<InProcess
   const { readProjectKey } = await import('../../workspace/project-file.js');
   const { readFiles } = await import('../../workspace/read-files.js');
   const store = openMemoryStore();
-  const events: EventEnvelope[] = [];
-  await look(workspace.events, (event) => events.push(event));
-  store.restore(events);
+  store.restore((await shown(workspace.events, () => new Everything())).events);
   return openInProcess(await readFiles(workspace), { store, key: await readProjectKey(workspace), caller });
 }
 

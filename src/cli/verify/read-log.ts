@@ -34,12 +34,8 @@ export interface LogRead {
 }
 
 /** Reads a log as recovery would, line by line from its first, and changes nothing. A writer may be at it meanwhile. */
-export async function readLog(
-  place: LogPlace,
-  see: (placed: PlacedEvent) => void,
-  decode = decodeLine,
-): Promise<LogRead> {
-  const reader = new LogReader(see, decode);
+export async function readLog(place: LogPlace, see: (placed: PlacedEvent) => void): Promise<LogRead> {
+  const reader = new LogReader(see);
   if ('file' in place) {
     const file = await nodeDisk.openRead(place.file);
     if (file !== null) await reader.readActive(file, place.file, { position: 0, bytes: 0 });
@@ -84,10 +80,7 @@ class LogReader {
   private unfinished_bytes = 0;
   private unit: PlacedEvent[] = [];
 
-  constructor(
-    private readonly see: (placed: PlacedEvent) => void,
-    private readonly decode: typeof decodeLine,
-  ) {}
+  constructor(private readonly see: (placed: PlacedEvent) => void) {}
 
   result(): LogRead {
     const { files, lines, unfinished_bytes, damage } = this;
@@ -149,7 +142,7 @@ class LogReader {
   }
 
   private take(bytes: Buffer, file: string, line: number): string | null {
-    const decoded = this.decode(bytes);
+    const decoded = decodeLine(bytes);
     if (typeof decoded === 'string') return decoded;
     const { event, forgotten, hash } = decoded;
     // A log names its project in every event; the first one tells which it is.

@@ -1,4 +1,3 @@
-import { sameValue } from '../../core/claims/invariants/same.js';
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import type {
@@ -7,6 +6,7 @@ import type {
   Methodology,
   MethodologyReading,
 } from '../../core/graph/methodology.js';
+import { plain, saidAnew } from '../../core/graph/said-anew.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import { type Desk, policyOf } from '../desk.js';
@@ -55,13 +55,12 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
 
   attempt(desk: Desk): Attempt<ConfigureStep> {
     const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
-    const changed = this.asked.reading.features
-      .map(plain)
-      .filter((vector) => !sameValue(desk.feature(vector.feature_id), vector));
-    const features = changed.slice(0, FEATURES_PER_UNIT_MAX);
-    const changes = this.configure(desk, unit) || features.length > 0;
+    const anew = saidAnew(this.asked.reading, desk);
+    const features = anew.features.slice(0, FEATURES_PER_UNIT_MAX);
+    const changes = anew.methodology || features.length > 0;
+    if (anew.methodology) this.configure(desk, unit);
     for (const vector of features) writeFeature(unit, desk, vector, this.by);
-    const reply = this.reply(desk, changes, features.length, changed.length - features.length);
+    const reply = this.reply(desk, changes, features.length, anew.features.length - features.length);
     if (!changes) unit.check(METHODOLOGY_SUBJECT, desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
     // What is known, allowed and asked for is decided by these records: whoever was decided on others decides again.
     else unit.changingRules();
@@ -72,9 +71,8 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
     throw new Error('a configuration is remembered with its reply');
   }
 
-  private configure(desk: Desk, unit: UnitBuilder): boolean {
+  private configure(desk: Desk, unit: UnitBuilder): void {
     const before = desk.methodology;
-    if (before !== null && sameValue(before, this.methodology)) return false;
     const policy = policySaid(policyOf(desk.record(POLICY_SUBJECT)), before, this.methodology);
     if (policy !== null) this.write(unit, desk, POLICY_SUBJECT, 'POLICY_CHANGED', policy);
     this.write(unit, desk, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.methodology);
@@ -82,7 +80,6 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
       const event_id = newEventId(desk.environment, desk.now_ms);
       unit.told(initialized(this.methodology, this.by, desk.now_ms), event_id);
     }
-    return true;
   }
 
   private write(unit: UnitBuilder, desk: Desk, subject: string, event_type: string, record: object): void {
@@ -115,9 +112,6 @@ const recordEvent = (event_type: string, record: object, by: string, now_ms: num
   agent_id: by,
   payload: { by, record },
 });
-
-/** As a store gives it back: what is undefined is not there. */
-const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /**
  * The policy with what the files say of claims. A word of the files counts when it changes: what an admin has set

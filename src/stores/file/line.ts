@@ -104,29 +104,6 @@ export function decodeLine(bytes: Buffer): DecodedLine | string {
   return { hash: own, event, forgotten, log };
 }
 
-/**
- * Reads one line and takes it at its word: neither of its digests is worked out. For a look at the log from which
- * nothing is decided; what follows from a line is written only by those who have read the log with `decodeLine`.
- */
-export function skimLine(bytes: Buffer): DecodedLine | string {
-  if (!startsAsLine(bytes)) return 'it is not a line of this log';
-  const line = parsedLine(bytes);
-  if (typeof line?.log?.unit !== 'string' || !isObject(line.payload)) return 'it is not a line of this log';
-  const { hash, log, ...event } = line;
-  const forgotten = bytes[bytes.length - 2] === SPACE;
-  return { hash, event: event.event_id === undefined ? null : event, forgotten, log };
-}
-
-function parsedLine(bytes: Buffer): (ParsedLine & { hash: string }) | null {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
-
 /** Nothing vouches for what is left after forgetting: it is read with care. Null: it cannot be. */
 function payloadOf(bytes: Buffer, forgotten: boolean): EventEnvelope['payload'] | null {
   const text = bytes.toString('utf8');
