@@ -9,8 +9,8 @@ import { table, whole } from './table.js';
 
 const AGENTS = 100;
 
-/** `npx tsx bench/inbox.ts [cycles]`: how many commands of 100 agents a second the serialiser carries to their outcomes. */
-export async function inbox(cycles: number): Promise<void> {
+/** How many commands of 100 agents a second the serialiser carries to their outcomes. */
+export async function inbox(cycles = 25): Promise<void> {
   const root = await newRoot();
   const workspace = new Workspace(root);
   await mkdir(workspace.events, { recursive: true });
@@ -75,5 +75,3 @@ async function dropAll(workspace: Workspace, cycles: number, lot: number): Promi
     }
   }
 }
-
-await inbox(Number(process.argv[2] ?? 25));

@@ -3,12 +3,13 @@ import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
 import { engines } from './engines.js';
+import { inbox } from './inbox.js';
 import { methodology } from './methodology.js';
 import { million } from './million.js';
 import { stages } from './stages.js';
 
 /**
- * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology] [-- --tasks N]`, or the engines alone:
+ * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology|inbox] [-- --tasks N]`, or the engines alone:
  * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`. Prints; asserts nothing about time.
  */
 const quick = process.argv.includes('--quick');
@@ -22,6 +23,7 @@ const parts: Record<string, () => Promise<void>> = {
   crowd,
   million: () => million(tasks),
   methodology,
+  inbox: () => inbox(quick ? 5 : 25),
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);

@@ -4,6 +4,7 @@ import { Coordinator } from '../src/coordinator/coordinator.js';
 import { isProblem, type Problem } from '../src/coordinator/problem.js';
 import type { ClaimResult } from '../src/coordinator/wire.js';
 import type { ProjectKey } from '../src/stores/store.js';
+import { loadWorkspace } from '../src/workspace/load.js';
 import { openWorkspaceStore } from '../src/workspace/store.js';
 import { Workspace } from '../src/workspace/workspace.js';
 
@@ -22,10 +23,9 @@ export async function workspaceWithLog(root: string, events: number): Promise<Wo
   const coordinator = await Coordinator.open({ store, blobs, limits: { max_concurrent_claims: 100_000 } });
   const count = Math.ceil(events / EVENTS_OF_EDGE / EDGES.length);
   const features = Array.from({ length: count }, (_, at) => `REQ-F-BENCH-${String(at + 1).padStart(3, '0')}`);
-  const files = Object.fromEntries(features.map((id) => [`features/active/${id}.yml`, vector(id)]));
   await mkdir(workspace.path('features/active'), { recursive: true });
-  for (const [path, text] of Object.entries(files)) await writeFile(workspace.path(path), text);
-  must(await coordinator.configure(key, { files }));
+  for (const id of features) await writeFile(workspace.path(`features/active/${id}.yml`), vector(id));
+  must(await loadWorkspace(workspace, coordinator, key));
   await Promise.all(
     features.map((feature_id, at) => workOn(coordinator, key, feature_id, `agent-${at % 10}`)),
   );

@@ -35,7 +35,16 @@ export function surveyOf({ methodology, rows, now_ms }: RouteQuestion): Survey {
     for (const row of rows) standings.set(row.vector.feature_id, standingOf(methodology, row, now_ms, ways));
   }
   const obstacleOf = (standing: Standing): Obstacle | null => featureObstacle(standing, standings);
-  return { standings, obstacleOf, statusOf: (standing) => statusOf(standing, obstacleOf(standing)) };
+  const statuses = new Map<Standing, FeatureStatus>();
+  return {
+    standings,
+    obstacleOf,
+    statusOf: (standing) => {
+      const status = statuses.get(standing) ?? statusOf(standing, obstacleOf(standing));
+      statuses.set(standing, status);
+      return status;
+    },
+  };
 }
 
 /** Many features share a few profiles. */

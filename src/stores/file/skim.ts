@@ -13,10 +13,10 @@ const LOG = ',"log":{"prev":"';
 const UNIT = '","unit":"';
 
 /**
- * Reads a log for a look from which nothing is decided, in a third of the time that reading with care takes. Every line
- * must name the line before it, the project, the next position and its place in its unit, and the log must reach as far as it was
- * known durable: what is torn, missing or out of order is noticed. What a line says is taken at its word, for the
- * digests are not worked out; that is for recovery and for `gen verify`.
+ * Reads a log for a look from which nothing is decided. Every line must name the line before it, the project, the next
+ * position and its place in its unit, and the log must reach as far as it was known durable: what is torn, missing or
+ * out of order is noticed. What a line says is taken at its word, for the digests are not worked out; that is for
+ * recovery and for `gen verify`.
  *
  * False: something does not fit, or a writer was just at it. What was seen is then worth nothing.
  */
