@@ -33,6 +33,6 @@ ask "\"event_type\":\"heartbeat\",\"generation\":$generation" >/dev/null
 ask "\"event_type\":\"iteration_completed\",\"generation\":$generation,\"iteration\":1,\"status\":\"iterating\"" >/dev/null
 
 reply=$(ask "\"event_type\":\"edge_converged\",\"generation\":$generation,\"result\":{\"made_by\":\"$agent\"}")
-next=$(field next "$reply")
+next=$(field next "$reply") || true
 echo "$feature $edge generation $generation: $(field reason "$reply")${next:+ $next}"
 [[ $reply == *'"accepted":true'* ]]

@@ -23,17 +23,17 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
   {
     name: 'inbox-nothing-recalled',
     file: SERIALISER,
-    find: 'recalled[at] ?? ask(this.options.desk, command)',
-    replace: 'ask(this.options.desk, command)',
+    find: 'recalled[at] ?? this.guarded',
+    replace: 'this.guarded',
     why: 'What was decided before a crash is decided again.',
     mode: 'inbox',
   },
   {
     name: 'inbox-told-before-decided',
     file: SERIALISER,
-    find: '    const replies = await this.decide(turns);\n',
+    find: '    const replies = await this.decide(turns, stuck);\n',
     replace:
-      "    for (const { inbox, command } of turns) await inbox.putOutcome(command.name, { ok: true, reply: { reason: 'GRANTED' } });\n    const replies = await this.decide(turns);\n",
+      "    for (const { inbox, command } of turns) await inbox.putOutcome(command.name, { ok: true, reply: { reason: 'GRANTED' } });\n    const replies = await this.decide(turns, stuck);\n",
     why: 'An agent is told what the log does not have.',
     mode: 'inbox',
   },
