@@ -12,7 +12,7 @@ export interface Guess {
 /** Looks at the manifests of the usual ecosystems, the first of them that is there. Runs nothing. */
 export async function guessTools(root: string): Promise<Guess> {
   for (const [file, guess] of MANIFESTS) {
-    const bytes = await readRegular(join(root, file), FILE_BYTES_MAX);
+    const bytes = readRegular(join(root, file), FILE_BYTES_MAX);
     if (typeof bytes !== 'string') return guess(bytes.toString('utf8'));
   }
   return { language: null, tools: {} };

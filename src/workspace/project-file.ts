@@ -21,7 +21,7 @@ const fileSchema = z.looseObject({
 /** Which project a workspace is: `coordination.yml` keeps its name through every move of the folder. */
 export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
   const path = workspace.path(COORDINATION_FILE);
-  const bytes = await readRegular(path, FILE_BYTES_MAX);
+  const bytes = readRegular(path, FILE_BYTES_MAX);
   if (bytes === 'missing') throw unnamed(path, 'is not there');
   if (typeof bytes === 'string') throw unnamed(path, 'is no plain file of a sensible size');
   const read = fileSchema.safeParse(parsed(bytes.toString('utf8'), path) ?? {});

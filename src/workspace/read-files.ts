@@ -20,16 +20,16 @@ export const INTENT_FILE = 'specification/INTENT.md';
 export async function readFiles(workspace: Workspace): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   let total_bytes = 0;
-  const take = async (name: string, path: string): Promise<void> => {
-    const bytes = await readRegular(path, FILE_BYTES_MAX);
+  const take = (name: string, path: string): void => {
+    const bytes = readRegular(path, FILE_BYTES_MAX);
     if (bytes === 'missing') return;
     if (typeof bytes === 'string') throw new WorkspaceRefused(`${path} ${SAYS[bytes]}`);
     total_bytes += bytes.length;
     if (files.size >= FILES_MAX || total_bytes > TOTAL_BYTES_MAX) throw tooMuch(workspace);
     files.set(name, bytes.toString('utf8'));
   };
-  for (const name of await yamlFiles(workspace)) await take(name, workspace.path(name));
-  await take(INTENT_FILE, join(workspace.root, INTENT_FILE));
+  for (const name of await yamlFiles(workspace)) take(name, workspace.path(name));
+  take(INTENT_FILE, join(workspace.root, INTENT_FILE));
   return files;
 }
 

@@ -1,25 +1,27 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 // A link is not followed, and nobody waits for whoever should write into a pipe.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export type FileFault = 'missing' | 'link' | 'not_a_file' | 'hard_link' | 'too_large';
 
-/** Reads a file whole, if it is a plain file of at most so many bytes that has no second name. */
-export async function readRegular(path: string, bytes_max: number): Promise<Buffer | FileFault> {
-  let file: FileHandle;
+/**
+ * Reads a file whole, if it is a plain file of at most so many bytes that has no second name. At once: such files are
+ * small, and giving way four times for each takes ten times as long as reading it.
+ */
+export function readRegular(path: string, bytes_max: number): Buffer | FileFault {
+  let file: number;
   try {
-    file = await open(path, FLAGS);
+    file = openSync(path, FLAGS);
   } catch (error) {
     const fault = FAULT_OF_CODE[(error as NodeJS.ErrnoException).code ?? ''];
     if (fault === undefined) throw error;
     return fault;
   }
   try {
-    return await readOpened(file, bytes_max);
+    return readOpened(file, bytes_max);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
@@ -32,8 +34,8 @@ const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
   ENXIO: 'not_a_file',
 };
 
-async function readOpened(file: FileHandle, bytes_max: number): Promise<Buffer | FileFault> {
-  const found = await file.stat();
+function readOpened(file: number, bytes_max: number): Buffer | FileFault {
+  const found = fstatSync(file);
   if (!found.isFile()) return 'not_a_file';
   if (found.nlink !== 1) return 'hard_link';
   if (found.size > bytes_max) return 'too_large';
@@ -41,9 +43,9 @@ async function readOpened(file: FileHandle, bytes_max: number): Promise<Buffer |
   const bytes = Buffer.allocUnsafe(found.size + 1);
   let filled = 0;
   while (filled < bytes.length) {
-    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
+    const count = readSync(file, bytes, filled, bytes.length - filled, filled);
+    if (count === 0) break;
+    filled += count;
   }
   return bytes.subarray(0, filled);
 }

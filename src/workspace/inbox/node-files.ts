@@ -1,4 +1,5 @@
-import { lstat, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { lstat, readdir, rm, stat } from 'node:fs/promises';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { type FileFault, readRegular } from '../regular-file.js';
 import type { Folder, InboxFiles } from './files.js';
@@ -23,6 +24,10 @@ export const nodeFiles: InboxFiles = {
   },
 };
 
+/**
+ * What is done with every command is done at once: handing such small steps to other threads, and waiting for each, takes
+ * several times as long as the steps.
+ */
 class NodeFolder implements Folder {
   constructor(private readonly held: HeldFolder) {}
 
@@ -37,24 +42,24 @@ class NodeFolder implements Folder {
     );
   }
 
-  read(name: string, bytes_max: number): Promise<Buffer | FileFault> {
+  async read(name: string, bytes_max: number): Promise<Buffer | FileFault> {
     return readRegular(this.held.at(name), bytes_max);
   }
 
-  write(name: string, text: string): Promise<void> {
-    return writeFile(this.held.at(name), text, { flag: 'wx' });
+  async write(name: string, text: string): Promise<void> {
+    writeFileSync(this.held.at(name), text, { flag: 'wx' });
   }
 
-  rename(from: string, to: string): Promise<void> {
-    return rename(this.held.at(from), this.held.at(to));
+  async rename(from: string, to: string): Promise<void> {
+    renameSync(this.held.at(from), this.held.at(to));
   }
 
-  moveInto(folder: NodeFolder, from: Buffer, to: string): Promise<void> {
-    return rename(this.held.atBytes(from), folder.held.at(to));
+  async moveInto(folder: NodeFolder, from: Buffer, to: string): Promise<void> {
+    renameSync(this.held.atBytes(from), folder.held.at(to));
   }
 
-  unlink(name: string): Promise<void> {
-    return unlink(this.held.at(name));
+  async unlink(name: string): Promise<void> {
+    unlinkSync(this.held.at(name));
   }
 
   remove(name: string): Promise<void> {
