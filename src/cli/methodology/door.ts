@@ -124,6 +124,7 @@ function held(error: Error): never {
   if (error.name !== 'StoreUnavailable') throw error;
   throw new CommandFailure(
     `${error.message}\nIf that is gen up, say its address, which it printed when it began: GENESIS_URL=http://127.0.0.1:4680. ` +
+      'If it is gen serialise --watch, stop it and run gen up: it serves the inboxes as well. ' +
       'What only reads (gen status, gen start, gen trace) works meanwhile.',
   );
 }
