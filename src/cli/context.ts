@@ -144,7 +144,10 @@ export class Context {
     this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) =>
       serveHere((text) => this.remark(text), workspace),
     );
-    return (await this.here)?.url ?? this.url;
+    const here = await this.here;
+    if (here !== null) return here.url;
+    const { readAddress } = await import('../workspace/address.js');
+    return (await readAddress(workspace)) ?? this.url;
   }
 
   /** The command is done. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -69,4 +69,20 @@ it('up says where it listens, keeps others from its log, stops when told, and le
     code: 0,
     out: expect.stringContaining('default/shop'),
   });
+});
+
+it('in a workspace, its address is found by every command there, and forgotten when it stops', async () => {
+  const cwd = await temporaryFolder();
+  const env = { HOME: cwd };
+  expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
+  const server = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  await firstLine(server);
+  const feature = ['--type', 'feature', '--id', 'REQ-F-CART-001', '--reason', 'people buy'];
+  expect(await gen({ cwd, env }, 'spawn', ...feature)).toMatchObject({ code: 0 });
+  const claimed = await gen({ cwd, env }, 'task', 'claim', 'REQ-F-CART-001#intent_requirements');
+  expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining('generation 1') });
+  server.kill('SIGTERM');
+  await once(server, 'exit');
+  expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
+  expect((await gen({ cwd, env }, 'agents')).out).toContain('REQ-F-CART-001#intent_requirements');
 });

@@ -69,7 +69,12 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
     startFailure(error, options),
   );
-  const attending = await attendTo(context, url, { store, blobs, coordinator: server.coordinator });
+  const attending = await attendTo(context, url, {
+    store,
+    blobs,
+    coordinator: server.coordinator,
+    url: server.url,
+  });
   tellAddress(context, server, withoutPassword(url));
   await (attending === null ? stopped : Promise.race([stopped, attending.failed]));
   context.remark('Stopping: what was accepted is answered first.');

@@ -96,7 +96,9 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
   const { readFiles } = await import('../../workspace/read-files.js');
   const { openInProcess } = await import('./in-process.js');
   const warn = (sentence: string) => context.remark(plainText(sentence));
-  const { store, blobs, key } = await openWorkspaceStore(workspace, warn).catch(held);
+  const found = await openWorkspaceStore(workspace, warn).catch((error: Error) => serverOf(workspace, error));
+  if (typeof found === 'string') return throughServer(context, workspace, found);
+  const { store, blobs, key } = found;
   try {
     const opened = await openInProcess(await readFiles(workspace), {
       store,
@@ -115,6 +117,25 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
     await store.close();
     throw error;
   }
+}
+
+/** The address of the process that has the log, where it is a server that says so. */
+async function serverOf(workspace: Workspace, error: Error): Promise<string> {
+  const { readAddress } = await import('../../workspace/address.js');
+  const url = error.name === 'StoreUnavailable' ? await readAddress(workspace) : null;
+  return url ?? held(error);
+}
+
+async function throughServer(context: Context, workspace: Workspace, url: string): Promise<InProcess> {
+  const { readProjectKey } = await import('../../workspace/project-file.js');
+  const { tenant_id: tenant, project_id: project } = await readProjectKey(workspace);
+  const genesis = await context.genesisAt({ url, tenant, project });
+  return {
+    calls: genesis.methodology,
+    title: project,
+    plan: async () => withTasks(expected(await genesis.status())),
+    close: () => {},
+  };
 }
 
 const callerOf = ({ io }: Context): Caller => ({ ...OPEN_CALLER, user_id: io.user });

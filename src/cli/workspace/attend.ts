@@ -1,6 +1,7 @@
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { Store } from '../../stores/store.js';
+import { dropAddress, writeAddress } from '../../workspace/address.js';
 import { attendWorkspace, deskOf } from '../../workspace/attend.js';
 import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
@@ -10,6 +11,8 @@ import { plainText } from '../output/text.js';
 import { configure } from './configure.js';
 
 export interface AttendedHouse {
+  /** Where its server answers. */
+  readonly url: string;
   readonly coordinator: Coordinator;
   readonly store: Store;
   readonly blobs: Blobs;
@@ -25,9 +28,10 @@ export interface Attending {
 export async function attend(
   context: Context,
   workspace: Workspace,
-  house: AttendedHouse,
+  { url, ...house }: AttendedHouse,
 ): Promise<Attending> {
   const key = await readProjectKey(workspace);
+  await writeAddress(workspace, url);
   await configure((text) => context.remark(text), workspace, house.coordinator);
   const stopping = new AbortController();
   const warn = (sentence: string): void => context.remark(plainText(sentence));
@@ -38,6 +42,7 @@ export async function attend(
     failed: new Promise((_, reject) => served.catch(reject)),
     stop: async () => {
       stopping.abort();
+      await dropAddress(workspace);
       await served;
     },
   };
