@@ -84,7 +84,9 @@ class Watchers {
         const watcher = watchFolder(path, this.onChange);
         watcher.on('error', () => this.forget(path));
         this.open.set(path, watcher);
-      } catch {}
+      } catch {
+        // A folder that is gone again, or one too many to watch: what lies in it is found by the next look at all of them.
+      }
     }
   }
 
