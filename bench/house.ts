@@ -42,7 +42,7 @@ export async function houseOn(
   for (let number = 0; number < projects; number += 1) {
     const project = { tenant_id, project_id: `project-${number}` };
     const tracks = tracksOf(tasks_each);
-    const planned = await coordinator.putPlan(project, { tracks });
+    const planned = await coordinator.plans.put(project, { tracks });
     if (isProblem(planned)) throw new Error(planned.detail);
     for (const { id } of Object.values(tracks).flat()) tasks.push({ project, task_id: id });
   }

@@ -30,7 +30,7 @@ const root = await mkdtemp(join(tmpdir(), 'genesis-example-'));
 const store = await openFileStore({ root });
 const fleet = await Coordinator.open({ store, limits: { min_lease_duration_seconds: 1 } });
 try {
-  ok(await fleet.putPlan(shop, PLAN));
+  ok(await fleet.plans.put(shop, PLAN));
   const lease = { task_id, lease_duration_seconds: 1 };
 
   const alice = ok(

@@ -97,7 +97,7 @@ class Cast {
 /** All that can be asked about what a player has touched. */
 async function everything(house: House, { scope, subjects }: Player): Promise<Record<string, unknown>> {
   const { coordinator, store } = house;
-  const { queries } = coordinator;
+  const { queries, sessions } = coordinator;
   const { tenant_id } = scope;
   const position = await house.position(scope);
   return {
@@ -105,14 +105,14 @@ async function everything(house: House, { scope, subjects }: Player): Promise<Re
     states: await queries.batchGetStates(scope, subjects),
     lineages: await Promise.all(subjects.map((subject) => queries.getClaimHistory(scope, subject))),
     explanations: await Promise.all(subjects.map((subject) => queries.explain(scope, subject))),
-    memories: await Promise.all(['s1', 's2', 's3'].map((id) => queries.getSession(tenant_id, id))),
-    sessions: await queries.listSessions(tenant_id),
+    memories: await Promise.all(['s1', 's2', 's3'].map((id) => sessions.get(tenant_id, id))),
+    sessions: await sessions.list(tenant_id),
     status: await queries.status(scope),
     status_then: await queries.status(scope, Math.ceil(position / 2)),
     agents: await queries.agents(scope),
-    plan: await coordinator.getPlan(scope),
-    policy: await coordinator.getPolicy(scope),
-    limits: await coordinator.getLimits(tenant_id),
+    plan: await coordinator.plans.get(scope),
+    policy: await coordinator.settings.getPolicy(scope),
+    limits: await coordinator.settings.getLimits(tenant_id),
     claims_live: await store.occupancy(tenant_id, 'claims'),
     sessions_live: await store.occupancy(tenant_id, 'sessions'),
   };

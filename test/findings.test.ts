@@ -30,7 +30,7 @@ describe('findings', () => {
       before.close();
       after.close();
     });
-    for (const coordinator of [before, after]) answered(await coordinator.putPlan(P, PLAN));
+    for (const coordinator of [before, after]) answered(await coordinator.plans.put(P, PLAN));
     const lost = answered(await before.claimTask(P, claim)).claim;
     const held = answered(await after.claimTask(P, claim)).claim;
     expect([lost?.generation, held?.generation]).toEqual([1, 1]);
@@ -48,7 +48,7 @@ describe('findings', () => {
     const store = await openFileStore({ root, disk });
     const coordinator = await Coordinator.open({ store });
     onTestFinished(() => coordinator.close());
-    answered(await coordinator.putPlan(P, PLAN));
+    answered(await coordinator.plans.put(P, PLAN));
 
     let finish = () => {};
     syncing = new Promise((resolve) => {
@@ -75,7 +75,7 @@ describe('findings', () => {
       one.close();
       two.close();
     });
-    answered(await one.putPlan(P, PLAN));
+    answered(await one.plans.put(P, PLAN));
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
     answered(await one.claimTask(P, claim));
     // Coordinator one has the grant in its cache; coordinator two ends it.
@@ -112,7 +112,7 @@ describe('findings', () => {
       return { store, coordinator, close };
     };
     const first = await open();
-    answered(await first.coordinator.putPlan(P, PLAN));
+    answered(await first.coordinator.plans.put(P, PLAN));
     await first.close();
     await appendFile(join(root, P.tenant_id, P.project_id, 'events.jsonl'), '{"hash":"half a li');
 
@@ -134,8 +134,8 @@ describe('findings', () => {
     onTestFinished(() => coordinator.close());
     for (const name of ['../other', 'a/b', '..', '.', '', 'a\0b', '/etc']) {
       const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
-      expect(isProblem(await coordinator.putPlan({ ...P, project_id: name }, PLAN))).toBe(true);
-      expect(isProblem(await coordinator.putPlan({ ...P, tenant_id: name }, PLAN))).toBe(true);
+      expect(isProblem(await coordinator.plans.put({ ...P, project_id: name }, PLAN))).toBe(true);
+      expect(isProblem(await coordinator.plans.put({ ...P, tenant_id: name }, PLAN))).toBe(true);
       expect(isProblem(await coordinator.claimTask(P, { ...claim, agent_id: name }))).toBe(true);
       expect(isProblem(await coordinator.claimTask(P, { ...claim, session_id: name }))).toBe(true);
     }
@@ -167,7 +167,7 @@ forEachStore('findings', (open) => {
     const query = { after: 0, limit: 100, agent_id: 'primary' };
     const seen = await house.store.events(scopes[1]!, query);
     expect(seen.map((event) => event.event_type)).toEqual(['SESSION_OPENED', 'CLAIM_ACQUIRED']);
-    const claims = answered(await house.coordinator.queries.getActiveClaimsForSession('other', 's1')).claims;
+    const claims = answered(await house.coordinator.sessions.claimsOf('other', 's1')).claims;
     expect(claims.map(({ tenant_id, project_id }) => [tenant_id, project_id])).toEqual([['other', 'shop']]);
   });
 

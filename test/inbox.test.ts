@@ -91,8 +91,8 @@ const reviewOf = ({ decision, result, iteration }: Record<string, unknown>) => (
 
 /** What time decides is written down soon. */
 async function prepare(coordinator: Coordinator, files: Record<string, string>): Promise<void> {
-  answered(await coordinator.putPolicy(KEY, { sweep_interval_seconds: 1 }));
-  if (Object.keys(files).length > 0) answered(await coordinator.configure(KEY, { files }));
+  answered(await coordinator.settings.putPolicy(KEY, { sweep_interval_seconds: 1 }));
+  if (Object.keys(files).length > 0) answered(await coordinator.settings.configure(KEY, { files }));
 }
 
 async function throughTheInbox(files: Record<string, string>): Promise<World> {

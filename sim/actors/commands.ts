@@ -97,7 +97,7 @@ export class Commands {
 
   closeSession(session_id: string): Command {
     return this.command('close_session', { request_id: this.newId() }, (coordinator) =>
-      coordinator.closeSession(this.scope.tenant_id, session_id, this.caller),
+      coordinator.sessions.close(this.scope.tenant_id, session_id, this.caller),
     );
   }
 
@@ -117,21 +117,21 @@ export class Commands {
   putPlan(plan: unknown): Command {
     const request_id = this.newId();
     return this.command('put_plan', { request_id, remembered: true }, (coordinator) =>
-      coordinator.putPlan(this.scope, plan, { request_id }, this.caller),
+      coordinator.plans.put(this.scope, plan, { request_id }, this.caller),
     );
   }
 
   addTasks(tasks: unknown): Command {
     const request_id = this.newId();
     return this.command('add_tasks', { request_id, remembered: true }, (coordinator) =>
-      coordinator.addTasks(this.scope, tasks, { request_id }, this.caller),
+      coordinator.plans.add(this.scope, tasks, { request_id }, this.caller),
     );
   }
 
   putPolicy(policy: Readonly<Record<string, unknown>>): Command {
     const request_id = this.newId();
     return this.command('put_policy', { request_id, remembered: true }, (coordinator) =>
-      coordinator.putPolicy(this.scope, { ...policy, request_id }, this.caller),
+      coordinator.settings.putPolicy(this.scope, { ...policy, request_id }, this.caller),
     );
   }
 

@@ -42,12 +42,12 @@ export class Follower extends Actor {
     }
     // The answer comes in the coordinator's process; if that dies, it never does, and we do not wait for it.
     site.process.after(1, 'serves the feed', () => {
-      const page = site.coordinator.queries.events(this.scope, { after: this.cursor, limit: PAGE });
+      const page = site.coordinator.feed.page(this.scope, { after: this.cursor, limit: PAGE });
       void this.read(page, this.incarnation);
     });
   }
 
-  private async read(page: ReturnType<Coordinator['queries']['events']>, asked: number): Promise<void> {
+  private async read(page: ReturnType<Coordinator['feed']['page']>, asked: number): Promise<void> {
     const from = this.seen.length;
     const answer = await page.catch(() => null);
     if (asked !== this.incarnation || from !== this.seen.length) return;

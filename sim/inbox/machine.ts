@@ -152,7 +152,7 @@ export class Machine {
     const environment = process.environment();
     const coordinator = await Coordinator.open({ store, blobs: this.blobs, environment, limits });
     const [policy = null] = await store.heads(KEY, [POLICY_SUBJECT]);
-    if (policy === null) await coordinator.putPolicy(KEY, scenario.policy);
+    if (policy === null) await coordinator.settings.putPolicy(KEY, scenario.policy);
     const serialiser = new Serialiser({
       events: EVENTS,
       // Every simulated convergence brings its result: no draft is ever looked for.

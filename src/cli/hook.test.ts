@@ -29,7 +29,7 @@ async function begin(lease_duration_seconds = 300) {
     tool_response: [{ type: 'text', text: JSON.stringify({ success: true, handle }) }],
   };
   const renewals = async () => {
-    const { events } = answered(await coordinator.queries.events(SCOPE, { type: 'LEASE_RENEWED' }));
+    const { events } = answered(await coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
     return events.length;
   };
   return { setting, env, coordinator, handle, hook, used, granted, renewals };

@@ -42,7 +42,7 @@ async function begin(revision: Revision, env: Record<string, string> = {}) {
 async function happened({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
   const enough = new AbortController();
   let seen = 0;
-  for await (const { event } of coordinator.queries.follow(SCOPE, '', enough.signal)) {
+  for await (const { event } of coordinator.feed.follow(SCOPE, '', enough.signal)) {
     if (event.event_type === type) seen += 1;
     if (seen === times) enough.abort();
   }
@@ -97,7 +97,7 @@ test('what was given back is renewed no more', async () => {
   await call(client, 'release', { handle: first.handle });
   const second = await call(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });
   await happened(server, 'LEASE_RENEWED', 3);
-  const { events } = answered(await server.coordinator.queries.events(SCOPE, { type: 'LEASE_RENEWED' }));
+  const { events } = answered(await server.coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
   const { generation } = second.handle as { generation: number };
   expect(new Set(events.map((event) => event.generation))).toEqual(new Set([generation]));
 });

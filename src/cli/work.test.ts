@@ -161,7 +161,7 @@ it('keeps its memory to its owner, and begins a new session where the old one wa
     for (const name of await readdir(folder))
       expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   }
-  await server.coordinator.closeSession('default', claim.session_id);
+  await server.coordinator.sessions.close('default', claim.session_id);
   expect(await gen(setting, 'next')).toMatchObject({
     code: 1,
     err: expect.stringContaining('SESSION_CLOSED'),

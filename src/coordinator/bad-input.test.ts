@@ -108,11 +108,11 @@ forEachStore('bad input', (open) => {
       for (const reply of [
         await queries.status(scope),
         await queries.agents(scope),
-        await queries.events(scope),
+        await house.coordinator.feed.page(scope),
         await queries.listTasks(scope),
         await queries.getTaskState(scope, A),
-        await house.coordinator.getPlan(scope),
-        await house.coordinator.getPolicy(scope),
+        await house.coordinator.plans.get(scope),
+        await house.coordinator.settings.getPolicy(scope),
       ]) {
         expect(reply, name.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
@@ -124,10 +124,10 @@ forEachStore('bad input', (open) => {
     const bytes = new Uint8Array(1);
     for (const tenant of ['', '..', '../acme', '__proto__', MEGABYTE]) {
       expect(await coordinator.queries.projectsOf(tenant)).toEqual([]);
-      expect(await coordinator.queries.getSession(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.sessions.get(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
       expect(await coordinator.queries.getBlob(tenant, HASH)).toMatchObject({ problem: 'NOT_FOUND' });
-      expect(await coordinator.closeSession(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
-      expect(await coordinator.getLimits(tenant)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      expect(await coordinator.sessions.close(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.settings.getLimits(tenant)).toMatchObject({ problem: 'INVALID_REQUEST' });
       expect(await coordinator.putBlob(tenant, HASH, bytes)).toMatchObject({ problem: 'INVALID_REQUEST' });
     }
     for (const hash of ['', '../x', '__proto__', MEGABYTE]) {
@@ -135,7 +135,7 @@ forEachStore('bad input', (open) => {
       expect(await coordinator.putBlob('acme', hash, bytes)).toMatchObject({ problem: 'INVALID_REQUEST' });
     }
     for (const session of ['', '../x', MEGABYTE]) {
-      expect(await coordinator.closeSession('acme', session)).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.sessions.close('acme', session)).toMatchObject({ problem: 'NOT_FOUND' });
     }
   });
 
@@ -167,10 +167,10 @@ forEachStore('bad input', (open) => {
       `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\ntracks: *c`,
     ];
     for (const plan of plans) {
-      expect(await house.coordinator.putPlan(P, plan), shown(plan)).toMatchObject({
+      expect(await house.coordinator.plans.put(P, plan), shown(plan)).toMatchObject({
         problem: 'INVALID_PLAN',
       });
-      const named = await house.coordinator.putPlan(P, plan, { request_id: 'r1' });
+      const named = await house.coordinator.plans.put(P, plan, { request_id: 'r1' });
       expect(named, shown(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     for (const tasks of [
@@ -184,7 +184,7 @@ forEachStore('bad input', (open) => {
       [nested(100_000)],
       [{ id: MEGABYTE }],
     ]) {
-      const reply = await house.coordinator.addTasks(P, tasks, { request_id: 'r2' });
+      const reply = await house.coordinator.plans.add(P, tasks, { request_id: 'r2' });
       expect(reply, shown(tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     expect(await positions(house)).toEqual(before);
@@ -205,12 +205,12 @@ forEachStore('bad input', (open) => {
     expect(await coordinator.operate(theirs, A, 'force_release', operator)).toMatchObject({
       problem: 'NOT_FOUND',
     });
-    expect(await coordinator.closeSession('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
-    const { queries } = coordinator;
+    expect(await coordinator.sessions.close('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+    const { feed, queries, sessions } = coordinator;
     expect(await queries.getTaskState(theirs, A)).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await queries.getSession('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await queries.getActiveClaimsForSession('other', 's1')).toEqual({ claims: [] });
-    expect(await queries.events(theirs)).toMatchObject({ events: [] });
+    expect(await sessions.get('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await sessions.claimsOf('other', 's1')).toEqual({ claims: [] });
+    expect(await feed.page(theirs)).toMatchObject({ events: [] });
     expect(await queries.projectsOf('other')).toEqual([]);
     expect(await positions(house)).toEqual(before);
   });

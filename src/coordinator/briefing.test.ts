@@ -90,9 +90,7 @@ forEachStore('the briefing', (open) => {
     expect(await house.position()).toBe(position);
     await beta.notes(B, 'mine');
     await beta.notes(B, 'mine');
-    expect(answered(await house.coordinator.queries.events(P, { type: 'NOTE_ADDED' })).events).toHaveLength(
-      1,
-    );
+    expect(answered(await house.coordinator.feed.page(P, { type: 'NOTE_ADDED' })).events).toHaveLength(1);
     await beta.submits(B);
     expect(await beta.notes(B, 'too late')).toMatchObject({ reason: 'NO_CLAIM' });
   });

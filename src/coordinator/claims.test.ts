@@ -139,7 +139,7 @@ forEachStore('claims', (open) => {
     await alpha.claims(B);
     house.advance(301);
     expect(await alpha.submits(A)).toMatchObject({ accepted: true, reason: 'ACCEPTED', late: true });
-    answered(await coordinator.putPolicy(P, { late_submit: 'reject' }));
+    answered(await coordinator.settings.putPolicy(P, { late_submit: 'reject' }));
     expect(await alpha.submits(B)).toMatchObject({
       accepted: false,
       reason: 'LEASE_EXPIRED',
@@ -175,10 +175,10 @@ forEachStore('claims', (open) => {
   });
 
   test('an all_or_nothing batch grants everything', async () => {
-    const { alpha, queries } = await begin();
+    const { alpha, house } = await begin();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.claim?.generation)).toEqual([1, 1]);
-    const { claims } = answered(await queries.getActiveClaimsForSession('acme', 's1'));
+    const { claims } = answered(await house.coordinator.sessions.claimsOf('acme', 's1'));
     expect(claims.map((claim) => claim.task_id)).toEqual([A, B]);
     expect((await alpha.renews(B)).success).toBe(true);
   });
@@ -232,13 +232,13 @@ forEachStore('claims', (open) => {
   });
 
   test('the claims of a session are found wherever it works, and an expired one is none', async () => {
-    const { alpha, house, queries } = await begin();
+    const { alpha, house } = await begin();
     const other = { tenant_id: 'acme', project_id: 'app' };
     await house.plan(planOf(A), other);
     await alpha.claims(B);
     await new Agent(house, 'alpha', 's1', null, other).claims(A, { lease_duration_seconds: 60 });
     const ids = async () =>
-      answered(await queries.getActiveClaimsForSession('acme', 's1')).claims.map(
+      answered(await house.coordinator.sessions.claimsOf('acme', 's1')).claims.map(
         (claim) => `${claim.project_id}/${claim.task_id}`,
       );
     expect(await ids()).toEqual([`app/${A}`, `shop/${B}`]);

@@ -9,7 +9,7 @@ forEachStore('configuring a project', (open) => {
   async function begin() {
     const house = await open();
     const configure = async (files: Record<string, string> = FILES, more = {}) =>
-      answered(await house.coordinator.configure(P, { files, ...more }));
+      answered(await house.coordinator.settings.configure(P, { files, ...more }));
     const types = async () => (await house.events()).map(({ event_type }) => event_type);
     return { house, configure, types };
   }
@@ -64,7 +64,7 @@ forEachStore('configuring a project', (open) => {
     const before = await house.position();
     expect(await configure(many, { request_id: 'r1' })).toEqual(first);
     expect(await house.position()).toBe(before);
-    const other = await house.coordinator.configure(P, { files: {}, request_id: 'r1' });
+    const other = await house.coordinator.settings.configure(P, { files: {}, request_id: 'r1' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
   });
 
@@ -74,7 +74,7 @@ forEachStore('configuring a project', (open) => {
       ...FILES,
       'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n',
     };
-    const reply = await house.coordinator.configure(P, { files });
+    const reply = await house.coordinator.settings.configure(P, { files });
     expect(reply).toMatchObject({
       problem: 'INVALID_METHODOLOGY',
       detail: expect.stringMatching(/^profiles\/broken\.yml:3:\d+: .*[^.]\. Nothing was changed\.$/),
@@ -86,9 +86,9 @@ forEachStore('configuring a project', (open) => {
   test('what it says of claims is the policy from then on; what an admin says stands until the files change', async () => {
     const { house, configure } = await begin();
     const { coordinator } = house;
-    const policy = async () => answered(await coordinator.getPolicy(P));
+    const policy = async () => answered(await coordinator.settings.getPolicy(P));
     const saying = (claims: object) => ({ ...FILES, 'coordination.yml': coordination({ claims }) });
-    await coordinator.putPolicy(P, { claim_ttl_seconds: 700 });
+    await coordinator.settings.putPolicy(P, { claim_ttl_seconds: 700 });
     await configure(saying({ stale_threshold_seconds: 60, on_ttl: 'takeover', max_hold_seconds: 900 }));
     expect(await policy()).toMatchObject({
       stale_threshold_seconds: 60,
@@ -96,7 +96,7 @@ forEachStore('configuring a project', (open) => {
       max_hold_seconds: 900,
       stale_policy: { task: 'takeover', edge: 'takeover' },
     });
-    await coordinator.putPolicy(P, { stale_threshold_seconds: 90 });
+    await coordinator.settings.putPolicy(P, { stale_threshold_seconds: 90 });
     await configure(saying({ stale_threshold_seconds: 60 }));
     expect(await policy()).toMatchObject({
       stale_threshold_seconds: 90,

@@ -18,7 +18,7 @@ const roles = (action: string) =>
 forEachStore('an edge of a configured project', (open) => {
   async function begin(more: Record<string, string> = {}) {
     const house = await open();
-    answered(await house.coordinator.configure(P, { files: { ...FILES, ...more } }));
+    answered(await house.coordinator.settings.configure(P, { files: { ...FILES, ...more } }));
     const alpha = new Agent(house, 'alpha', 's1');
     const review = (decision: string, fields: object) =>
       house.coordinator.recordReview(
@@ -83,7 +83,7 @@ forEachStore('an edge of a configured project', (open) => {
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     await alpha.claims(EDGE, { agent_role: 'human' });
     const all = 'roles:\n  human: { converge_edges: all }\n';
-    answered(await house.coordinator.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
+    answered(await house.coordinator.settings.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
     const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...reported() };
     expect(await house.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
   });
@@ -207,7 +207,7 @@ forEachStore('an edge of a configured project', (open) => {
     const house = await open();
     const alpha = new Agent(house, 'alpha', 's1');
     await alpha.claims('REQ-F-OLD#design_code', { agent_role: 'full_stack' });
-    await house.coordinator.configure(P, { files: FILES });
+    await house.coordinator.settings.configure(P, { files: FILES });
     expect(await alpha.submits('REQ-F-OLD#design_code', 'v1', reported())).toMatchObject({
       reason: 'NOT_CONVERGED',
       failing: [{ name: 'feature_vector' }],

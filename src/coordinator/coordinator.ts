@@ -1,45 +1,39 @@
-import { canonicalJson } from '../core/canonical-json.js';
 import type { ClaimsCommand } from '../core/claims/commands.js';
-import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
-import type { EventEnvelope } from '../core/events/envelope.js';
-import { readMethodology } from '../core/graph/read-methodology.js';
-import { keyIdSchema, sessionIdSchema } from '../core/ids.js';
-import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
-import { kindOf, LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
+import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
+import { kindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { briefingFor } from './briefing.js';
-import { type Caller, OPEN_CALLER } from './caller.js';
+import { OPEN_CALLER } from './caller.js';
 import { evidenceFault, roleFault } from './convergence-facts.js';
-import { type Desk, policyOf } from './desk.js';
+import type { Desk } from './desk.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
-import { KeyRing } from './key-ring.js';
 import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
-import { type Configuration, ConfigureOperation, invalidMethodology } from './operations/configure.js';
 import { HolderOperation } from './operations/holder.js';
 import { notAfter, readImported } from './operations/import-events.js';
-import { CreateKeyOperation, type KeyScope, noKey, RevokeKeyOperation } from './operations/keys.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
-import { PlanOperation, type PlanResult, versionOf } from './operations/plan.js';
 import { readBatch, readBody, readClaim, readHandled, readSubject } from './operations/read.js';
-import { CloseSessionOperation, OpenSessionOperation, type SessionResult } from './operations/session.js';
-import { SettingsOperation } from './operations/settings.js';
-import { requestOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
-import { isProblem, type Problem, problem } from './problem.js';
+import { isProblem, type Problem, problem, type Reply } from './problem.js';
 import type { Project } from './project.js';
 import { Projects, reachable } from './projects.js';
+import { EventFeed } from './queries/feed.js';
+import { History } from './queries/history.js';
 import { Queries } from './queries/queries.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
 import { filesOf } from './result-files.js';
 import { resultFrom } from './results.js';
 import { scopeFault, tenantFault } from './scope.js';
+import { Keys } from './services/keys.js';
+import { Plans } from './services/plans.js';
+import { Sessions } from './services/sessions.js';
+import { Settings } from './services/settings.js';
 import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
 import { Sweeper } from './sweeper.js';
 import { commitImported, type ImportedCount } from './transfer/imported-events.js';
@@ -59,36 +53,47 @@ export interface CoordinatorOptions {
   readonly witness?: Witness;
 }
 
-type Reply<T> = Promise<T | Problem>;
-
 /**
  * The service: commands in, decisions out. It reads and bounds what comes in, hands it to the project it
  * belongs to, and answers in the words of the wire contract. What may happen is decided in core alone.
  */
 export class Coordinator {
+  readonly plans: Plans;
+  readonly settings: Settings;
+  readonly sessions: Sessions;
+  readonly keys: Keys;
   readonly queries: Queries;
+  readonly feed: EventFeed;
   readonly methodology: MethodologyService;
-  private readonly projects: Projects;
   private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
+  readonly history: History;
   private readonly sweeper: Sweeper;
   private readonly stopFollowing: () => void;
 
-  private constructor(projects: Projects, options: CoordinatorOptions) {
-    this.projects = projects;
-    this.store = options.store;
-    this.blobs = options.blobs ?? new MemoryBlobs();
-    this.environment = options.environment ?? systemEnvironment;
-    this.queries = new Queries(projects, options.store, this.blobs);
+  private constructor(
+    private readonly projects: Projects,
+    options: CoordinatorOptions,
+  ) {
+    const { store, blobs = new MemoryBlobs(), environment = systemEnvironment } = options;
+    this.store = store;
+    this.blobs = blobs;
+    this.environment = environment;
+    this.history = new History(store);
+    this.plans = new Plans(projects);
+    this.settings = new Settings(projects);
+    this.sessions = new Sessions(projects, this.history, environment);
+    this.keys = new Keys(projects, environment);
+    this.queries = new Queries(projects, store, this.history, blobs);
+    this.feed = new EventFeed(projects, store);
     this.methodology = new MethodologyService({
       projects,
-      store: options.store,
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
-    this.sweeper = new Sweeper(projects, this.environment);
-    const shared = !options.store.capabilities.single_writer;
-    this.stopFollowing = shared ? followOthers(projects, this.environment) : () => {};
+    this.sweeper = new Sweeper(projects, environment);
+    const shared = !store.capabilities.single_writer;
+    this.stopFollowing = shared ? followOthers(projects, environment) : () => {};
   }
 
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
@@ -128,7 +133,7 @@ export class Coordinator {
     const asked = (body as { claims: unknown[] }).claims.map(
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
-    return this.in(scope, async (project) => {
+    return this.projects.in(scope, async (project) => {
       const fault = roleFault(project, claims, caller);
       if (fault !== null) return fault;
       if (mode === 'partial') {
@@ -182,7 +187,7 @@ export class Coordinator {
       const files = kindOf(subject) === 'edge' ? await filesOf(read, { tenant_id, blobs: this.blobs }) : [];
       if (isProblem(files)) return files;
       const submission = { subject, handle, result, said: read, files, caller };
-      return project.run(new SubmitOperation(submission, (of) => this.queries.eventsOf(scope, of)));
+      return project.run(new SubmitOperation(submission, (of) => this.history.of(scope, of)));
     });
   }
 
@@ -231,7 +236,9 @@ export class Coordinator {
       ...said,
       inputs: inputsDigest(desk, subject),
     });
-    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+    return this.projects.in(scope, (project) =>
+      project.run(new HolderOperation(subject, command, gateResult)),
+    );
   }
 
   /**
@@ -285,7 +292,7 @@ export class Coordinator {
     if (isProblem(read)) return read;
     const events = readImported(scope, read);
     if (isProblem(events)) return events;
-    return this.in(scope, (project) =>
+    return this.projects.in(scope, (project) =>
       reachable(async () => {
         const now_ms = project.now();
         const past = events.map((event) => notAfter(event, now_ms));
@@ -308,167 +315,9 @@ export class Coordinator {
     const subject = readSubject(task_id);
     if (isProblem(subject)) return subject;
     const asked = { verb, body: read } as OperatorRequest;
-    return this.in(scope, (project) =>
-      project.run(new OperatorOperation(subject, asked, caller, (of) => this.queries.eventsOf(scope, of))),
+    return this.projects.in(scope, (project) =>
+      project.run(new OperatorOperation(subject, asked, caller, (of) => this.history.of(scope, of))),
     );
-  }
-
-  async openSession(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<SessionResult> {
-    const read = readBody(wire.sessionBody, body);
-    if (isProblem(read)) return read;
-    const { user_id, project_id, public_key = null } = read;
-    const session_id = read.session_id ?? this.newSessionId();
-    const opening = { session_id, user_id, public_key };
-    const request = requestOf(caller, 'open_session', read);
-    return this.in({ tenant_id, project_id }, (project) =>
-      project.run(new OpenSessionOperation(opening, request)),
-    );
-  }
-
-  /** Closes a session wherever it works, and releases what it holds, each claim by its own fenced release. */
-  async closeSession(tenant_id: string, session_id: string, caller = OPEN_CALLER): Reply<SessionResult> {
-    if (!sessionIdSchema.safeParse(session_id).success) return noSession();
-    return reachable(async () => {
-      let closed: SessionResult | Problem = noSession();
-      for (const project_id of await this.queries.projectsOf(tenant_id)) {
-        const key = { tenant_id, project_id };
-        const reply = await this.in(key, (project) => this.closeIn(project, session_id, caller));
-        // Closed in some projects and not in all is not closed: repeating it finishes what is left.
-        if (isProblem(reply)) return reply;
-        if (reply.success) closed = reply;
-      }
-      return closed;
-    });
-  }
-
-  async putPlan(
-    scope: ProjectKey,
-    plan: unknown,
-    options: { if_match?: number; request_id?: string } = {},
-    caller = OPEN_CALLER,
-  ): Reply<PlanResult> {
-    const { if_match = null, request_id } = options;
-    const source = typeof plan === 'string' ? { yaml: plan } : { json: plan };
-    const asked = {
-      verb: 'put_plan' as const,
-      propose: (current, standing) => readPlan(source, current, standing),
-      if_match,
-      request_id,
-      body: typeof plan === 'string' ? sha256Hex(plan) : plan,
-    } satisfies ConstructorParameters<typeof PlanOperation>[0];
-    return this.in(scope, (project) => project.run(new PlanOperation(asked, caller)));
-  }
-
-  async addTasks(
-    scope: ProjectKey,
-    tasks: unknown,
-    options: { request_id?: string } = {},
-    caller = OPEN_CALLER,
-  ): Reply<PlanResult> {
-    const asked = {
-      verb: 'add_tasks' as const,
-      propose: (current, standing) => addTasks(current, tasks, standing),
-      if_match: null,
-      request_id: options.request_id,
-      body: tasks,
-    } satisfies ConstructorParameters<typeof PlanOperation>[0];
-    return this.in(scope, (project) => project.run(new PlanOperation(asked, caller)));
-  }
-
-  getPlan(scope: ProjectKey): Reply<{ version: number; plan: PlanInput }> {
-    return this.in(scope, async (project) => ({
-      version: versionOf(project.desk()),
-      plan: renderPlan(project.state.plan, scope.project_id),
-    }));
-  }
-
-  getPolicy(scope: ProjectKey): Reply<Policy> {
-    return this.in(scope, async (project) => project.desk().policy);
-  }
-
-  async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<Policy> {
-    const read = readBody(wire.policyBody, body);
-    if (isProblem(read)) return read;
-    const { request_id: _, signature: __, stale_policy, ...rest } = read;
-    return this.in(scope, (project) =>
-      project.run(
-        new SettingsOperation(
-          POLICY_SUBJECT,
-          'POLICY_CHANGED',
-          (desk) => {
-            const policy = policyOf(desk.record(POLICY_SUBJECT));
-            const both =
-              typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : stale_policy;
-            return { ...policy, ...rest, stale_policy: { ...policy.stale_policy, ...both } } as Policy;
-          },
-          caller,
-          read,
-        ),
-      ),
-    );
-  }
-
-  /** Takes the files of a workspace as what the project says of how it works. */
-  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ConfigureResult> {
-    const read = readBody(wire.configureBody, body);
-    if (isProblem(read)) return read;
-    const { files, request_id } = read;
-    const reading = readMethodology(new Map(Object.entries(files)));
-    if (!reading.ok) return invalidMethodology(reading.faults);
-    const asked = { reading, request_id, digest: sha256Hex(canonicalJson(files)) };
-    return this.in(scope, (project) => configureIn(project, asked, caller));
-  }
-
-  async getLimits(tenant_id: string): Reply<Limits> {
-    const fault = tenantFault(tenant_id);
-    if (fault !== null) return fault;
-    return reachable(async () => {
-      const tenant = await this.projects.tenant(tenant_id);
-      await tenant.project.follow();
-      return tenant.currentLimits();
-    });
-  }
-
-  async putLimits(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<Limits> {
-    const read = readBody(wire.limitsBody, body);
-    if (isProblem(read)) return read;
-    const fault = tenantFault(tenant_id);
-    if (fault !== null) return fault;
-    const { request_id: _, signature: __, ...change } = read;
-    return reachable(async () => {
-      const tenant = await this.projects.tenant(tenant_id);
-      const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
-      const operation = new SettingsOperation(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read);
-      return tenant.project.run(operation);
-    });
-  }
-
-  /** The platform's keys, for whoever must know who asks. */
-  keyRing(): Promise<KeyRing> {
-    return KeyRing.open(this.projects);
-  }
-
-  async createKey(scope: KeyScope, body: unknown, caller = OPEN_CALLER): Reply<wire.KeyCreated> {
-    const read = readBody(wire.keyBody, body);
-    if (isProblem(read)) return read;
-    if (read.role === 'operator' && !scope.platform) {
-      return problem('FORBIDDEN', 'A key of role operator is made by an operator.');
-    }
-    return this.withKeys(scope, ({ project }) =>
-      project.run(new CreateKeyOperation(scope, read, caller, this.environment)),
-    );
-  }
-
-  listKeys(scope: KeyScope): Reply<{ keys: readonly wire.Key[] }> {
-    return this.withKeys(scope, async (ring) => {
-      await ring.project.follow();
-      return { keys: ring.list(scope) };
-    });
-  }
-
-  async revokeKey(scope: KeyScope, key_id: string, caller = OPEN_CALLER): Reply<wire.Key> {
-    if (!keyIdSchema.safeParse(key_id).success) return noKey();
-    return this.withKeys(scope, ({ project }) => project.run(new RevokeKeyOperation(scope, key_id, caller)));
   }
 
   async putBlob(
@@ -499,22 +348,13 @@ export class Coordinator {
     return this.sweeper.forgetHistory();
   }
 
-  private in<T>(scope: ProjectKey, work: (project: Project) => Promise<T | Problem>): Reply<T> {
-    const project = this.projects.atWork(scope);
-    return project === undefined ? this.projects.with(scope, work) : work(project);
-  }
-
   /** A command of a session: where it is signed, or has to be, only that session's own reaches the queue. */
   private session<T>(
     scope: ProjectKey,
     asked: SessionCommand,
     work: (project: Project) => Promise<T | Problem>,
   ): Reply<T> {
-    return this.in(scope, (project) => signed(project, asked, () => work(project)));
-  }
-
-  private async withKeys<T>(scope: KeyScope, work: (ring: KeyRing) => Reply<T>): Reply<T> {
-    return tenantFault(scope.tenant_id) ?? reachable(async () => work(await this.keyRing()));
+    return this.projects.in(scope, (project) => signed(project, asked, () => work(project)));
   }
 
   private async each<T>(
@@ -534,7 +374,7 @@ export class Coordinator {
   ): Promise<wire.ClaimResult> {
     if (reply.claim === null) return reply;
     try {
-      const events: readonly EventEnvelope[] = await this.queries.eventsOf(scope, reply.claim.task_id);
+      const events = await this.history.of(scope, reply.claim.task_id);
       return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };
     } catch (error) {
       // The work is granted, whatever becomes of its briefing.
@@ -542,46 +382,9 @@ export class Coordinator {
       throw error;
     }
   }
-
-  private async closeIn(project: Project, session_id: string, caller: Caller): Reply<SessionResult> {
-    const closed = await project.run(new CloseSessionOperation(session_id, caller));
-    if (isProblem(closed) || !closed.success) return closed;
-    for (const subject of [...(project.state.bySession.get(session_id) ?? [])]) {
-      const { generation } = project.desk().head(subject);
-      const handle = { generation, session_id, claim_id: null };
-      const command = { type: 'release', handle, reason: 'SESSION_CLOSED', message: null } as const;
-      await project.run(new HolderOperation(subject, command, releaseResult));
-    }
-    return closed;
-  }
-
-  private newSessionId(): string {
-    return `sess-${Buffer.from(this.environment.randomBytes(12)).toString('hex')}`;
-  }
-}
-
-/** As many features as a unit takes, and then the next, until all is written. */
-async function configureIn(
-  project: Project,
-  asked: Configuration,
-  caller: Caller,
-): Reply<wire.ConfigureResult> {
-  let changed = 0;
-  for (let part = 0; ; part += 1) {
-    const request_id = part === 0 || !asked.request_id ? asked.request_id : `${asked.request_id}~${part}`;
-    const step = await project.run(new ConfigureOperation({ ...asked, request_id }, caller));
-    if (isProblem(step)) return step;
-    const { left, ...done } = step;
-    changed += done.features_changed;
-    if (left > 0) continue;
-    const reason = part > 0 ? 'CONFIGURED' : done.reason;
-    return { ...done, reason, features_changed: changed };
-  }
 }
 
 function signed<T>(project: Project, asked: SessionCommand, work: () => Reply<T>): Reply<T> {
   if (!needsCheck(project, asked)) return work();
   return reachable(() => signatureFault(project, asked)).then((fault) => fault ?? work());
 }
-
-const noSession = (): Problem => problem('NOT_FOUND', 'There is no session by that id.');

@@ -17,7 +17,9 @@ forEachStore('edges of a configured project', (open) => {
     const house = await open();
     const configure = async (more: Parameters<typeof coordination>[0]) =>
       answered(
-        await house.coordinator.configure(P, { files: { ...FILES, 'coordination.yml': coordination(more) } }),
+        await house.coordinator.settings.configure(P, {
+          files: { ...FILES, 'coordination.yml': coordination(more) },
+        }),
       );
     await configure(said);
     const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
@@ -212,7 +214,7 @@ forEachStore('edges of a configured project', (open) => {
     const { house, alpha } = await begin();
     expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('UNKNOWN_TASK');
     const files = { ...FILES, 'features/active/REQ-F-N.yml': vector('REQ-F-N') };
-    await house.coordinator.configure(P, { files });
+    await house.coordinator.settings.configure(P, { files });
     expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('GRANTED');
   });
 });

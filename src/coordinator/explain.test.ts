@@ -80,7 +80,7 @@ forEachStore('explain', (open) => {
   test('knows work that was taken out of the plan, and does not know what was never in it', async () => {
     const { coordinator, rules } = await begin();
     await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
-    answered(await coordinator.putPlan(P, planOf(A)));
+    answered(await coordinator.plans.put(P, planOf(A)));
     expect(await rules(B)).toEqual(['UNKNOWN_TASK']);
     expect(await coordinator.queries.explain(P, 'Z-001-never')).toMatchObject({ problem: 'NOT_FOUND' });
   });

@@ -14,7 +14,7 @@ forEachStore('the feed', (open) => {
   /** Reads pages of two until nothing comes any more. */
   async function readOn(house: House, from: string, seen: number[]): Promise<string> {
     for (let cursor = from; ; ) {
-      const page = answered(await house.coordinator.queries.events(P, { after: cursor, limit: 2 }));
+      const page = answered(await house.coordinator.feed.page(P, { after: cursor, limit: 2 }));
       seen.push(...page.events.map((event) => event.position));
       cursor = page.next;
       if (page.events.length === 0) return cursor;
@@ -37,10 +37,10 @@ forEachStore('the feed', (open) => {
 
   test('has cursors that say nothing to others, and refuses what is none of its own', async () => {
     const { house } = await begin();
-    const { next } = answered(await house.coordinator.queries.events(P));
+    const { next } = answered(await house.coordinator.feed.page(P));
     expect(next).not.toMatch(/^\d+$/);
     for (const after of ['1', '-1', 'x'.repeat(100_000), 'cDotMQ', '__proto__']) {
-      expect(await house.coordinator.queries.events(P, { after })).toMatchObject({
+      expect(await house.coordinator.feed.page(P, { after })).toMatchObject({
         problem: 'INVALID_REQUEST',
       });
     }
@@ -54,7 +54,7 @@ forEachStore('the feed', (open) => {
     await beta.claims('A-002-x');
     await beta.submits('A-002-x');
     const count = async (filter: object) =>
-      answered(await house.coordinator.queries.events(P, filter)).events.length;
+      answered(await house.coordinator.feed.page(P, filter)).events.length;
     expect(await count({ type: 'CLAIM_ACQUIRED' })).toBe(2);
     expect(await count({ task_id: 'A-002-x' })).toBe(2);
     expect(await count({ agent_id: 'alpha', type: 'CLAIM_ACQUIRED' })).toBe(1);
@@ -69,7 +69,7 @@ forEachStore('the feed', (open) => {
     let cursor = '';
     const followUntil = async (count: number) => {
       const stop = new AbortController();
-      for await (const next of house.coordinator.queries.follow(P, cursor, stop.signal)) {
+      for await (const next of house.coordinator.feed.follow(P, cursor, stop.signal)) {
         seen.push(next.event.position);
         cursor = next.cursor;
         if (seen.length === count) stop.abort();
@@ -88,7 +88,7 @@ forEachStore('the feed', (open) => {
   test('stops when nobody listens any more, also while nothing happens', async () => {
     const { house } = await begin();
     const stop = new AbortController();
-    const feed = house.coordinator.queries.follow(P, '', stop.signal);
+    const feed = house.coordinator.feed.follow(P, '', stop.signal);
     await feed.next();
     const waiting = feed.next();
     stop.abort();

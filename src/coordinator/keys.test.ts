@@ -17,7 +17,7 @@ forEachStore('keys', (open) => {
   test('are shown once; the log holds the digest of the secret and its last four characters', async () => {
     const house = await open();
     const body = { role: 'agent', label: 'night shift', user_id: 'alice', request_id: 'r1' };
-    const made = answered(await house.coordinator.createKey(ACME, body, human('admin')));
+    const made = answered(await house.coordinator.keys.create(ACME, body, human('admin')));
     const secret = secretOf(made.token);
     expect(made).toEqual({
       key_id: made.token?.split('_')[2],
@@ -33,7 +33,7 @@ forEachStore('keys', (open) => {
       revoked_at: null,
       token: expect.stringMatching(/^gck_live_/),
     });
-    const again = answered(await house.coordinator.createKey(ACME, body, human('admin')));
+    const again = answered(await house.coordinator.keys.create(ACME, body, human('admin')));
     expect(again).toMatchObject({ key_id: made.key_id, token: null });
     const events = await eventsOf(house);
     expect(events.map(({ event_type }) => event_type)).toEqual(['KEY_CREATED']);
@@ -41,34 +41,36 @@ forEachStore('keys', (open) => {
     const { position: _, ...event } = events[0]!;
     expect(checkNewEvent(event)).toEqual({ ok: true });
     const digest = createHash('sha256').update(secret).digest('hex');
-    expect((await house.coordinator.keyRing()).find(made.key_id)?.secret_sha256).toBe(digest);
+    expect((await house.coordinator.keys.ring()).find(made.key_id)?.secret_sha256).toBe(digest);
   });
 
   test('are listed for their own tenant alone, and survive a restart', async () => {
     const house = await open();
-    const { key_id } = answered(await house.coordinator.createKey(ACME, { role: 'viewer' }));
+    const { key_id } = answered(await house.coordinator.keys.create(ACME, { role: 'viewer' }));
     await house.restart();
-    const listed = answered(await house.coordinator.listKeys(ACME)).keys;
+    const listed = answered(await house.coordinator.keys.list(ACME)).keys;
     expect(listed.map((key) => key.key_id)).toEqual([key_id]);
     expect(listed[0]).not.toHaveProperty('secret_sha256');
-    expect(answered(await house.coordinator.listKeys(OTHER)).keys).toEqual([]);
-    expect((await house.coordinator.keyRing()).any).toBe(true);
+    expect(answered(await house.coordinator.keys.list(OTHER)).keys).toEqual([]);
+    expect((await house.coordinator.keys.ring()).any).toBe(true);
   });
 
   test('stop with their time and with their revocation, and stay known', async () => {
     const house = await open();
-    const made = answered(await house.coordinator.createKey(ACME, { role: 'agent', expires_in_seconds: 60 }));
-    const ring = await house.coordinator.keyRing();
+    const made = answered(
+      await house.coordinator.keys.create(ACME, { role: 'agent', expires_in_seconds: 60 }),
+    );
+    const ring = await house.coordinator.keys.ring();
     expect(made.expires_at).toBe('2026-01-04T06:01:00.000Z');
     house.advance(59);
     expect(ring.find(made.key_id)?.key.state).toBe('active');
     house.advance(1);
     expect(ring.find(made.key_id)?.key.state).toBe('expired');
-    const other = answered(await house.coordinator.createKey(ACME, { role: 'agent' }));
-    const revoked = answered(await house.coordinator.revokeKey(ACME, other.key_id, human('admin')));
+    const other = answered(await house.coordinator.keys.create(ACME, { role: 'agent' }));
+    const revoked = answered(await house.coordinator.keys.revoke(ACME, other.key_id, human('admin')));
     expect(revoked).toMatchObject({ state: 'revoked', revoked_at: '2026-01-04T06:01:00.000Z' });
     expect(ring.find(other.key_id)?.key.state).toBe('revoked');
-    expect(answered(await house.coordinator.revokeKey(ACME, other.key_id))).toEqual(revoked);
+    expect(answered(await house.coordinator.keys.revoke(ACME, other.key_id))).toEqual(revoked);
     for (const { position: _, ...event } of await eventsOf(house)) {
       expect(checkNewEvent(event)).toEqual({ ok: true });
     }
@@ -76,15 +78,15 @@ forEachStore('keys', (open) => {
 
   test('of another tenant are not there to revoke, nor are those of the platform', async () => {
     const { coordinator } = await open();
-    const mine = answered(await coordinator.createKey(ACME, { role: 'agent' }));
-    const operators = answered(await coordinator.createKey(PLATFORM, { role: 'operator' }));
-    const absent = await coordinator.revokeKey(OTHER, '0'.repeat(16));
+    const mine = answered(await coordinator.keys.create(ACME, { role: 'agent' }));
+    const operators = answered(await coordinator.keys.create(PLATFORM, { role: 'operator' }));
+    const absent = await coordinator.keys.revoke(OTHER, '0'.repeat(16));
     expect(absent).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await coordinator.revokeKey(OTHER, mine.key_id)).toEqual(absent);
-    expect(await coordinator.revokeKey(ACME, operators.key_id)).toEqual(absent);
+    expect(await coordinator.keys.revoke(OTHER, mine.key_id)).toEqual(absent);
+    expect(await coordinator.keys.revoke(ACME, operators.key_id)).toEqual(absent);
     expect(operators.tenant_id).toBeNull();
-    expect(answered(await coordinator.listKeys(ACME)).keys).toHaveLength(1);
-    expect(answered(await coordinator.listKeys(PLATFORM)).keys).toHaveLength(2);
+    expect(answered(await coordinator.keys.list(ACME)).keys).toHaveLength(1);
+    expect(answered(await coordinator.keys.list(PLATFORM)).keys).toHaveLength(2);
   });
 
   test.each([
@@ -95,19 +97,19 @@ forEachStore('keys', (open) => {
     [{ role: 'agent', secret: 'mine' }, 'INVALID_REQUEST'],
   ])('are not made of %j', async (body, code) => {
     const house = await open();
-    expect(await house.coordinator.createKey(ACME, body)).toMatchObject({ problem: code });
-    expect((await house.coordinator.keyRing()).any).toBe(false);
+    expect(await house.coordinator.keys.create(ACME, body)).toMatchObject({ problem: code });
+    expect((await house.coordinator.keys.ring()).any).toBe(false);
   });
 });
 
 test('a key revoked through one coordinator stops at another that has followed', async () => {
   const house = await House.open('memory');
   const second = await house.another();
-  const ring = await second.keyRing();
-  const { key_id } = answered(await house.coordinator.createKey(ACME, { role: 'agent' }));
+  const ring = await second.keys.ring();
+  const { key_id } = answered(await house.coordinator.keys.create(ACME, { role: 'agent' }));
   await ring.project.follow();
   expect(ring.find(key_id)?.key.state).toBe('active');
-  await house.coordinator.revokeKey(ACME, key_id);
+  await house.coordinator.keys.revoke(ACME, key_id);
   await ring.project.follow();
   expect(ring.find(key_id)?.key.state).toBe('revoked');
 });

@@ -40,15 +40,19 @@ describe('the limits of seed 004 §7.2', () => {
 forEachStore('limits', (open) => {
   test('are the defaults until an admin says otherwise, and survive a restart', async () => {
     const house = await open();
-    expect(await house.coordinator.getLimits('acme')).toEqual(DEFAULT_LIMITS);
-    const told = await house.coordinator.putLimits('acme', { max_concurrent_claims: 3 }, human('admin'));
+    expect(await house.coordinator.settings.getLimits('acme')).toEqual(DEFAULT_LIMITS);
+    const told = await house.coordinator.settings.putLimits(
+      'acme',
+      { max_concurrent_claims: 3 },
+      human('admin'),
+    );
     expect(told).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
     await house.restart();
-    expect(await house.coordinator.getLimits('acme')).toEqual({
+    expect(await house.coordinator.settings.getLimits('acme')).toEqual({
       ...DEFAULT_LIMITS,
       max_concurrent_claims: 3,
     });
-    expect(await house.coordinator.getLimits('other')).toEqual(DEFAULT_LIMITS);
+    expect(await house.coordinator.settings.getLimits('other')).toEqual(DEFAULT_LIMITS);
     expect(await house.coordinator.queries.projectsOf('acme')).toEqual([]);
   });
 
@@ -134,12 +138,12 @@ forEachStore('limits', (open) => {
     const [one, two, three] = numbered(3) as [string, string, string];
     await house.plan(planOf(one, two, three));
     await new Agent(house, 'a', 's1').claims(one, { lease_duration_seconds: 30 });
-    await house.coordinator.openSession('acme', { session_id: 's2', user_id: 'u', project_id: 'shop' });
+    await house.coordinator.sessions.open('acme', { session_id: 's2', user_id: 'u', project_id: 'shop' });
     const third = new Agent(house, 'c', 's3');
     const refusal = { success: false, reason: 'DENIED_LIMIT', limit: 'max_active_sessions' };
     expect(await third.claims(three)).toMatchObject(refusal);
     const opening = { session_id: 's3', user_id: 'u', project_id: 'shop' };
-    expect(await house.coordinator.openSession('acme', opening)).toMatchObject(refusal);
+    expect(await house.coordinator.sessions.open('acme', opening)).toMatchObject(refusal);
     expect((await new Agent(house, 'b', 's2').claims(two)).success).toBe(true);
     house.advance(900);
     expect((await third.claims(three)).success).toBe(true);
@@ -169,7 +173,7 @@ forEachStore('limits', (open) => {
     });
     expect(answered(await house.coordinator.queries.getTaskState(P, A)).readiness).toBe('exhausted');
     expect((await alpha.next()).reason).toBe('NOTHING_READY');
-    await house.coordinator.putLimits('acme', { max_generations_per_task: 4 });
+    await house.coordinator.settings.putLimits('acme', { max_generations_per_task: 4 });
     expect((await alpha.claims(A)).claim?.generation).toBe(4);
   });
 
@@ -209,12 +213,12 @@ describe('limits over two coordinators of one store', () => {
     const house = await House.open('memory');
     const other = await house.another();
     await house.plan(planOf(...numbered(3)));
-    expect(await other.getLimits('acme')).toEqual(DEFAULT_LIMITS);
-    await house.coordinator.putLimits('acme', { max_concurrent_claims: 1 });
+    expect(await other.settings.getLimits('acme')).toEqual(DEFAULT_LIMITS);
+    await house.coordinator.settings.putLimits('acme', { max_concurrent_claims: 1 });
     const [one, two] = numbered(2);
     const claim = (task_id: string | undefined) =>
       other.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
-    expect(await other.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });
+    expect(await other.settings.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });
     expect(await claim(one)).toMatchObject({ reason: 'GRANTED' });
     expect(await claim(two)).toMatchObject({ reason: 'DENIED_LIMIT' });
   });

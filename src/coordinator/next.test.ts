@@ -85,7 +85,7 @@ forEachStore('next', (open) => {
     const { alpha, beta, coordinator } = await begin(
       planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
     );
-    answered(await coordinator.putPolicy(P, { max_agents_per_track: 1 }));
+    answered(await coordinator.settings.putPolicy(P, { max_agents_per_track: 1 }));
     await alpha.claims('A-001-x');
     expect(await beta.claims('A-002-x')).toMatchObject({
       reason: 'DENIED_LIMIT',
@@ -102,7 +102,7 @@ forEachStore('next', (open) => {
   test('agents per track are never more than the policy says, however many come at once', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
     const { house, coordinator } = await begin(planOf(...ids, 'B-001-x'));
-    answered(await coordinator.putPolicy(P, { max_agents_per_track: 3 }));
+    answered(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
     const agents = ids.map((_, at) => new Agent(house, `a-${at}`, `s-${at}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
     const tracks = replies.flatMap((reply) => reply.claim?.track ?? []).sort();

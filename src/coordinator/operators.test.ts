@@ -159,7 +159,7 @@ forEachStore('work that fails', (open) => {
   async function begin(policy = {}) {
     const house = await open();
     await house.plan(planOf(A));
-    answered(await house.coordinator.putPolicy(P, policy));
+    answered(await house.coordinator.settings.putPolicy(P, policy));
     return { house, coordinator: house.coordinator, alpha: new Agent(house, 'alpha', 's1') };
   }
 

@@ -15,7 +15,7 @@ forEachStore('the policy', (open) => {
 
   test('has the defaults of the contract', async () => {
     const { coordinator } = await begin();
-    expect(await coordinator.getPolicy(P)).toEqual({
+    expect(await coordinator.settings.getPolicy(P)).toEqual({
       stale_policy: { task: 'takeover', edge: 'hold' },
       late_submit: 'accept',
       max_hold_seconds: null,
@@ -31,21 +31,21 @@ forEachStore('the policy', (open) => {
 
   test('takes stale_policy as one word for both kinds, or by kind, and keeps what is not named', async () => {
     const { house, coordinator } = await begin();
-    const stale = async () => answered(await house.coordinator.getPolicy(P)).stale_policy;
-    await coordinator.putPolicy(P, { stale_policy: 'hold' });
+    const stale = async () => answered(await house.coordinator.settings.getPolicy(P)).stale_policy;
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
     expect(await stale()).toEqual({ task: 'hold', edge: 'hold' });
-    await coordinator.putPolicy(P, { stale_policy: { edge: 'takeover' }, max_attempts: 2 });
+    await coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' }, max_attempts: 2 });
     expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
     await house.restart();
     expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
-    expect(answered(await house.coordinator.getPolicy(P)).max_attempts).toBe(2);
-    const wrong = await house.coordinator.putPolicy(P, { stale_policy: 'release' });
+    expect(answered(await house.coordinator.settings.getPolicy(P)).max_attempts).toBe(2);
+    const wrong = await house.coordinator.settings.putPolicy(P, { stale_policy: 'release' });
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
   test('decides by kind whether an expired claim can be taken over', async () => {
     const { house, coordinator, alpha, beta } = await begin();
-    await coordinator.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
+    await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
     await alpha.claims(A);
     await alpha.claims(EDGE, { lease_duration_seconds: 300 });
     house.advance(301);
@@ -55,7 +55,7 @@ forEachStore('the policy', (open) => {
 
   test('max_hold_seconds ends a claim however often it is renewed', async () => {
     const { house, coordinator, alpha, beta } = await begin();
-    await coordinator.putPolicy(P, { max_hold_seconds: 400 });
+    await coordinator.settings.putPolicy(P, { max_hold_seconds: 400 });
     await alpha.claims(A);
     house.advance(200);
     expect((await alpha.renews(A)).new_expiry).toBe('2026-01-04T06:06:40.000Z');
@@ -67,7 +67,7 @@ forEachStore('the policy', (open) => {
   test('changes apply to what is decided after them, whatever the batch', async () => {
     const { coordinator, alpha } = await begin();
     const [, claimed] = await Promise.all([
-      coordinator.putPolicy(P, { claim_ttl_seconds: 77 }),
+      coordinator.settings.putPolicy(P, { claim_ttl_seconds: 77 }),
       alpha.claims(EDGE),
     ]);
     expect(claimed.claim?.lease_duration_seconds).toBe(77);

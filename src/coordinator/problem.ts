@@ -37,6 +37,9 @@ export interface Problem {
   readonly faults?: readonly Fault[];
 }
 
+/** What every operation answers with. */
+export type Reply<T> = Promise<T | Problem>;
+
 export const problem = (code: ProblemCode, detail: string, faults?: readonly Fault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
 

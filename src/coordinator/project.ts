@@ -1,12 +1,9 @@
 import type { Limits } from '../core/claims/policy.js';
-import type { EventEnvelope } from '../core/events/envelope.js';
-import { PLAN_SUBJECT } from '../core/subject.js';
-import { absorb, emptyWork, evolveWork, learnHead, type WorkState } from '../core/views/index.js';
+import { absorb, emptyWork, learnHead, type WorkState } from '../core/views/index.js';
 import {
   type Outcome,
   type ProjectKey,
   type Store,
-  type StoredHead,
   type StoreMeta,
   StoreUnavailable,
   type Unit,
@@ -16,6 +13,7 @@ import type { Environment } from './environment.js';
 import { claimKeyOf } from './identity.js';
 import type { Attempt, Operation } from './operation.js';
 import { isProblem, type Problem, problem } from './problem.js';
+import { eventsAt, readOn, readWork } from './read-work.js';
 import { limitOfScope, SESSIONS_SCOPE } from './rooms.js';
 import { Signal } from './signal.js';
 import type { StoreTime } from './store-time.js';
@@ -26,9 +24,6 @@ const BATCH_MAX = 256;
 const QUEUE_MAX = 100_000;
 /** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
 const TRIES_MAX = 100;
-const PAGE = 2000;
-/** An event of the plan may carry hundreds of tasks: what is read at once is held at once. */
-const PLAN_PAGE = 32;
 
 export interface ProjectServices {
   readonly store: Store;
@@ -81,7 +76,7 @@ export class Project implements DeskSource {
 
   static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
     const project = new Project(key, services);
-    await project.loadState();
+    await project.load();
     return project;
   }
 
@@ -324,78 +319,33 @@ export class Project implements DeskSource {
       return this.answer(job, problem('IDEMPOTENCY_CONFLICT', detail));
     }
     try {
-      const events = await this.eventsAt(request.positions);
+      const events = await eventsAt(this, request.positions);
       this.answer(job, request.reply ?? job.operation.replay(events, this.desk()));
     } catch (error) {
       this.answer(job, failed(error));
     }
   }
 
-  private async eventsAt(positions: readonly number[]): Promise<EventEnvelope[]> {
-    const found: EventEnvelope[] = [];
-    for (const position of positions) {
-      const query = { after: position - 1, until_position: position, limit: 1 };
-      found.push(...(await this.services.store.events(this.key, query)));
-    }
-    return found;
-  }
-
   private async catchUp(): Promise<void> {
     for (;;) {
-      const row = await this.services.store.project(this.key);
+      const row = await this.store.project(this.key);
       if (row === null) return;
       // The rules are read after the events that changed them, so what is decided under a number has seen them.
-      if (row.position > this.state.position) await this.readUpTo(row.position);
+      if (row.position > this.state.position) {
+        await readOn(this, this.state, row.position);
+        this.moved.fire();
+      }
       this.rules_seq = Math.max(this.rules_seq, row.rules_seq);
       if (row.position === this.state.position) return;
     }
   }
 
-  private async readUpTo(position: number): Promise<void> {
-    while (this.state.position < position) {
-      const events = await this.services.store.events(this.key, {
-        after: this.state.position,
-        limit: PAGE,
-      });
-      if (events.length === 0) return;
-      for (const event of events) evolveWork(this.state, event);
-    }
-    this.moved.fire();
-  }
-
-  /** Heads as they are, then every event since: whatever order they are met in, the newest head stands. */
-  private async loadState(): Promise<void> {
-    const { store, time } = this.services;
-    time.tell(await store.now());
-    const row = await store.project(this.key);
-    if (row === null) return;
-    await this.loadPlan(row.position);
-    await this.loadHeads();
-    this.state.position = row.position;
-    this.state.last_updated = (await this.eventsAt([row.position])).at(-1)?.timestamp ?? null;
-    this.rules_seq = row.rules_seq;
+  private async load(): Promise<void> {
+    this.services.time.tell(await this.store.now());
+    const rules_seq = await readWork(this, this.state);
+    if (rules_seq === null) return;
+    this.rules_seq = rules_seq;
     await this.follow();
-  }
-
-  private async loadPlan(until_position: number): Promise<void> {
-    for (let after = 0; ; ) {
-      const query = { subject: PLAN_SUBJECT, after, until_position, limit: PLAN_PAGE };
-      const events = await this.services.store.events(this.key, query);
-      for (const event of events) evolveWork(this.state, event);
-      const last = events.at(-1);
-      if (last === undefined) return;
-      after = last.position;
-    }
-  }
-
-  private async loadHeads(): Promise<void> {
-    for (let after: string | null = null; ; ) {
-      const heads: StoredHead[] = await this.services.store.scanHeads(this.key, { after, limit: PAGE });
-      for (const head of heads) learnHead(this.state, head);
-      const last = heads.at(-1);
-      if (last === undefined) return;
-      after = last.subject;
-    }
   }
 }
 

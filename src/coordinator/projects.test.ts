@@ -15,7 +15,7 @@ test('a project in which nothing happened is not kept for having been named', as
   const asked = Array.from({ length: 20 }, () => [
     coordinator.queries.status(key),
     coordinator.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
-    coordinator.getPlan(key),
+    coordinator.plans.get(key),
   ]);
   await Promise.all(asked.flat());
   expect(names(house)).toEqual([]);
@@ -25,10 +25,10 @@ test('whoever listens to it hears of the first that happens, and from then on it
   const house = await House.open('memory');
   const { coordinator } = house;
   const listening = new AbortController();
-  const feed = coordinator.queries.follow(P, '', listening.signal);
+  const feed = coordinator.feed.follow(P, '', listening.signal);
   const heard = feed.next();
-  answered(await coordinator.getPlan(P));
-  answered(await coordinator.putPlan(P, planOf('A-001-x')));
+  answered(await coordinator.plans.get(P));
+  answered(await coordinator.plans.put(P, planOf('A-001-x')));
   expect((await heard).value?.event.position).toBe(1);
   listening.abort();
   await feed.return(undefined);
@@ -48,7 +48,7 @@ test('a tenant in a store without a clock gets the margin of that store, whateve
     const project = { ...P, tenant_id };
     const claim = (name: string) =>
       coordinator.claimTask(project, { task_id: 'A-001-x', agent_id: name, session_id: `s-${name}` });
-    answered(await coordinator.putPlan(project, planOf('A-001-x')));
+    answered(await coordinator.plans.put(project, planOf('A-001-x')));
     const { claim: held } = answered(await claim('alpha'));
     world.advance(held?.lease_duration_seconds ?? 0);
     const first = answered(await claim('beta')).reason;

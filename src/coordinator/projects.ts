@@ -3,9 +3,9 @@ import type { RecordHead } from '../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../core/subject.js';
 import { type ProjectKey, type Store, type StoreMeta, StoreUnavailable } from '../stores/store.js';
 import type { Environment } from './environment.js';
-import { type Problem, problem } from './problem.js';
+import { problem, type Reply } from './problem.js';
 import { Project } from './project.js';
-import { scopeFault } from './scope.js';
+import { scopeFault, tenantFault } from './scope.js';
 import { StoreTime, skewMarginMs } from './store-time.js';
 import type { Witness } from './witness.js';
 
@@ -70,6 +70,12 @@ export class Projects {
     return this.ready;
   }
 
+  /** The ids of a tenant's projects; what belongs to the tenant as a whole is none of them. */
+  async idsOf(tenant_id: string): Promise<string[]> {
+    if (tenantFault(tenant_id) !== null) return [];
+    return (await this.setup.store.projects(tenant_id)).filter((project_id) => project_id !== TENANT_PROJECT);
+  }
+
   tenant(tenant_id: string): Promise<Tenant> {
     return remembered(this.tenants, tenant_id, async () => {
       const key = { tenant_id, project_id: TENANT_PROJECT };
@@ -115,8 +121,21 @@ export class Projects {
     });
   }
 
-  /** Runs work in a project; a name that is none, and a store that cannot be reached, are problems, not exceptions. */
-  async with<T>(key: ProjectKey, work: (project: Project) => Promise<T | Problem>): Promise<T | Problem> {
+  /** Runs a command in a project; a name that is none, and a store that cannot be reached, are problems, not exceptions. */
+  in<T>(key: ProjectKey, work: (project: Project) => Reply<T>): Reply<T> {
+    const project = this.atWork(key);
+    return project === undefined ? this.entered(key, work) : work(project);
+  }
+
+  /** The same for a question: it is answered by a project that has read what others have committed until now. */
+  current<T>(key: ProjectKey, ask: (project: Project) => Reply<T>): Reply<T> {
+    return this.entered(key, async (project) => {
+      if (!this.setup.store.capabilities.single_writer) await project.follow();
+      return ask(project);
+    });
+  }
+
+  private async entered<T>(key: ProjectKey, work: (project: Project) => Reply<T>): Reply<T> {
     const fault = scopeFault(key);
     if (fault !== null) return fault;
     try {
@@ -127,7 +146,7 @@ export class Projects {
   }
 
   /** The project, where it is at work: then its name is good, and a command to it waits for nothing. */
-  atWork({ tenant_id, project_id }: ProjectKey): Project | undefined {
+  private atWork({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.at_work.get(tenant_id)?.get(project_id);
     return project?.state.position === 0 ? undefined : project;
   }
@@ -155,7 +174,7 @@ export class Projects {
 const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
 /** A store that cannot be reached is a problem, and not an exception. */
-export async function reachable<T>(ask: () => Promise<T | Problem>): Promise<T | Problem> {
+export async function reachable<T>(ask: () => Reply<T>): Reply<T> {
   try {
     return await ask();
   } catch (error) {

@@ -41,7 +41,7 @@ forEachStore('a request id', (open) => {
     const next = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
     expect(await coordinator.next(P, next)).toMatchObject(conflict);
     expect(
-      await coordinator.addTasks(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
+      await coordinator.plans.add(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
     ).toMatchObject(conflict);
     expect(await house.position()).toBe(position);
   });
@@ -123,30 +123,30 @@ forEachStore('a request id', (open) => {
   test('makes a repeated change of plan, policy or limits the same change', async () => {
     const { coordinator, house } = await begin();
     const tasks = [{ id: 'C-001-api', description: 'api' }];
-    const added = await coordinator.addTasks(P, tasks, { request_id: 'p1' });
+    const added = await coordinator.plans.add(P, tasks, { request_id: 'p1' });
     expect(added).toMatchObject({ version: 2, added: 1 });
     const plan = planOf(A, B, 'C-001-api', 'D-001-ui');
-    const put = await coordinator.putPlan(P, plan, { request_id: 'p2' });
-    const policy = await coordinator.putPolicy(P, { max_attempts: 3, request_id: 'p3' });
+    const put = await coordinator.plans.put(P, plan, { request_id: 'p2' });
+    const policy = await coordinator.settings.putPolicy(P, { max_attempts: 3, request_id: 'p3' });
     const position = await house.position();
-    expect(await coordinator.addTasks(P, tasks, { request_id: 'p1' })).toEqual(added);
-    expect(await coordinator.putPlan(P, plan, { request_id: 'p2' })).toEqual(put);
-    expect(await coordinator.putPolicy(P, { max_attempts: 3, request_id: 'p3' })).toEqual(policy);
+    expect(await coordinator.plans.add(P, tasks, { request_id: 'p1' })).toEqual(added);
+    expect(await coordinator.plans.put(P, plan, { request_id: 'p2' })).toEqual(put);
+    expect(await coordinator.settings.putPolicy(P, { max_attempts: 3, request_id: 'p3' })).toEqual(policy);
     expect(await house.position()).toBe(position);
-    expect(await coordinator.putPolicy(P, { max_attempts: 4, request_id: 'p3' })).toMatchObject({
+    expect(await coordinator.settings.putPolicy(P, { max_attempts: 4, request_id: 'p3' })).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
     const limits = { max_concurrent_claims: 7, request_id: 'l1' };
-    const told = await coordinator.putLimits('acme', limits);
-    expect(await coordinator.putLimits('acme', limits)).toEqual(told);
+    const told = await coordinator.settings.putLimits('acme', limits);
+    expect(await coordinator.settings.putLimits('acme', limits)).toEqual(told);
   });
 
   test('makes a repeated opening without a session id open one session', async () => {
     const { coordinator } = await begin();
     const body = { user_id: 'alice', project_id: 'shop', request_id: 's1' };
-    const first = await coordinator.openSession('acme', body);
+    const first = await coordinator.sessions.open('acme', body);
     expect(first).toMatchObject({ success: true, session: { user_id: 'alice' } });
-    expect(await coordinator.openSession('acme', body)).toEqual(first);
-    expect(answered(await coordinator.queries.listSessions('acme')).sessions).toHaveLength(1);
+    expect(await coordinator.sessions.open('acme', body)).toEqual(first);
+    expect(answered(await coordinator.sessions.list('acme')).sessions).toHaveLength(1);
   });
 });

@@ -117,7 +117,7 @@ forEachStore('retention', (open) => {
   ] as const)('is outranked by the compliance profile %s: %i days', async (compliance_profile, days) => {
     const house = await open();
     await worked(house);
-    answered(await house.coordinator.putPolicy(P, { compliance_profile }, human('admin')));
+    answered(await house.coordinator.settings.putPolicy(P, { compliance_profile }, human('admin')));
     house.advance((days - 1) * DAY_S);
     expect(await house.coordinator.forgetHistory()).toBe(0);
     house.advance(2 * DAY_S);

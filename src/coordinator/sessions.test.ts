@@ -13,9 +13,9 @@ forEachStore('sessions', (open) => {
   }
 
   test('a session that nobody opened is opened by its first claim, with the user who made it', async () => {
-    const { house, queries } = await begin();
+    const { house } = await begin();
     await new Agent(house, 'alpha', 's1', 'alice').claims(A);
-    expect(answered(await queries.listSessions('acme')).sessions).toEqual([
+    expect(answered(await house.coordinator.sessions.list('acme')).sessions).toEqual([
       {
         session_id: 's1',
         tenant_id: 'acme',
@@ -30,22 +30,22 @@ forEachStore('sessions', (open) => {
   });
 
   test('a refused claim opens no session', async () => {
-    const { house, queries } = await begin();
+    const { house } = await begin();
     await new Agent(house, 'alpha', 's1').claims('A-999-none');
-    expect(answered(await queries.listSessions('acme')).sessions).toEqual([]);
+    expect(answered(await house.coordinator.sessions.list('acme')).sessions).toEqual([]);
   });
 
   test('opening a session twice is opening it once, and its user is the user of its claims', async () => {
     const { house, coordinator, queries } = await begin();
     const body = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
-    const first = await coordinator.openSession('acme', body);
+    const first = await coordinator.sessions.open('acme', body);
     expect(first).toMatchObject({
       success: true,
       reason: 'OPENED',
       session: { session_id: 's1', state: 'open' },
     });
     const position = await house.position();
-    expect(await coordinator.openSession('acme', body)).toEqual(first);
+    expect(await coordinator.sessions.open('acme', body)).toEqual(first);
     expect(await house.position()).toBe(position);
     await new Agent(house, 'alpha', 's1').claims(A);
     expect(answered(await queries.getClaimHistory(P, A)).generations[0]?.user_id).toBe('alice');
@@ -53,14 +53,14 @@ forEachStore('sessions', (open) => {
 
   test('the memory of a session tells what it did, as seed 004 §3.5 lays it out', async () => {
     const { house, coordinator } = await begin();
-    await coordinator.openSession('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
+    await coordinator.sessions.open('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
     const alpha = new Agent(house, 'alpha', 's1');
     await alpha.claims(A);
     house.advance(60);
     const { work_product_ref } = await alpha.submits(A);
     await alpha.claims(B);
     await house.restart();
-    expect(await house.coordinator.queries.getSession('acme', 's1')).toMatchObject({
+    expect(await house.coordinator.sessions.get('acme', 's1')).toMatchObject({
       session_id: 's1',
       tenant_id: 'acme',
       project_id: 'shop',
@@ -81,7 +81,7 @@ forEachStore('sessions', (open) => {
         C: { completed: 0, in_progress: 0, pending: 1 },
       },
     });
-    const nobody = await house.coordinator.queries.getSession('acme', 'nobody');
+    const nobody = await house.coordinator.sessions.get('acme', 'nobody');
     expect(nobody).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
@@ -93,7 +93,7 @@ forEachStore('sessions', (open) => {
     await alpha.claimsBatch([A, B]);
     await new Agent(house, 'alpha', 's1', null, other).claims(A);
     await new Agent(house, 'beta', 's2').claims(C);
-    expect(await coordinator.closeSession('acme', 's1')).toMatchObject({
+    expect(await coordinator.sessions.close('acme', 's1')).toMatchObject({
       success: true,
       reason: 'CLOSED',
       session: { state: 'closed', closed_at: '2026-01-04T06:00:00.000Z' },
@@ -104,19 +104,19 @@ forEachStore('sessions', (open) => {
       expect(generations.at(-1)?.release_reason).toBe('SESSION_CLOSED');
     }
     expect(answered(await queries.getTaskState(P, C)).claim?.state).toBe('ACTIVE');
-    expect(await coordinator.closeSession('acme', 's9')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await coordinator.sessions.close('acme', 's9')).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
   test('a closed session claims nothing more, and closing it again changes nothing', async () => {
     const { house, coordinator } = await begin();
     const alpha = new Agent(house, 'alpha', 's1');
     await alpha.claims(A);
-    await coordinator.closeSession('acme', 's1');
+    await coordinator.sessions.close('acme', 's1');
     const position = await house.position();
-    await coordinator.closeSession('acme', 's1');
+    await coordinator.sessions.close('acme', 's1');
     expect(await alpha.claims(B)).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
     expect(await alpha.next()).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
-    const again = await coordinator.openSession('acme', {
+    const again = await coordinator.sessions.open('acme', {
       session_id: 's1',
       user_id: 'a',
       project_id: 'shop',
@@ -190,7 +190,7 @@ forEachStore('sessions', (open) => {
   test('closing a session frees its place at once', async () => {
     const { house, coordinator, active } = await begin();
     await new Agent(house, 'alpha', 's1').claims(A);
-    await coordinator.closeSession('acme', 's1');
+    await coordinator.sessions.close('acme', 's1');
     expect(await active()).toBe(0);
   });
 });

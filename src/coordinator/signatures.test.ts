@@ -14,8 +14,8 @@ const WHO = { agent_id: 'alpha', session_id: 's1' };
 async function signing(house: House, require_signatures = true) {
   await house.plan(planOf(A, B, C));
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
-  await house.coordinator.openSession('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
-  await house.coordinator.putLimits('acme', { require_signatures });
+  await house.coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
+  await house.coordinator.settings.putLimits('acme', { require_signatures });
   let count = 0;
   return (
     command: SignedCommand,
@@ -153,10 +153,10 @@ test('signed for one project, it says nothing in another', async () => {
   const house = await House.open('memory');
   const sign = await signing(house);
   const elsewhere = { tenant_id: 'acme', project_id: 'bank' };
-  await house.coordinator.putPlan(elsewhere, planOf(A));
+  await house.coordinator.plans.put(elsewhere, planOf(A));
   const public_key = publicKeyText(ours.publicKey);
   const session = { session_id: 's1', user_id: 'alice', project_id: 'bank', public_key };
-  await house.coordinator.openSession('acme', session);
+  await house.coordinator.sessions.open('acme', session);
   const claim = sign('claim_task', { task_id: A, ...WHO });
   expect(await house.coordinator.claimTask(elsewhere, claim)).toMatchObject({ problem: 'SIGNATURE_INVALID' });
 });
@@ -175,7 +175,7 @@ test('where nobody asks for signatures, none is needed, and one that is given mu
 test('a session opened through one coordinator signs to another', async () => {
   const house = await House.open('memory');
   const second = await house.another();
-  await second.getPlan(P);
+  await second.plans.get(P);
   const sign = await signing(house);
   const claim = sign('claim_task', { task_id: A, ...WHO });
   expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
@@ -186,10 +186,10 @@ test('the key of a session stays the one it was opened with, and is an Ed25519 k
   await signing(house);
   const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };
   const again = { ...session, public_key: publicKeyText(others.publicKey) };
-  expect(await house.coordinator.openSession('acme', again)).toMatchObject({
+  expect(await house.coordinator.sessions.open('acme', again)).toMatchObject({
     session: { public_key: publicKeyText(ours.publicKey) },
   });
-  expect(await house.coordinator.openSession('acme', { ...session, public_key: 'short' })).toMatchObject({
+  expect(await house.coordinator.sessions.open('acme', { ...session, public_key: 'short' })).toMatchObject({
     problem: 'INVALID_REQUEST',
   });
 });

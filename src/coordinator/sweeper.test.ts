@@ -48,7 +48,7 @@ forEachStore('the sweeper', (open) => {
     await house.plan(planOf(A));
     await new Agent(house, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
     const lost = new AbortController();
-    const feed = house.coordinator.queries.follow(P, '', lost.signal);
+    const feed = house.coordinator.feed.follow(P, '', lost.signal);
     house.advance(31);
     house.world.ring();
     const seen: string[] = [];

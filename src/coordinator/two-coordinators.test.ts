@@ -12,7 +12,7 @@ describe('two coordinators over one store', () => {
     const house = await House.open('memory');
     await house.plan(plan);
     const second = await house.another();
-    await second.getPlan(P);
+    await second.plans.get(P);
     return { first: house.coordinator, second };
   }
 
@@ -43,7 +43,7 @@ describe('two coordinators over one store', () => {
 
   test('keep a track as full as the policy says, and look for work elsewhere', async () => {
     const { first, second } = await begin(planOf(A, 'A-002-more', 'A-003-more', B));
-    await first.putPolicy(P, { max_agents_per_track: 1 });
+    await first.settings.putPolicy(P, { max_agents_per_track: 1 });
     await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
     await first.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
@@ -52,9 +52,9 @@ describe('two coordinators over one store', () => {
   test('grant no two edges that share modules where that is enforced, though neither knows of the other', async () => {
     const house = await House.open('memory');
     const files = { ...FILES, 'coordination.yml': coordination({ enforce: true }) };
-    await house.coordinator.configure(P, { files });
+    await house.coordinator.settings.configure(P, { files });
     const second = await house.another();
-    await second.getPlan(P);
+    await second.plans.get(P);
     const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
     const replies = await Promise.all([
       house.coordinator.claimTask(P, { task_id: x, ...by('alpha') }),
@@ -70,7 +70,7 @@ describe('two coordinators over one store', () => {
 
   test('both keep to what one of them was configured with', async () => {
     const { first, second } = await begin(planOf(A));
-    await first.configure(P, { files: FILES });
+    await first.settings.configure(P, { files: FILES });
     const asked = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
     expect(await asked('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
     expect(await asked('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });

@@ -39,7 +39,7 @@ forEachStore('the views', (open) => {
     house.advance(3600);
     await beta.claims(A);
     await beta.submits(A);
-    answered(await house.coordinator.putPolicy(P, { stale_policy: 'hold' }));
+    answered(await house.coordinator.settings.putPolicy(P, { stale_policy: 'hold' }));
     expect(await queries.agents(P, position)).toEqual(then.agents);
     expect(await queries.status(P, position)).toEqual(then.status);
     expect(answered(await queries.status(P)).counts).toMatchObject({ completed: 1, ready: 1 });
@@ -60,7 +60,7 @@ forEachStore('the views', (open) => {
         await queries.agents(P),
         await queries.listTasks(P),
         await queries.getClaimHistory(P, A),
-        await queries.getSession('acme', 's1'),
+        await house.coordinator.sessions.get('acme', 's1'),
       ];
     };
     const before = await told();

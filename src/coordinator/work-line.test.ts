@@ -28,7 +28,7 @@ async function crowd() {
     coordinator.close();
     return store.close();
   });
-  answered(await coordinator.putPlan(P, planOf(HELD, LEFT)));
+  answered(await coordinator.plans.put(P, planOf(HELD, LEFT)));
   for (const task_id of [HELD, LEFT]) {
     answered(await coordinator.claimTask(P, { task_id, agent_id: 'holder', session_id: 's0' }));
   }
@@ -48,9 +48,13 @@ async function settle(): Promise<void> {
 test('one who waits hears at once that its session was closed, and nobody else is woken', async () => {
   const { coordinator, waiting, asked, leave } = await crowd();
   answered(
-    await coordinator.openSession(P.tenant_id, { project_id: P.project_id, session_id: 'w7', user_id: 'u' }),
+    await coordinator.sessions.open(P.tenant_id, {
+      project_id: P.project_id,
+      session_id: 'w7',
+      user_id: 'u',
+    }),
   );
-  answered(await coordinator.closeSession(P.tenant_id, 'w7'));
+  answered(await coordinator.sessions.close(P.tenant_id, 'w7'));
   expect(await waiting[7]).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
   await settle();
   expect(asked()).toBe(WAITING + 1);
@@ -78,8 +82,8 @@ test('what the first in line cannot take is for the next', async () => {
   for (let index = 0; index < WAITING; index += 1) {
     if (index === last) continue;
     const opening = { session_id: `w${index}`, user_id: 'u', project_id: P.project_id };
-    answered(await coordinator.openSession(P.tenant_id, opening));
-    answered(await coordinator.closeSession(P.tenant_id, opening.session_id));
+    answered(await coordinator.sessions.open(P.tenant_id, opening));
+    answered(await coordinator.sessions.close(P.tenant_id, opening.session_id));
   }
   answered(await coordinator.releaseClaim(P, at(LEFT)));
   expect((await waiting[last])?.claim?.task_id).toBe(LEFT);

@@ -17,7 +17,10 @@ export const HISTORY_SUBJECT = '~history';
 /** What the project says of how it works. Without it a project knows edges by their names alone. */
 export const METHODOLOGY_SUBJECT = '~methodology';
 export const featureSubject = (feature_id: string): string => `~feature/${feature_id}`;
-export const sessionSubject = (session_id: string): string => `~session/${session_id}`;
+const SESSION_PREFIX = '~session/';
+export const sessionSubject = (session_id: string): string => `${SESSION_PREFIX}${session_id}`;
+export const sessionIdOf = (subject: string): string | null =>
+  subject.startsWith(SESSION_PREFIX) ? subject.slice(SESSION_PREFIX.length) : null;
 export const keySubject = (key_id: string): string => `~key/${key_id}`;
 /** What happens once has a record of its own, whose first event is the deed: of two, one finds it there. */
 export const foldBackSubject = (feature_id: string): string => `~fold_back/${feature_id}`;

@@ -31,7 +31,7 @@ export async function readBody(
 async function bytesMax(body: Body, house: House, tenant_id: string): Promise<number | Problem> {
   if (body.kind === 'json') return body.bytes_max ?? COMMAND_BYTES_MAX;
   if (body.kind === 'plan') return PLAN_TEXT_LENGTH_MAX;
-  const limits = await house.coordinator.getLimits(tenant_id);
+  const limits = await house.coordinator.settings.getLimits(tenant_id);
   return isProblem(limits) ? limits : limits.max_result_size_bytes;
 }
 

@@ -51,7 +51,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(options.blobs === undefined ? {} : { blobs: options.blobs }),
     limits: { ...(isLoopback(host) ? ENTERPRISE_LIMITS : {}), ...options.limits },
   });
-  const feeds = new Feeds(coordinator.queries, store);
+  const feeds = new Feeds(coordinator.feed, store);
   metrics.watch({
     standings: () => coordinator.queries.standings(),
     feedLag: () => feeds.lag(),
@@ -63,7 +63,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await store.close();
   };
   try {
-    const keys = await coordinator.keyRing();
+    const keys = await coordinator.keys.ring();
     const gatekeeper = await openGatekeeper({ keys, host, jwt: options.auth?.jwt });
     const limiter = new RateLimiter(options.auth?.rate_limits);
     const house = { coordinator, store, feeds, metrics: () => metrics.text(), stopping: stopping.signal };

@@ -133,7 +133,7 @@ async function feedsOf(settings: FeedSettings) {
     capabilities: { value: { ...memory.capabilities, single_writer: true } },
   });
   const coordinator = await Coordinator.open({ store });
-  const feeds = new Feeds(coordinator.queries, store, settings);
+  const feeds = new Feeds(coordinator.feed, store, settings);
   const outs: ServerResponse[] = [];
   const server = createServer((_, out) => {
     outs.push(out);
@@ -147,7 +147,7 @@ async function feedsOf(settings: FeedSettings) {
     coordinator.close();
   });
   const plan = (version: number, filler = '') =>
-    coordinator.putPlan(KEY, { tracks: { A: [{ id: 'A-001-x', description: `${version}${filler}` }] } });
+    coordinator.plans.put(KEY, { tracks: { A: [{ id: 'A-001-x', description: `${version}${filler}` }] } });
   return { port: (server.address() as AddressInfo).port, plan, outs, holds, reads: () => reads };
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { cursorAt } from '../coordinator/cursor.js';
 import { isProblem } from '../coordinator/problem.js';
-import type { EventFilter, Queries } from '../coordinator/queries/queries.js';
+import type { EventFeed, EventFilter } from '../coordinator/queries/feed.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { matcher } from '../stores/matches.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
@@ -104,7 +104,7 @@ class Feed {
   private rest_until_ms = 0;
 
   constructor(
-    private readonly queries: Queries,
+    private readonly events: EventFeed,
     private readonly key: ProjectKey,
     /** Everything up to here was told to those who had joined. */
     public position: number,
@@ -135,7 +135,7 @@ class Feed {
     while (!out.destroyed && !this.ending.signal.aborted) {
       const seen = this.position;
       const after = cursorAt(listener.position);
-      const page = await this.queries.events(this.key, { ...listener.wanted, after, limit: PAGE });
+      const page = await this.events.page(this.key, { ...listener.wanted, after, limit: PAGE });
       if (isProblem(page)) return void out.destroy();
       listener.send(page.events.map(pieceOf));
       const last = page.events.at(-1)?.position ?? listener.position;
@@ -154,7 +154,7 @@ class Feed {
     let position = this.position;
     while (!signal.aborted) {
       try {
-        for await (const { event } of this.queries.follow(this.key, cursorAt(position), signal)) {
+        for await (const { event } of this.events.follow(this.key, cursorAt(position), signal)) {
           position = event.position;
           this.latest = position;
           if (this.pieces.length === 0) this.tellSoon();
@@ -196,7 +196,7 @@ export class Feeds {
   private closed = false;
 
   constructor(
-    private readonly queries: Queries,
+    private readonly events: EventFeed,
     private readonly store: Store,
     private readonly settings: FeedSettings = SETTINGS,
   ) {
@@ -263,7 +263,7 @@ export class Feeds {
   }
 
   private open(name: string, key: ProjectKey): Promise<Feed> {
-    const opening = this.store.project(key).then((row) => new Feed(this.queries, key, row?.position ?? 0));
+    const opening = this.store.project(key).then((row) => new Feed(this.events, key, row?.position ?? 0));
     this.feeds.set(name, opening);
     opening.catch(() => this.feeds.delete(name));
     return opening;

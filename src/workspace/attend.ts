@@ -48,7 +48,7 @@ async function promoteOn(desk: Desk, signal: AbortSignal): Promise<void> {
   const { coordinator, store, key } = desk;
   const position = (await store.project(key))?.position ?? 0;
   await promoteAccepted(desk.place, desk);
-  for await (const { event } of coordinator.queries.follow(key, cursorAt(position), signal)) {
+  for await (const { event } of coordinator.feed.follow(key, cursorAt(position), signal)) {
     if (ACCEPTING.has(event.event_type)) await promoteAccepted(desk.place, desk);
   }
 }

@@ -24,5 +24,5 @@ export async function loadWorkspace(
   key: ProjectKey,
 ): Promise<ConfigureResult | Problem> {
   const files = Object.fromEntries(await readFiles(workspace));
-  return coordinator.configure(key, { files });
+  return coordinator.settings.configure(key, { files });
 }

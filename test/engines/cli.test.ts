@@ -25,7 +25,7 @@ async function work(url: string): Promise<void> {
   const { store, blobs } = await openStoreUrl(url, () => {});
   const coordinator = await Coordinator.open({ store, blobs });
   const project = { tenant_id: 'default', project_id: 'shop' };
-  answered(await coordinator.putPlan(project, planOf(TASK)));
+  answered(await coordinator.plans.put(project, planOf(TASK)));
   answered(await coordinator.claimTask(project, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
   const result = { task_id: TASK, session_id: 's-a', generation: 1, result_data: 1 };
   answered(await coordinator.submitResult(project, result));

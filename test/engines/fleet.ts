@@ -46,7 +46,7 @@ export class Fleet {
   }
 
   async plan(plan: unknown): Promise<void> {
-    answered(await this.at(0).putPlan(this.project, plan));
+    answered(await this.at(0).plans.put(this.project, plan));
   }
 
   at(index: number): Coordinator {

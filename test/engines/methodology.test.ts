@@ -28,7 +28,7 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
           const fleet = await Fleet.open(url, 3);
           const { project } = fleet;
           const files = { ...FILES, 'coordination.yml': coordination({ enforce }) };
-          answered(await fleet.at(0).configure(project, { files }));
+          answered(await fleet.at(0).settings.configure(project, { files }));
           return { fleet, project };
         }
 

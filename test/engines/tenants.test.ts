@@ -46,7 +46,7 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
           });
           for (const tenant_id of TENANTS) {
             const project = { tenant_id, project_id: 'shop' };
-            answered(await coordinator.putPlan(project, planOf(TASK)));
+            answered(await coordinator.plans.put(project, planOf(TASK)));
             const claim = { task_id: TASK, agent_id: 'a', session_id: 's-a' };
             expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
           }
@@ -83,11 +83,13 @@ test('a tenant has an engine of its own by its line in the file, and one that is
   });
   const plan = planOf(TASK);
   for (const tenant_id of ['acme', 'globex']) {
-    answered(await coordinator.putPlan({ tenant_id, project_id: 'shop' }, plan));
+    answered(await coordinator.plans.put({ tenant_id, project_id: 'shop' }, plan));
   }
-  await expect(coordinator.putPlan({ tenant_id: 'down', project_id: 'shop' }, plan)).resolves.toMatchObject({
-    problem: 'UNAVAILABLE',
-  });
+  await expect(coordinator.plans.put({ tenant_id: 'down', project_id: 'shop' }, plan)).resolves.toMatchObject(
+    {
+      problem: 'UNAVAILABLE',
+    },
+  );
   expect(
     await coordinator.claimTask(
       { tenant_id: 'acme', project_id: 'shop' },

@@ -84,7 +84,7 @@ async function workedOn({ store, blobs }: OpenedStore, key: ProjectKey): Promise
     generation,
     result_data,
   });
-  answered(await coordinator.putPlan(key, planOf(done!, held!)));
+  answered(await coordinator.plans.put(key, planOf(done!, held!)));
   answered(await coordinator.claimTask(key, { task_id: done, ...by('alpha') }));
   answered(
     await coordinator.operate(key, done!, 'reassign', {

@@ -65,11 +65,11 @@ export const DOORS: Readonly<Record<string, Door>> = {
     body: { ...operator, result_id: 'res_x' },
   },
   open_session: {
-    ask: (to, body, scope = P) => to.openSession(scope.tenant_id, body),
+    ask: (to, body, scope = P) => to.sessions.open(scope.tenant_id, body),
     body: { user_id: 'u', project_id: 'shop' },
   },
-  put_policy: { ask: (to, body, scope = P) => to.putPolicy(scope, body), body: {} },
-  put_limits: { ask: (to, body, scope = P) => to.putLimits(scope.tenant_id, body), body: {} },
+  put_policy: { ask: (to, body, scope = P) => to.settings.putPolicy(scope, body), body: {} },
+  put_limits: { ask: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
 };
 
 /** What can be wrong with a field, by the field: given to every door whose body has it. */

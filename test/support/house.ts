@@ -85,7 +85,7 @@ export class House {
   }
 
   async plan(plan: unknown, scope = P): Promise<void> {
-    answered(await this.coordinator.putPlan(scope, plan));
+    answered(await this.coordinator.plans.put(scope, plan));
   }
 
   async position(scope = P): Promise<number> {

@@ -81,14 +81,14 @@ export class Player {
   }
 
   async begin(): Promise<void> {
-    await this.coordinator.putPlan(this.scope, this.plan);
-    await this.coordinator.putLimits(this.scope.tenant_id, {
+    await this.coordinator.plans.put(this.scope, this.plan);
+    await this.coordinator.settings.putLimits(this.scope.tenant_id, {
       max_concurrent_claims: 2 + this.random.below(4),
       max_active_sessions: 2 + this.random.below(2),
       max_generations_per_task: 5 + this.random.below(20),
     });
     const stale = this.random.one(['hold', 'takeover', { task: 'takeover' }]);
-    await this.coordinator.putPolicy(this.scope, {
+    await this.coordinator.settings.putPolicy(this.scope, {
       stale_policy: stale,
       max_attempts: 2 + this.random.below(3),
     });
@@ -168,12 +168,12 @@ export class Player {
     suspend: (body) => this.coordinator.suspendClaim(this.scope, body),
     resume: (body) => this.coordinator.resumeClaim(this.scope, body),
     review: (body) => this.coordinator.recordReview(this.scope, body, human('rita')),
-    policy: (body) => this.coordinator.putPolicy(this.scope, body),
-    limits: (body) => this.coordinator.putLimits(this.scope.tenant_id, body),
-    plan: (body) => this.coordinator.putPlan(this.scope, body),
-    add: (body) => this.coordinator.addTasks(this.scope, body),
-    open_session: (body) => this.coordinator.openSession(this.scope.tenant_id, body),
-    close_session: (body) => this.coordinator.closeSession(this.scope.tenant_id, body),
+    policy: (body) => this.coordinator.settings.putPolicy(this.scope, body),
+    limits: (body) => this.coordinator.settings.putLimits(this.scope.tenant_id, body),
+    plan: (body) => this.coordinator.plans.put(this.scope, body),
+    add: (body) => this.coordinator.plans.add(this.scope, body),
+    open_session: (body) => this.coordinator.sessions.open(this.scope.tenant_id, body),
+    close_session: (body) => this.coordinator.sessions.close(this.scope.tenant_id, body),
     force_release: (body) => this.operate('force_release', body),
     reassign: (body) => this.operate('reassign', body),
     reset: (body) => this.operate('reset', body),

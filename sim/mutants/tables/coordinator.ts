@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const PROJECT = 'src/coordinator/project.ts';
 const UNIT = 'src/coordinator/unit-builder.ts';
 const FACTS = 'src/coordinator/facts.ts';
-const QUERIES = 'src/coordinator/queries/queries.ts';
+const FEED = 'src/coordinator/queries/feed.ts';
 
 /** Faults in what is made of a decision, and in what is told. */
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
@@ -122,7 +122,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'feed-skips-an-event',
-    file: QUERIES,
+    file: FEED,
     find: 'return { events, next: cursorAt(events.at(-1)?.position ?? after) };',
     replace:
       'return { events, next: cursorAt((events.at(-1)?.position ?? after) + (events.length > 7 ? 1 : 0)) };',
@@ -130,7 +130,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'feed-repeats-an-event',
-    file: QUERIES,
+    file: FEED,
     find: 'return { events, next: cursorAt(events.at(-1)?.position ?? after) };',
     replace: 'return { events, next: cursorAt(events.at(-2)?.position ?? after) };',
     why: 'Whoever follows the feed sees the same event twice.',

@@ -66,7 +66,7 @@ async function createIn(context: Context, url: string, asked: { role: Role }): P
   const { Coordinator, isProblem } = await import('../../coordinator/index.js');
   return withStore(context, url, async ({ store }) => {
     const coordinator = await Coordinator.open({ store });
-    const key = await coordinator.createKey({ tenant_id: context.tenant, platform: true }, asked);
+    const key = await coordinator.keys.create({ tenant_id: context.tenant, platform: true }, asked);
     coordinator.close();
     if (isProblem(key)) throw new CommandFailure(key.detail);
     return key;

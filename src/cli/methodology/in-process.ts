@@ -30,7 +30,7 @@ export async function openInProcess(files: ReadonlyMap<string, string>, place: P
   const { store, blobs, key, caller } = place;
   const coordinator = await Coordinator.open(blobs === undefined ? { store } : { store, blobs });
   try {
-    expected(await told(coordinator.configure(key, { files: Object.fromEntries(files) }, caller)));
+    expected(await told(coordinator.settings.configure(key, { files: Object.fromEntries(files) }, caller)));
   } catch (error) {
     coordinator.close();
     throw error;

@@ -82,7 +82,7 @@ describe('gen sync', () => {
     const cwd = await temporaryFolder();
     const workspace = await workspaceIn(cwd);
     const url = await served();
-    await offline(workspace, (here) => here.configure(KEY, { files: {} }));
+    await offline(workspace, (here) => here.settings.configure(KEY, { files: {} }));
     expect(await gen({ cwd }, 'sync', 'push', '--remote', url)).toMatchObject({ code: 0 });
     expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
     const log = await readFile(join(workspace.events, 'events.jsonl'), 'utf8');

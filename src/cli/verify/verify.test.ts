@@ -21,7 +21,7 @@ async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; p
   const store = await openFileStore({ root, segment_bytes_max });
   const coordinator = await Coordinator.open({ store });
   const { task_id } = TASK;
-  await coordinator.putPlan(KEY, PLAN);
+  await coordinator.plans.put(KEY, PLAN);
   await coordinator.claimTask(KEY, TASK);
   await coordinator.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
   await coordinator.releaseClaim(KEY, { task_id, session_id: 'sess-a', expected_generation: 1 });

@@ -36,7 +36,7 @@ async function begin(open: OpenHouse, more = ''): Promise<House> {
     [`features/active/${F}.yml`]: vector(F, more),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
-  answered(await house.coordinator.configure(P, { files }));
+  answered(await house.coordinator.settings.configure(P, { files }));
   return house;
 }
 

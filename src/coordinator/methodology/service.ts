@@ -5,10 +5,10 @@ import { type MethodologyStatus, statusView } from '../../core/features/status.j
 import { type ZoomView, zoomView } from '../../core/features/zoom.js';
 import { route } from '../../core/graph/choose-route.js';
 import type { RouteQuestion } from '../../core/graph/route.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
 import { readBody, subjectOf } from '../operations/read.js';
-import { isProblem, type Problem, problem } from '../problem.js';
+import { isProblem, type Problem, problem, type Reply } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
 import type { GateResult } from '../wire.js';
@@ -23,11 +23,8 @@ import { SpawnOperation } from './spawn.js';
 import { traceIn } from './trace.js';
 import * as wire from './wire.js';
 
-type Reply<T> = Promise<T | Problem>;
-
 export interface MethodologyParts {
   readonly projects: Projects;
-  readonly store: Store;
   /** A decision on a candidate is a matter of its claim: the rules of claims take it. */
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => Reply<GateResult>;
 }
@@ -112,7 +109,7 @@ export class MethodologyService {
       if (isProblem(marked)) return marked;
       const desk = project.desk();
       const rulesOf = (subject: string) => desk.rulesOf(subject);
-      return checkpointReply(marked, read, { store: this.parts.store, key: scope, rulesOf });
+      return checkpointReply(marked, read, { store: project.store, key: scope, rulesOf });
     });
   }
 
@@ -158,9 +155,7 @@ export class MethodologyService {
   }
 
   private at<T>(scope: ProjectKey, work: (present: Present) => Reply<T>): Reply<T> {
-    const { projects, store } = this.parts;
-    return projects.with(scope, async (project) => {
-      if (!store.capabilities.single_writer) await project.follow();
+    return this.parts.projects.current(scope, async (project) => {
       const folded = this.folded.get(project) ?? new Folded();
       this.folded.set(project, folded);
       await folded.reader.catchUp(project);

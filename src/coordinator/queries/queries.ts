@@ -1,51 +1,35 @@
 import { live } from '../../core/claims/lease.js';
-import { rulesFor } from '../../core/claims/policy.js';
-import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
-import { kindOf, POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
+import { TENANT_PROJECT } from '../../core/subject.js';
 import {
   type AgentView,
   agentViews,
-  emptyProject,
-  emptySession,
-  evolveProject,
-  evolveSession,
   type Lineage,
   lineageOf,
-  type ProjectState,
   type ProjectStatus,
   parkedResults,
-  planProgress,
   projectStatus,
   type Readiness,
   resultsOf,
-  type SessionMemory,
-  sessionMemory,
-  type TaskClaim,
   type TaskResult,
   type TaskState,
-  type Vantage,
 } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
-import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
-import { cursorAt, positionOf } from '../cursor.js';
-import { type Desk, policyOf } from '../desk.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
+import type { Desk } from '../desk.js';
 import { type Explanation, explain } from '../explain.js';
 import { isKnown, notKnown } from '../facts.js';
 import { readSubject } from '../operations/read.js';
-import { type SessionRecord, sessionRecord } from '../operations/session.js';
-import { isProblem, type Problem, problem } from '../problem.js';
+import { isProblem, type Problem, problem, type Reply } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
 import { CLAIMS_SCOPE } from '../rooms.js';
-import { scopeFault, tenantFault } from '../scope.js';
+import { tenantFault } from '../scope.js';
+import type { History } from './history.js';
 import { Tallies } from './tallies.js';
 import { checksOf, stateOf } from './task.js';
+import { vantage, vantageThen } from './vantage.js';
 
-const PAGE = 1000;
-const HISTORY_EVENTS_MAX = 100_000;
 const LIST_MAX = 1000;
-
-type Reply<T> = Promise<T | Problem>;
 
 export interface ProjectEntry {
   project_id: string;
@@ -59,19 +43,6 @@ export interface TaskFilter {
   track?: string;
   after?: string;
   limit?: number;
-}
-
-export interface EventFilter {
-  after?: string;
-  limit?: number;
-  type?: string;
-  task_id?: string;
-  feature_id?: string;
-  edge?: string;
-  agent_id?: string;
-  session_id?: string;
-  since?: string;
-  until?: string;
 }
 
 export interface Standing {
@@ -88,12 +59,12 @@ export class Queries {
   constructor(
     private readonly projects: Projects,
     private readonly store: Store,
+    private readonly history: History,
     private readonly blobs: Blobs,
   ) {}
 
-  async projectsOf(tenant_id: string): Promise<string[]> {
-    if (tenantFault(tenant_id) !== null) return [];
-    return (await this.store.projects(tenant_id)).filter((project_id) => project_id !== TENANT_PROJECT);
+  projectsOf(tenant_id: string): Promise<string[]> {
+    return this.projects.idsOf(tenant_id);
   }
 
   /** How the projects at work stand, from memory alone. */
@@ -112,18 +83,13 @@ export class Queries {
   }
 
   async listProjects(tenant_id: string): Promise<{ projects: ProjectEntry[] }> {
-    const ids = await this.projectsOf(tenant_id);
+    const ids = await this.projects.idsOf(tenant_id);
     return { projects: await Promise.all(ids.map((project_id) => this.entryOf({ tenant_id, project_id }))) };
-  }
-
-  /** Everything that ever happened to a subject, oldest first. */
-  async eventsOf(key: ProjectKey, subject: string): Promise<EventEnvelope[]> {
-    return this.readAll(key, { subject });
   }
 
   getTaskState(key: ProjectKey, task_id: string): Reply<TaskState> {
     return this.at(key, task_id, async (desk, subject) => {
-      const parked = parkedResults(await this.eventsOf(key, subject)).length;
+      const parked = parkedResults(await this.history.of(key, subject)).length;
       return { ...stateOf(desk, desk.head(subject), parked), ...checksOf(desk, subject) };
     });
   }
@@ -140,7 +106,7 @@ export class Queries {
     key: ProjectKey,
     filter: TaskFilter = {},
   ): Reply<{ tasks: TaskState[]; next: string | null; position: number }> {
-    return this.current(key, async (project) => {
+    return this.projects.current(key, async (project) => {
       const tallies = await this.talliesOf(project);
       const desk = project.desk();
       const limit = Math.min(filter.limit ?? 100, LIST_MAX);
@@ -159,20 +125,20 @@ export class Queries {
 
   getClaimHistory(key: ProjectKey, task_id: string): Reply<Lineage> {
     return this.at(key, task_id, async (_desk, subject) =>
-      lineageOf(subject, await this.eventsOf(key, subject)),
+      lineageOf(subject, await this.history.of(key, subject)),
     );
   }
 
   listResults(key: ProjectKey, task_id: string): Reply<{ results: TaskResult[] }> {
     return this.at(key, task_id, async (_desk, subject) => ({
-      results: resultsOf(await this.eventsOf(key, subject)),
+      results: resultsOf(await this.history.of(key, subject)),
     }));
   }
 
   /** One result with its data, also a refused and parked one; a large one is read from its blob. */
   getResult(key: ProjectKey, task_id: string, result_id: string): Reply<TaskResult> {
     return this.at(key, task_id, async (_desk, subject) => {
-      const results = resultsOf(await this.eventsOf(key, subject));
+      const results = resultsOf(await this.history.of(key, subject));
       const found = results.filter((result) => result.id === result_id);
       const result = found.find(({ accepted }) => accepted) ?? found[0];
       if (result === undefined) return problem('NOT_FOUND', 'There is no result by that id.');
@@ -194,59 +160,11 @@ export class Queries {
     );
   }
 
-  async getActiveClaimsForSession(tenant_id: string, session_id: string): Reply<{ claims: TaskClaim[] }> {
-    const claims: TaskClaim[] = [];
-    for (const project_id of await this.projectsOf(tenant_id)) {
-      const found = await this.current({ tenant_id, project_id }, async (project) => {
-        const desk = project.desk();
-        const held = [...(project.state.bySession.get(session_id) ?? [])];
-        return held.map((subject) => stateOf(desk, desk.head(subject), 0).claim);
-      });
-      if (isProblem(found)) return found;
-      for (const claim of found) if (claim !== null && claim.state !== 'EXPIRED') claims.push(claim);
-    }
-    return { claims };
-  }
-
-  async listSessions(tenant_id: string): Reply<{ sessions: SessionRecord[] }> {
-    const sessions: SessionRecord[] = [];
-    for (const project_id of await this.projectsOf(tenant_id)) {
-      const found = await this.current({ tenant_id, project_id }, async (project) => {
-        const desk = project.desk();
-        const ids = [...project.state.records.keys()].flatMap((subject) => sessionIdOf(subject) ?? []);
-        return ids.sort().flatMap((id) => sessionRecord(desk, id) ?? []);
-      });
-      if (isProblem(found)) return found;
-      sessions.push(...found);
-    }
-    return { sessions };
-  }
-
-  /** The memory of a session, folded from its events in every project where it worked. */
-  async getSession(tenant_id: string, session_id: string): Reply<SessionMemory> {
-    const session = emptySession(session_id);
-    let progress = {};
-    for (const project_id of await this.projectsOf(tenant_id)) {
-      const key = { tenant_id, project_id };
-      const events = await this.readAll(key, { session_id });
-      if (events.length === 0) continue;
-      for (const event of events) evolveSession(session, event);
-      const found = await this.current(
-        key,
-        async (project) => planProgress(project.state, vantage(project)).tracks,
-      );
-      if (isProblem(found)) return found;
-      progress = found;
-    }
-    if (session.created_at === null) return problem('NOT_FOUND', 'There is no session by that id.');
-    return sessionMemory(session, progress);
-  }
-
   /** How the project stands, now or as it stood at a position of its log. */
   status(key: ProjectKey, at?: number): Reply<ProjectStatus> {
-    return this.current(key, async (project) => {
+    return this.projects.current(key, async (project) => {
       if (at !== undefined) {
-        const state = await this.stateAt(key, at);
+        const state = await this.history.stateAt(key, at);
         return projectStatus(state, vantageThen(project, state));
       }
       const tallies = await this.talliesOf(project);
@@ -261,8 +179,8 @@ export class Queries {
     key: ProjectKey,
     at?: number,
   ): Reply<{ agents: AgentView[]; position: number; last_updated: string | null }> {
-    return this.current(key, async (project) => {
-      const past = at === undefined ? null : await this.stateAt(key, at);
+    return this.projects.current(key, async (project) => {
+      const past = at === undefined ? null : await this.history.stateAt(key, at);
       const { agents: tallied } = past ?? (await this.talliesOf(project));
       const state = past ?? project.state;
       const agents = agentViews({ ...state, agents: tallied });
@@ -270,63 +188,10 @@ export class Queries {
     });
   }
 
-  async events(key: ProjectKey, filter: EventFilter = {}): Reply<{ events: EventEnvelope[]; next: string }> {
-    const fault = scopeFault(key);
-    if (fault !== null) return fault;
-    const after = positionOf(filter.after ?? '');
-    if (after === null) {
-      const message = 'expected a cursor that this server gave';
-      return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
-    }
-    const { after: _, limit = 100, type, ...rest } = filter;
-    const query: EventQuery = {
-      ...rest,
-      ...(type === undefined ? {} : { types: [type] }),
-      after,
-      limit: Math.min(Math.max(limit, 1), PAGE),
-    };
-    const events = await this.store.events(key, query);
-    return { events, next: cursorAt(events.at(-1)?.position ?? after) };
-  }
-
-  /**
-   * The feed of a project from a cursor on, for as long as the caller listens: every event once, in order, across
-   * restarts, since what it yields is always read from the log by position.
-   */
-  async *follow(
-    key: ProjectKey,
-    cursor: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<{ event: EventEnvelope; cursor: string }> {
-    if (scopeFault(key) !== null) return;
-    try {
-      const project = await this.projects.enter(key);
-      let position = positionOf(cursor) ?? 0;
-      while (!signal.aborted) {
-        const events = await this.store.events(key, { after: position, limit: PAGE });
-        for (const event of events) {
-          if (signal.aborted) return;
-          position = event.position;
-          yield { event, cursor: cursorAt(position) };
-        }
-        if (events.length === 0 && !signal.aborted) await movedBeyond(project, position, signal);
-      }
-    } finally {
-      this.projects.leave(key);
-    }
-  }
-
   private async entryOf(key: ProjectKey): Promise<ProjectEntry> {
     const position = (await this.store.project(key))?.position ?? 0;
     const last = position === 0 ? [] : await this.store.events(key, { after: position - 1, limit: 1 });
     return { project_id: key.project_id, position, last_updated: last[0]?.timestamp ?? null };
-  }
-
-  private async current<T>(key: ProjectKey, ask: (project: Project) => Promise<T | Problem>): Reply<T> {
-    return this.projects.with(key, async (project) => {
-      if (!this.store.capabilities.single_writer) await project.follow();
-      return ask(project);
-    });
   }
 
   private async at<T>(
@@ -336,31 +201,11 @@ export class Queries {
   ): Reply<T> {
     const subject = readSubject(task_id);
     if (isProblem(subject)) return subject;
-    return this.current(key, async (project) => {
+    return this.projects.current(key, async (project) => {
       const desk = project.desk();
       if (isKnown(desk, subject) || project.state.heads.has(subject)) return ask(desk, subject);
       return notKnown(desk, subject);
     });
-  }
-
-  private async readAll(key: ProjectKey, filter: Partial<EventQuery>): Promise<EventEnvelope[]> {
-    const all: EventEnvelope[] = [];
-    for (let after = 0; all.length < HISTORY_EVENTS_MAX; ) {
-      const events = await this.store.events(key, { ...filter, after, limit: PAGE });
-      all.push(...events);
-      if (events.length < PAGE) break;
-      after = events.at(-1)?.position ?? after;
-    }
-    return all;
-  }
-
-  private async stateAt(key: ProjectKey, until_position: number): Promise<ProjectState> {
-    const state = emptyProject();
-    for (;;) {
-      const events = await this.store.events(key, { after: state.position, until_position, limit: PAGE });
-      for (const event of events) evolveProject(state, event);
-      if (events.length < PAGE) return state;
-    }
   }
 
   private async talliesOf(project: Project): Promise<Tallies> {
@@ -386,25 +231,6 @@ function liveClaims(project: Project): number {
   return count;
 }
 
-function vantage(project: Project): Vantage {
-  const desk = project.desk();
-  return { key: project.key, now_ms: desk.now_ms, rulesOf: (subject) => desk.rulesOf(subject) };
-}
-
-/** The past is seen at its own time and under its own policy; limits are the tenant's, and are those of today. */
-function vantageThen({ key, limits, skew_margin_ms }: Project, state: ProjectState): Vantage {
-  const policy = policyOf(state.records.get(POLICY_SUBJECT) ?? null);
-  return {
-    key,
-    now_ms: msOf(state.last_updated ?? isoTime(0)),
-    rulesOf: (subject) => rulesFor(kindOf(subject), policy, limits, skew_margin_ms),
-  };
-}
-
-const SESSION_PREFIX = '~session/';
-const sessionIdOf = (subject: string): string | null =>
-  subject.startsWith(SESSION_PREFIX) ? subject.slice(SESSION_PREFIX.length) : null;
-
 function dataOf(bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes).toString();
   try {
@@ -416,16 +242,3 @@ function dataOf(bytes: Uint8Array): unknown {
 
 const tooMany = (path: string): Problem =>
   problem('INVALID_REQUEST', `${path}: at most ${LIST_MAX}`, [{ path, message: `at most ${LIST_MAX}` }]);
-
-function movedBeyond(project: Project, position: number, signal: AbortSignal): Promise<void> {
-  if (project.state.position > position) return Promise.resolve();
-  return new Promise((resolve) => {
-    const stop = project.moved.once(done);
-    signal.addEventListener('abort', done, { once: true });
-    function done() {
-      stop();
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-  });
-}

@@ -15,7 +15,7 @@ async function lived(name: StoreName): Promise<{ house: House; lines: ArchiveLin
   const house = await House.open(name);
   const { coordinator } = house;
   await house.plan(planOf(A, B, C));
-  answered(await coordinator.putPolicy(P, { max_agents_per_track: 2 }));
+  answered(await coordinator.settings.putPolicy(P, { max_agents_per_track: 2 }));
   const by = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
   for (const [task_id, agent] of [
     [A, 'alpha'],

@@ -8,8 +8,8 @@ const NOBODY = { authorization: undefined };
 
 async function begin(host = '127.0.0.1') {
   const house = await House.open('memory');
-  const keys = await house.coordinator.keyRing();
-  const make = async (body: object) => answered(await house.coordinator.createKey(ACME, body));
+  const keys = await house.coordinator.keys.ring();
+  const make = async (body: object) => answered(await house.coordinator.keys.create(ACME, body));
   return { house, keys, make, door: await openGatekeeper({ keys, host }) };
 }
 
@@ -36,7 +36,7 @@ describe('an open server', () => {
     const { key_id } = await make({ role: 'admin' });
     expect(door.open).toBe(false);
     expect(await door.authenticate(NOBODY)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
-    await house.coordinator.revokeKey(ACME, key_id);
+    await house.coordinator.keys.revoke(ACME, key_id);
     expect(door.open).toBe(false);
   });
 });
@@ -69,7 +69,7 @@ describe('a key', () => {
     expect([await works(short.token), await works(long.token)]).toEqual([true, true]);
     house.advance(60);
     expect([await works(short.token), await works(long.token)]).toEqual([false, true]);
-    await house.coordinator.revokeKey(ACME, long.key_id);
+    await house.coordinator.keys.revoke(ACME, long.key_id);
     expect(await works(long.token)).toBe(false);
   });
 
@@ -77,7 +77,7 @@ describe('a key', () => {
     const { house, door, make } = await begin();
     const { token, key_id } = await make({ role: 'agent' });
     const gone = await make({ role: 'agent' });
-    await house.coordinator.revokeKey(ACME, gone.key_id);
+    await house.coordinator.keys.revoke(ACME, gone.key_id);
     const whole = token ?? '';
     const last = whole.at(-2) === 'A' ? 'B' : 'A';
     const wrong = [

@@ -50,7 +50,7 @@ async function begin() {
   const house = await House.open('memory');
   await house.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
   const { coordinator, store } = house;
-  const feeds = new Feeds(coordinator.queries, store);
+  const feeds = new Feeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
   const rooms = { coordinator, store, feeds, metrics: async () => '', stopping };
   const app = createApp({
@@ -153,7 +153,7 @@ test.each(REVISIONS)(
   'an edge is claimed, its checks reported, and a human asked, over %s',
   async (revision) => {
     const { house, visit } = await begin();
-    await house.coordinator.configure(P, { files: EDGE_FILES });
+    await house.coordinator.settings.configure(P, { files: EDGE_FILES });
     const client = await visit({ revision });
     const by = { session_id: 's1', agent_role: 'architect' };
     const granted = await call(client, 'claim', { feature_id: F, edge: 'intent→requirements', ...by });
@@ -185,7 +185,7 @@ test.each(REVISIONS)(
 
 test('an edge has an id like a task, and one of the two is named', async () => {
   const { house, visit } = await begin();
-  await house.coordinator.configure(P, { files: EDGE_FILES });
+  await house.coordinator.settings.configure(P, { files: EDGE_FILES });
   const client = await visit();
   expect(await call(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
   expect(await call(client, 'claim', { task_id: A, feature_id: F, edge: 'design_code' })).toMatchObject({
@@ -214,7 +214,7 @@ test('a call with a handle renews the claim', async () => {
 
 test('a refused result leaves time to mend it', async () => {
   const { house, visit } = await begin();
-  await house.coordinator.putLimits('acme', { max_result_size_bytes: 10 });
+  await house.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
   const client = await visit();
   const { handle } = await call(client, 'next', { lease_duration_seconds: 60 });
   house.advance(50);
@@ -230,7 +230,7 @@ test('work that failed is given back with what happened', async () => {
   const { handle } = await call(client, 'next');
   const released = await call(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
   expect(released).toMatchObject({ success: true, reason: 'RELEASED', task_id: A });
-  const { events } = (await house.coordinator.queries.events(P, { type: 'CLAIM_RELEASED' })) as {
+  const { events } = (await house.coordinator.feed.page(P, { type: 'CLAIM_RELEASED' })) as {
     events: { payload: Told }[];
   };
   expect(events[0]?.payload).toMatchObject({ message: 'no compiler' });

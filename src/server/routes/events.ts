@@ -38,7 +38,7 @@ export const eventRoutes: readonly Route[] = [
     query: eventQuery,
     reply: z.object({ events: z.array(event), next: z.string() }),
     run: async ({ house, params, query }) =>
-      answer(await house.coordinator.queries.events(scopeOf({ params }), query)),
+      answer(await house.coordinator.feed.page(scopeOf({ params }), query)),
   }),
   route({
     id: 'append_event',
@@ -78,7 +78,7 @@ export const eventRoutes: readonly Route[] = [
       const resumed = incoming.headers['last-event-id'];
       const after = typeof resumed === 'string' && resumed !== '' ? resumed : asked;
       // Asked once as a page, so that a wrong cursor is answered as everywhere.
-      const known = await house.coordinator.queries.events(scope, {
+      const known = await house.coordinator.feed.page(scope, {
         ...(after === 'now' ? {} : { after }),
         limit: 1,
       });

@@ -47,7 +47,7 @@ export const keyRoutes: readonly Route[] = [
     body: { kind: 'json', schema: keyBody },
     reply: keyCreated,
     run: async ({ house, params, principal, body, caller }: Ask) => {
-      const made = await house.coordinator.createKey(scopeOf({ params, principal }), body, caller);
+      const made = await house.coordinator.keys.create(scopeOf({ params, principal }), body, caller);
       if (isProblem(made)) return answer(made);
       const locked =
         principal.kind === 'open' && authorize({ ...principal, ...made }, 'administer', made.tenant_id);
@@ -63,7 +63,7 @@ export const keyRoutes: readonly Route[] = [
     summary: 'The keys of the tenant, without their secrets',
     reply: z.object({ keys: z.array(key) }),
     run: async ({ house, params, principal }: Ask) =>
-      answer(await house.coordinator.listKeys(scopeOf({ params, principal }))),
+      answer(await house.coordinator.keys.list(scopeOf({ params, principal }))),
   }),
   route({
     id: 'revoke_key',
@@ -74,7 +74,7 @@ export const keyRoutes: readonly Route[] = [
     reply: key,
     run: async ({ house, params, principal, caller }: Ask) =>
       answer(
-        await house.coordinator.revokeKey(
+        await house.coordinator.keys.revoke(
           scopeOf({ params, principal }),
           param({ params }, 'key_id'),
           caller,

@@ -165,7 +165,7 @@ const init = route({
     if (isProblem(read)) return answer(read);
     const { project_id, ...asked } = read;
     return answer(
-      await house.coordinator.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
+      await house.coordinator.settings.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
     );
   },
 });

@@ -33,7 +33,7 @@ const sessionRoutes: readonly Route[] = [
     reply: sessionResult,
     decides: true,
     run: async ({ house, params, body, caller }: Ask) =>
-      answer(await house.coordinator.openSession(tenantOf({ params }), body, caller)),
+      answer(await house.coordinator.sessions.open(tenantOf({ params }), body, caller)),
   }),
   route({
     id: 'list_sessions',
@@ -43,7 +43,7 @@ const sessionRoutes: readonly Route[] = [
     summary: 'The sessions of the tenant',
     reply: z.object({ sessions: z.array(sessionRecord) }),
     run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.listSessions(tenantOf({ params }))),
+      answer(await house.coordinator.sessions.list(tenantOf({ params }))),
   }),
   route({
     id: 'get_session',
@@ -53,7 +53,7 @@ const sessionRoutes: readonly Route[] = [
     summary: 'What a session did and what happened to it',
     reply: sessionMemory,
     run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.getSession(tenantOf({ params }), sessionOf({ params }))),
+      answer(await house.coordinator.sessions.get(tenantOf({ params }), sessionOf({ params }))),
   }),
   route({
     id: 'close_session',
@@ -64,7 +64,7 @@ const sessionRoutes: readonly Route[] = [
     reply: sessionResult,
     decides: true,
     run: async ({ house, params, caller }: Ask) =>
-      answer(await house.coordinator.closeSession(tenantOf({ params }), sessionOf({ params }), caller)),
+      answer(await house.coordinator.sessions.close(tenantOf({ params }), sessionOf({ params }), caller)),
   }),
   route({
     id: 'get_active_claims_for_session',
@@ -74,8 +74,8 @@ const sessionRoutes: readonly Route[] = [
     summary: 'What a session holds now',
     reply: z.object({ claims: z.array(taskClaim) }),
     run: async ({ house, params }: Ask) => {
-      const { queries } = house.coordinator;
-      return answer(await queries.getActiveClaimsForSession(tenantOf({ params }), sessionOf({ params })));
+      const { sessions } = house.coordinator;
+      return answer(await sessions.claimsOf(tenantOf({ params }), sessionOf({ params })));
     },
   }),
 ];
@@ -88,7 +88,8 @@ const settingsRoutes: readonly Route[] = [
     action: 'read',
     summary: 'What the tenant may do',
     reply: limits,
-    run: async ({ house, params }: Ask) => answer(await house.coordinator.getLimits(tenantOf({ params }))),
+    run: async ({ house, params }: Ask) =>
+      answer(await house.coordinator.settings.getLimits(tenantOf({ params }))),
   }),
   route({
     id: 'put_limits',
@@ -99,7 +100,7 @@ const settingsRoutes: readonly Route[] = [
     body: { kind: 'json', schema: limitsBody },
     reply: limits,
     run: async ({ house, params, body, caller }: Ask) =>
-      answer(await house.coordinator.putLimits(tenantOf({ params }), body, caller)),
+      answer(await house.coordinator.settings.putLimits(tenantOf({ params }), body, caller)),
   }),
   route({
     id: 'get_policy',
@@ -108,7 +109,8 @@ const settingsRoutes: readonly Route[] = [
     action: 'read',
     summary: 'The policy of the project',
     reply: policy,
-    run: async ({ house, params }: Ask) => answer(await house.coordinator.getPolicy(scopeOf({ params }))),
+    run: async ({ house, params }: Ask) =>
+      answer(await house.coordinator.settings.getPolicy(scopeOf({ params }))),
   }),
   route({
     id: 'put_policy',
@@ -119,7 +121,7 @@ const settingsRoutes: readonly Route[] = [
     body: { kind: 'json', schema: policyBody },
     reply: policy,
     run: async ({ house, params, body, caller }: Ask) =>
-      answer(await house.coordinator.putPolicy(scopeOf({ params }), body, caller)),
+      answer(await house.coordinator.settings.putPolicy(scopeOf({ params }), body, caller)),
   }),
 ];
 

@@ -38,7 +38,7 @@ export const planRoutes: readonly Route[] = [
     action: 'read',
     summary: 'The plan, with its version as ETag',
     reply: planView,
-    run: async ({ house, params }: Ask) => tagged(await house.coordinator.getPlan(scopeOf({ params }))),
+    run: async ({ house, params }: Ask) => tagged(await house.coordinator.plans.get(scopeOf({ params }))),
   }),
   route({
     id: 'put_plan',
@@ -56,7 +56,7 @@ export const planRoutes: readonly Route[] = [
       if (isProblem(if_match)) return answer(if_match);
       const { plan, ...named } = asked;
       const options = { ...query, ...named, ...(if_match === null ? {} : { if_match }) };
-      return tagged(await house.coordinator.putPlan(scopeOf({ params }), plan, options, caller));
+      return tagged(await house.coordinator.plans.put(scopeOf({ params }), plan, options, caller));
     },
   }),
   route({
@@ -72,7 +72,7 @@ export const planRoutes: readonly Route[] = [
       if (isProblem(read)) return answer(read);
       const { tasks, request_id } = read;
       const options = request_id === undefined ? {} : { request_id };
-      return tagged(await house.coordinator.addTasks(scopeOf({ params }), tasks, options, caller));
+      return tagged(await house.coordinator.plans.add(scopeOf({ params }), tasks, options, caller));
     },
   }),
 ];

@@ -11,7 +11,7 @@ import { ALPHA, digest, EDGE, Yard } from './testing/yard.js';
 async function begin() {
   const house = await House.open('file');
   const yard = await Yard.open();
-  answered(await house.coordinator.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
+  answered(await house.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
   const log: Log = { store: house.store, blobs: house.blobs, key: P };
   const agent = (agent_id: string) => new Agent(house, agent_id, `s-${agent_id}`);
   const submits = async (by: Agent, subject = EDGE) => {

@@ -69,7 +69,7 @@ export class Memory {
 
   private eventsOf(subject: string): Promise<EventEnvelope[]> {
     const { coordinator, key } = this.desk;
-    return coordinator.queries.eventsOf(key, subject);
+    return coordinator.history.of(key, subject);
   }
 }
 

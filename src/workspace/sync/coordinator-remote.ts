@@ -35,7 +35,11 @@ export function coordinatorRemote({ name, coordinator, store, blobs, key }: Remo
     append: (body) => coordinator.appendEvent(key, body, OPEN_CALLER),
     importEvents: (events) => coordinator.importEvents(key, { events }),
     configure: async (files) => {
-      const reply = await coordinator.configure(key, { files: Object.fromEntries(files) }, OPEN_CALLER);
+      const reply = await coordinator.settings.configure(
+        key,
+        { files: Object.fromEntries(files) },
+        OPEN_CALLER,
+      );
       return isProblem(reply) ? reply : null;
     },
   };

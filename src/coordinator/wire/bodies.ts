@@ -1,0 +1,292 @@
+import { z } from 'zod';
+import { REVIEW_DECISIONS } from '../../core/claims/head.js';
+import { isoTimestamp } from '../../core/events/fields.js';
+import { CHECK_RESULTS } from '../../core/graph/convergence.js';
+import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../../core/ids.js';
+import { ROLES } from '../../core/roles.js';
+import { isPublicKey } from '../public-key.js';
+
+/** The bodies that commands take: strict, bounded, and spelled as the wire contract spells them. */
+
+const SUBJECT_CHARS_MAX = 200;
+const METADATA_BYTES_MAX = 4096;
+export const NOTE_BYTES_MAX = 4096;
+const PAYLOAD_BYTES_MAX = 64 * 1024;
+export const BATCH_ITEMS_MAX = 1000;
+export const ATOMIC_ITEMS_MAX = 20;
+
+const generation = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const leaseSeconds = z
+  .number()
+  .int()
+  .min(1)
+  .max(366 * 24 * 3600);
+const subject = z.string().min(1).max(SUBJECT_CHARS_MAX);
+const text = (max: number) => z.string().min(1).max(max);
+const claimId = z.string().min(1).max(64);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Plain data within bounds: no key that could reach a prototype, no depth that could exhaust a stack. */
+export function plainData(value: unknown, depth_max = 32): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth_max === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => plainData(item, depth_max - 1));
+  return Object.keys(value).every(
+    (key) => !FORBIDDEN_KEYS.has(key) && plainData((value as Record<string, unknown>)[key], depth_max - 1),
+  );
+}
+
+const PLAIN = 'expected plain JSON data, at most 32 deep, without __proto__, constructor or prototype keys';
+const plainObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && plainData(value),
+  PLAIN,
+);
+const metadata = plainObject.refine(
+  (value) => JSON.stringify(value).length <= METADATA_BYTES_MAX,
+  `at most ${METADATA_BYTES_MAX} bytes`,
+);
+
+const common = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
+const handle = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
+const lease = { lease_duration_seconds: leaseSeconds.optional() };
+
+export const claimBody = z.strictObject({
+  task_id: subject.optional(),
+  feature_id: text(100).optional(),
+  edge: text(100).optional(),
+  agent_id: agentIdSchema,
+  session_id: sessionIdSchema,
+  ...lease,
+  agent_role: text(64).optional(),
+  metadata: metadata.optional(),
+  ...common,
+});
+export const batchClaimBody = z.strictObject({
+  claims: z.array(claimBody).min(1).max(BATCH_ITEMS_MAX),
+  mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
+  ...common,
+  // Room for the number of a claim, by which each claim of a batch is remembered.
+  request_id: requestIdSchema.max(120).optional(),
+});
+/** A list of bodies, each read on its own: one that is wrong is refused alone. */
+export const itemsBody = z.strictObject({ items: z.array(z.unknown()).max(BATCH_ITEMS_MAX), ...common });
+export const renewBody = z.strictObject({ ...handle, expected_generation: generation, ...lease, ...common });
+export const releaseBody = z.strictObject({
+  ...handle,
+  expected_generation: generation,
+  reason: z.enum(['VOLUNTARY', 'ERROR']).default('VOLUNTARY'),
+  message: text(2000).optional(),
+  ...common,
+});
+const EVALUATORS_BYTES_MAX = 64 * 1024;
+const checkCount = z.number().int().min(0).max(100_000);
+/** How the checks of an edge came out. Judged one by one; the counts are for those who read. */
+const evaluators = z
+  .strictObject({
+    passed: checkCount,
+    failed: checkCount,
+    skipped: checkCount,
+    total: checkCount,
+    details: z
+      .array(
+        z.strictObject({
+          name: text(256),
+          type: text(64).optional(),
+          result: z.enum(CHECK_RESULTS),
+          required: z.boolean().optional(),
+          says: z.string().max(2000).optional(),
+        }),
+      )
+      .max(500),
+  })
+  .refine(
+    (said) => JSON.stringify(said).length <= EVALUATORS_BYTES_MAX,
+    `at most ${EVALUATORS_BYTES_MAX} bytes`,
+  );
+export const submitBody = z
+  .strictObject({
+    ...handle,
+    generation,
+    result_data: z.custom<unknown>((value) => value === undefined || plainData(value), PLAIN).optional(),
+    blob_sha256: sha256.optional(),
+    iteration: z.number().int().min(1).max(1_000_000).optional(),
+    evaluators: evaluators.optional(),
+    convergence_type: text(256).optional(),
+    context_hash: text(256).optional(),
+    ...common,
+  })
+  .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
+    path: ['result_data'],
+    message: 'expected result_data or blob_sha256, one of the two',
+  });
+export const suspendBody = z.strictObject({
+  ...handle,
+  expected_generation: generation,
+  iteration: z.number().int().min(1).max(1_000_000).optional(),
+  candidate_sha256: sha256.optional(),
+  ...common,
+});
+export const resumeBody = z.strictObject({ ...handle, expected_generation: generation, ...common });
+export const reviewBody = z.strictObject({
+  task_id: subject,
+  generation,
+  iteration: z.number().int().min(1).max(1_000_000),
+  candidate_sha256: sha256,
+  decision: z.enum(REVIEW_DECISIONS),
+  comment: text(4000).optional(),
+  ...common,
+});
+export const nextBody = z.strictObject({
+  agent_id: agentIdSchema,
+  session_id: sessionIdSchema,
+  track: z
+    .string()
+    .regex(/^[A-Z]{1,8}$/)
+    .optional(),
+  agent_role: text(64).optional(),
+  ...lease,
+  wait_seconds: z.number().min(0).max(30).default(0),
+  ...common,
+});
+export const noteBody = z.strictObject({
+  ...handle,
+  generation,
+  text: z.string().min(1).max(NOTE_BYTES_MAX),
+  ...common,
+});
+
+export const appendBody = z.strictObject({
+  event_type: text(100),
+  task_id: subject.optional(),
+  feature_id: text(100).optional(),
+  edge: text(100).optional(),
+  agent_id: agentIdSchema,
+  agent_role: text(64).optional(),
+  session_id: sessionIdSchema.optional(),
+  generation: generation.optional(),
+  claim_id: claimId.optional(),
+  // Names made from what they name are kept for what the coordinator itself writes once.
+  event_id: z
+    .uuid()
+    .refine((id) => id[14] !== '5', 'expected a UUID of another version than 5')
+    .optional(),
+  /** When it happened, where that is not now. */
+  occurred_at: isoTimestamp.optional(),
+  payload: plainObject.refine(
+    (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
+    `at most ${PAYLOAD_BYTES_MAX} bytes`,
+  ),
+  ...common,
+});
+/** Events of other tools, read by whoever brings them; `events/imported.ts` says what each must be. */
+export const importBody = z.strictObject({ events: z.array(plainObject).max(BATCH_ITEMS_MAX), ...common });
+
+const operatorFields = { expected_generation: generation, reason: text(2000), ...common };
+export const OPERATOR_VERBS = ['force_release', 'reassign', 'reset', 'hold', 'unhold', 'adopt'] as const;
+export type OperatorVerb = (typeof OPERATOR_VERBS)[number];
+const plainOperator = z.strictObject(operatorFields);
+export const operatorBodies = {
+  force_release: plainOperator,
+  reset: plainOperator,
+  hold: plainOperator,
+  unhold: plainOperator,
+  reassign: z.strictObject({
+    ...operatorFields,
+    agent_id: agentIdSchema,
+    session_id: sessionIdSchema,
+    agent_role: text(64).optional(),
+    ...lease,
+  }),
+  adopt: z.strictObject({ ...operatorFields, result_id: text(100) }),
+} as const;
+
+const PUBLIC_KEY =
+  'expected an Ed25519 public key: its 32 bytes in base64url, a point of the curve and no weak one';
+export const sessionBody = z.strictObject({
+  session_id: sessionIdSchema.optional(),
+  user_id: text(200),
+  project_id: projectIdSchema,
+  public_key: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY, abort: true })
+    .refine(isPublicKey, PUBLIC_KEY)
+    .optional(),
+  ...common,
+});
+
+const stalePolicy = z.enum(['takeover', 'hold']);
+const seconds = (max: number) => z.number().int().min(1).max(max);
+const YEAR_SECONDS = 366 * 24 * 3600;
+export const policyBody = z.strictObject({
+  stale_policy: z
+    .union([stalePolicy, z.strictObject({ task: stalePolicy.optional(), edge: stalePolicy.optional() })])
+    .optional(),
+  late_submit: z.enum(['accept', 'reject']).optional(),
+  max_hold_seconds: seconds(YEAR_SECONDS).nullable().optional(),
+  stale_threshold_seconds: seconds(YEAR_SECONDS).optional(),
+  claim_ttl_seconds: seconds(YEAR_SECONDS).optional(),
+  sweep_interval_seconds: seconds(24 * 3600).optional(),
+  suspend_max_seconds: seconds(YEAR_SECONDS).optional(),
+  max_attempts: z.number().int().min(1).max(1000).optional(),
+  max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
+  compliance_profile: z.enum(['hipaa', 'soc2', 'pci']).nullable().optional(),
+  ...common,
+});
+
+/** The YAML files of a workspace, by their path from `.ai-workspace/`. Whoever reads them says how many and how long. */
+export const configureBody = z.strictObject({
+  files: z.record(text(1024), z.string()),
+  ...common,
+  // Room for the number of a unit: features are written some at a time.
+  request_id: requestIdSchema.max(120).optional(),
+});
+
+const count = (max: number) => z.number().int().min(0).max(max);
+export const limitsBody = z.strictObject({
+  max_concurrent_claims: count(10_000_000).optional(),
+  max_lease_duration_seconds: seconds(YEAR_SECONDS).optional(),
+  min_lease_duration_seconds: seconds(YEAR_SECONDS).optional(),
+  max_generations_per_task: count(1_000_000_000).optional(),
+  claim_history_retention_days: count(36_500).optional(),
+  max_result_size_bytes: count(1024 ** 3).optional(),
+  max_active_sessions: count(1_000_000).optional(),
+  session_idle_seconds: seconds(YEAR_SECONDS).optional(),
+  require_signatures: z.boolean().optional(),
+  ...common,
+});
+
+const TEN_YEARS_SECONDS = 10 * YEAR_SECONDS;
+export const keyBody = z
+  .strictObject({
+    role: z.enum(ROLES),
+    label: text(100).optional(),
+    user_id: agentIdSchema.optional(),
+    expires_in_seconds: seconds(TEN_YEARS_SECONDS).optional(),
+    expires_at: z.iso.datetime().optional(),
+    ...common,
+  })
+  .refine((body) => body.expires_in_seconds === undefined || body.expires_at === undefined, {
+    path: ['expires_at'],
+    message: 'expected expires_in_seconds or expires_at, not both',
+  });
+
+export type ClaimBody = z.infer<typeof claimBody>;
+export type BatchClaimBody = z.input<typeof batchClaimBody>;
+export type RenewBody = z.infer<typeof renewBody>;
+export type ReleaseBody = z.infer<typeof releaseBody>;
+export type SubmitBody = z.infer<typeof submitBody>;
+export type SuspendBody = z.infer<typeof suspendBody>;
+export type ResumeBody = z.infer<typeof resumeBody>;
+export type ReviewBody = z.infer<typeof reviewBody>;
+export type NextBody = z.infer<typeof nextBody>;
+export type NoteBody = z.infer<typeof noteBody>;
+export type AppendBody = z.infer<typeof appendBody>;
+export type ImportBody = z.infer<typeof importBody>;
+export type SessionBody = z.infer<typeof sessionBody>;
+export type PolicyBody = z.infer<typeof policyBody>;
+export type LimitsBody = z.infer<typeof limitsBody>;
+export type ConfigureBody = z.infer<typeof configureBody>;
+export type KeyBody = z.infer<typeof keyBody>;
