@@ -37,6 +37,7 @@ export abstract class Actor {
       user_id,
       client_ip: null,
       claim_id_optional: false,
+      may_work: true,
       may_review: false,
     });
   }

@@ -108,7 +108,7 @@ it('a file of evaluators has the counts of its details, and is named where it ha
   for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
     await writeFile(join(setting.cwd, 'checks.json'), text);
     const refused = await submit(setting, '--data', '1', '--evaluators', 'checks.json');
-    expect(refused.code, text).toBe(1);
+    expect(refused.code, text).toBe(2);
     expect(refused.err, text).toContain('checks.json does not say');
   }
   expect((await submit(setting, '--data', '1', '--evaluators', 'none.json')).err).toContain('ENOENT');

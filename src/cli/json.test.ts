@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { planned } from './testing/house.js';
+import { planned, temporaryFolder } from './testing/house.js';
 import { gen, start } from './testing/terminal.js';
+import { F, project } from './testing/workspace.js';
 
 const READS = [
   'plan check plan.yaml',
@@ -33,4 +34,46 @@ it('also while it watches', async () => {
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);
   expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ total: { completed: 0 } });
+});
+
+const NOBODY = 'http://127.0.0.1:2';
+const FAILURES: readonly (readonly [line: string, code: string])[] = [
+  ['serialise', 'NO_WORKSPACE'],
+  ['gaps', 'NO_WORKSPACE'],
+  ['plan check none.yaml', 'FILE_UNREADABLE'],
+  [`status --url ${NOBODY} --project shop`, 'UNREACHABLE'],
+  ['export --project p --store nowhere:', 'STORE_REFUSED'],
+  ['status --never-heard-of', 'WRONG_USAGE'],
+  ['task show', 'WRONG_USAGE'],
+  ['plan show', 'WRONG_USAGE'],
+];
+
+it('what fails before anybody was asked is one JSON object too, in the shape of what a server finds wrong', async () => {
+  const cwd = await temporaryFolder();
+  for (const [line, code] of FAILURES) {
+    const told = await gen({ cwd }, ...line.split(' '), '--json');
+    expect(told.code, line).toBe(code === 'WRONG_USAGE' ? 2 : 1);
+    expect(JSON.parse(told.out), line).toMatchObject({ code, detail: expect.any(String), status: 0 });
+  }
+});
+
+it('a wrong input is wrong usage, whoever finds it', async () => {
+  const { setting } = await planned();
+  for (const where of [setting, await project()]) {
+    const claimed = await gen(
+      where,
+      'task',
+      'claim',
+      `${F}#design_code`,
+      '--role',
+      'x'.repeat(500),
+      '--json',
+    );
+    expect(JSON.parse(claimed.out)).toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(claimed.code).toBe(2);
+  }
+  const lease = await gen(setting, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
+  expect([JSON.parse(lease.out).code, lease.code]).toEqual(['INVALID_LEASE', 2]);
+  const kept = await gen(await project(), 'checkpoint', '--message', 'x'.repeat(100_000), '--json');
+  expect([JSON.parse(kept.out).code, kept.code]).toEqual(['INVALID_REQUEST', 2]);
 });

@@ -2,10 +2,11 @@ import { Command, CommanderError, Option } from 'commander';
 import { GenesisError } from '../client/replies.js';
 import type { Act, AddCommands } from './act.js';
 import { Context, type GlobalOptions } from './context.js';
-import { CommandFailure, EXIT, type ExitCode } from './exit.js';
+import { CommandFailure, EXIT, type ExitCode, wrongUsage } from './exit.js';
 import { familiesFor } from './families.js';
 import type { Io } from './io.js';
-import { problemText } from './replies.js';
+import { problemFailure } from './replies.js';
+import { spokenFailure } from './spoken.js';
 import { VERSION } from './version.js';
 
 const EXAMPLES = `
@@ -53,7 +54,7 @@ export function buildProgram(
         onExit(context.exit_code);
       } catch (error) {
         const { message, exit_code, body } = failureOf(error);
-        if (context.is_json && body !== null) context.printJson(body);
+        if (context.is_json) context.printJson(body);
         context.remark(message);
         onExit(exit_code);
       } finally {
@@ -67,9 +68,8 @@ export function buildProgram(
 /** What a person can cause or mend has a sentence of its own; of anything else, what it says. */
 function failureOf(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
-  if (error instanceof GenesisError)
-    return new CommandFailure(problemText(error.problem), EXIT.refused, error.problem);
-  return new CommandFailure(error instanceof Error ? error.message : String(error));
+  if (error instanceof GenesisError) return problemFailure(error.problem);
+  return spokenFailure(error instanceof Error ? error : new Error(String(error)));
 }
 
 function addGlobalOptions(program: Command): void {
@@ -100,6 +100,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (error.exitCode === 0) return EXIT.done;
+    if (program.opts<GlobalOptions>().json === true) {
+      io.stdout.write(`${JSON.stringify(wrongUsage(error.message).body)}\n`);
+    }
+    return EXIT.usage;
   }
 }

@@ -1,18 +1,16 @@
 import { isProblem, type Problem } from '../client/replies.js';
 import type { Context } from './context.js';
-import { CommandFailure, EXIT, type ExitCode } from './exit.js';
+import { CommandFailure, exitFor } from './exit.js';
 import { plainText } from './output/text.js';
-
-/** Refusals that no agent can do anything about. */
-const HUMAN_NEEDED = new Set(['DENIED_HELD', 'ESCALATED']);
-
-export const exitFor = (reason: string): ExitCode => (HUMAN_NEEDED.has(reason) ? EXIT.human : EXIT.refused);
 
 /** The reply, or the failure that the problem is. */
 export function expected<T>(reply: T | Problem): T {
-  if (isProblem(reply)) throw new CommandFailure(problemText(reply), EXIT.refused, reply);
+  if (isProblem(reply)) throw problemFailure(reply);
   return reply;
 }
+
+export const problemFailure = (found: Problem): CommandFailure =>
+  new CommandFailure(problemText(found), exitFor(found.code), found);
 
 /** What the server found wrong, with the place of each fault. */
 export function problemText({ code, detail, faults = [] }: Problem): string {

@@ -1,14 +1,18 @@
-import { CommandFailure } from './exit.js';
+import { type CommandFailure, failed } from './exit.js';
 
-const SPOKEN = new Set([
-  'StoreRefused',
-  'StoreUnavailable',
-  'StoreUncertain',
-  'StoreBroken',
-  'WorkspaceRefused',
-]);
+/** What stores and workspaces say is for people; each with the code that programs know it by. */
+const SPOKEN: Readonly<Record<string, string>> = {
+  StoreRefused: 'STORE_REFUSED',
+  StoreUnavailable: 'UNAVAILABLE',
+  StoreUncertain: 'UNKNOWN',
+  StoreBroken: 'STORE_BROKEN',
+  WorkspaceRefused: 'WORKSPACE_REFUSED',
+};
 
-/** What stores and workspaces say is for people; anything else is a bug, and keeps its stack. */
+export const spokenFailure = ({ name, message }: Error): CommandFailure =>
+  failed((Object.hasOwn(SPOKEN, name) ? SPOKEN[name] : undefined) ?? 'FAILED', message);
+
+/** Anything that they do not say is a bug, and keeps its stack. */
 export function spoken(error: Error): never {
-  throw SPOKEN.has(error.name) ? new CommandFailure(error.message) : error;
+  throw Object.hasOwn(SPOKEN, error.name) ? spokenFailure(error) : error;
 }

@@ -6,6 +6,8 @@ export interface Caller {
   readonly client_ip: string | null;
   /** A handle without its claim id is enough. Only where the server is open. */
   readonly claim_id_optional: boolean;
+  /** May work: claim, submit, and tell the steps of it. */
+  readonly may_work: boolean;
   /** May speak as a human: decide reviews, and claim edges in the role `human`. */
   readonly may_review: boolean;
 }
@@ -16,5 +18,6 @@ export const OPEN_CALLER: Caller = {
   user_id: null,
   client_ip: null,
   claim_id_optional: true,
+  may_work: true,
   may_review: true,
 };

@@ -7,6 +7,7 @@ import type { Methodology } from '../core/graph/methodology.js';
 import { kindOf, subjectKeys } from '../core/subject.js';
 import type { Caller } from './caller.js';
 import type { Desk } from './desk.js';
+import { HUMAN_ROLE } from './edge-facts.js';
 import type { ClaimRequest } from './operations/claim.js';
 import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
@@ -19,9 +20,6 @@ export interface Reported {
   readonly files: readonly string[];
   readonly caller: Caller;
 }
-
-/** The role in which a human works. Only who may review can have it, so that no agent passes for one. */
-export const HUMAN_ROLE = 'human';
 
 /** What a configured project asks of this result. The role is that of the grant, whatever the submission says. */
 export function convergenceFacts(

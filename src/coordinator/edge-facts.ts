@@ -10,6 +10,9 @@ import type { UnitBuilder } from './unit-builder.js';
 /** Who works where one agent does, and in which role unless it names one. */
 export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
 
+/** The role in which a human works. Only who may review can have it, so that no agent passes for one. */
+export const HUMAN_ROLE = 'human';
+
 /** Others whose modules are shared are named, but not without bound. */
 const SHARED_NAMED_MAX = 20;
 const EDGE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
@@ -39,7 +42,11 @@ export function unknownEdge(desk: Desk, subject: string): string | null {
 }
 
 /** What the project says of this agent's claim to an edge; undefined where it says nothing. */
-export function edgeFacts(desk: Desk, subject: string, agent_id: string): EdgeFacts | undefined {
+export function edgeFacts(
+  desk: Desk,
+  subject: string,
+  { agent_id, agent_role }: { readonly agent_id: string; readonly agent_role: string | null },
+): EdgeFacts | undefined {
   if (kindOf(subject) !== 'edge') return undefined;
   const { methodology } = desk;
   if (methodology === null) return undefined;
@@ -52,8 +59,17 @@ export function edgeFacts(desk: Desk, subject: string, agent_id: string): EdgeFa
     second_agent: isSingle(methodology) && agent_id !== SINGLE_AGENT.agent_id,
     shared: shared.slice(0, SHARED_NAMED_MAX),
     enforced: enforce,
-    warnings: found.flatMap(({ warning }) => (warning === null ? [] : [warning])).slice(0, SHARED_NAMED_MAX),
+    warnings: [roleWarning(methodology, agent_role), ...found.map(({ warning }) => warning)]
+      .filter((warning) => warning !== null)
+      .slice(0, SHARED_NAMED_MAX),
   };
+}
+
+/** Authority is asked for when the edge converges. Who has none, because nobody knows its role, hears of it now. */
+function roleWarning({ roles: { roles } }: Methodology, agent_role: string | null): string | null {
+  if (agent_role === null || agent_role === HUMAN_ROLE || Object.hasOwn(roles, agent_role)) return null;
+  const known = Object.keys(roles).slice(0, SHARED_NAMED_MAX).join(', ');
+  return `agent_roles.yml has no role ${JSON.stringify(agent_role)}: it has authority over no edge. Known are ${known}.`;
 }
 
 export const isSingle = (methodology: Methodology | null): boolean => methodology?.mode === 'single';

@@ -135,6 +135,16 @@ forEachStore('edges of a configured project', (open) => {
     expect((await expired()).filter((subject) => subject === A)).toEqual([A, A]);
   });
 
+  test('in a role that nobody has defined are granted with a warning that names those there are', async () => {
+    const { house } = await begin();
+    const { coordinator } = house;
+    const asked = { task_id: A, agent_id: 'alpha', session_id: 's1', agent_role: 'wizard' };
+    const { warnings } = answered(await coordinator.claimTask(P, asked));
+    expect(warnings).toEqual([expect.stringMatching(/no role "wizard".*architect, .*full_stack/)]);
+    const known = { ...asked, task_id: C, agent_role: 'full_stack' };
+    expect(answered(await coordinator.claimTask(P, known)).warnings ?? []).toEqual([]);
+  });
+
   test('that share modules with what others hold are granted with a warning', async () => {
     const { alpha, beta } = await begin();
     expect(await alpha.claims(A)).not.toHaveProperty('warnings');

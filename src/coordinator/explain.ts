@@ -71,7 +71,10 @@ function obstacles(desk: Desk, subject: string, live_claims: number): { rule: st
 
 /** Where sharing modules is forbidden. It is asked for whoever holds none of that work. */
 function sharedWork(desk: Desk, subject: string): { rule: string; says: string }[] {
-  const facts = edgeFacts(desk, subject, desk.head(subject).claim?.agent_id ?? '');
+  const facts = edgeFacts(desk, subject, {
+    agent_id: desk.head(subject).claim?.agent_id ?? '',
+    agent_role: null,
+  });
   if (!facts?.enforced) return [];
   return facts.shared.map((held) => ({
     rule: 'DENIED_PARALLEL',

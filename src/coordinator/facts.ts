@@ -14,11 +14,11 @@ const INPUTS_CHARS_MAX = 64;
 export function claimFacts(
   desk: Desk,
   subject: string,
-  agent_id: string,
+  agent: { readonly agent_id: string; readonly agent_role: string | null },
   session: RecordHead | null,
 ): ClaimFacts {
   const dependencies = dependenciesOf(desk.state.plan, subject);
-  const edge = edgeFacts(desk, subject, agent_id);
+  const edge = edgeFacts(desk, subject, agent);
   return {
     known: edge === undefined ? isKnown(desk, subject) : edge.unknown_says === null,
     session_closed: session?.value.state === 'closed',

@@ -3,7 +3,7 @@ import type { KeyCreated } from '../../coordinator/wire.js';
 import { ROLES, type Role } from '../../core/roles.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { CommandFailure, failed } from '../exit.js';
 import { withStore } from '../open-store.js';
 import { table } from '../output/table.js';
 import { clockTime } from '../output/text.js';
@@ -68,7 +68,7 @@ async function createIn(context: Context, url: string, asked: { role: Role }): P
     const coordinator = await Coordinator.open({ store });
     const key = await coordinator.keys.create({ tenant_id: context.tenant, platform: true }, asked);
     coordinator.close();
-    if (isProblem(key)) throw new CommandFailure(key.detail);
+    if (isProblem(key)) throw failed(key.problem, key.detail);
     return key;
   });
 }

@@ -7,7 +7,7 @@ import { NOTHING_STARTED, type PlanInput, readPlan } from '../../core/plan/index
 import type { TaskState } from '../../core/views/index.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-import { CommandFailure, wrongUsage } from '../exit.js';
+import { CommandFailure, unreadable, wrongUsage } from '../exit.js';
 import { drawPlan } from '../output/plan.js';
 import { progress } from '../output/progress.js';
 import { count, plainText } from '../output/text.js';
@@ -97,7 +97,7 @@ async function sourceOf({ io }: Context, file: string): Promise<string> {
   try {
     return file === '-' ? await text(io.stdin) : await readFile(resolve(io.cwd, file), 'utf8');
   } catch (error) {
-    throw new CommandFailure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw unreadable(file, error);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Act } from '../act.js';
 import type { Context } from '../context.js';
 import { endWork } from '../edge/end-work.js';
 import { checkReport, type EvaluatorOptions, evaluatorsGiven } from '../edge/evaluators.js';
-import { CommandFailure, wrongUsage } from '../exit.js';
+import { unreadable, wrongUsage } from '../exit.js';
 import { fenced, type HandleOptions, handleFor, withHandle } from '../handle.js';
 import { submissionText, whyNotAccepted } from '../output/submission.js';
 import { defined, wholeNumber } from '../read-options.js';
@@ -114,8 +114,6 @@ async function fileBytes({ io }: Context, file: string): Promise<Uint8Array> {
   try {
     return await readFile(resolve(io.cwd, file));
   } catch (error) {
-    throw new CommandFailure(
-      `${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Nothing was submitted.`,
-    );
+    throw unreadable(file, error, 'Nothing was submitted.');
   }
 }

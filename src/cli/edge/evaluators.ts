@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import type { SubmitAsked } from '../../client/asked.js';
 import { CHECK_RESULTS, countedReports } from '../../core/graph/convergence.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { type CommandFailure, unreadable, wrongUsage } from '../exit.js';
 
 export type Evaluators = NonNullable<SubmitAsked['evaluators']>;
 export type CheckReport = Evaluators['details'][number];
@@ -39,7 +39,7 @@ export async function evaluatorsGiven(
 
 async function readReports({ io }: Context, file: string): Promise<object> {
   const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailure(`${file} cannot be read (${error.code}). Nothing was submitted.`);
+    throw unreadable(file, error, 'Nothing was submitted.');
   });
   try {
     const said = JSON.parse(text) as unknown;
@@ -51,7 +51,7 @@ async function readReports({ io }: Context, file: string): Promise<object> {
 }
 
 const notReports = (file: string): CommandFailure =>
-  new CommandFailure(
+  wrongUsage(
     `${file} does not say how checks came out. Expected JSON: [{"name": …, "result": "pass"}], or an object with ` +
       'that list under details. Nothing was submitted.',
   );

@@ -16,7 +16,8 @@ import { readFiles } from '../../workspace/read-files.js';
 import { openWorkspaceStore } from '../../workspace/store.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { CommandFailure, wrongUsage } from '../exit.js';
+import { CommandFailure, failed, wrongUsage } from '../exit.js';
+
 import { withStore } from '../open-store.js';
 import { progress } from '../output/progress.js';
 import { count, plainText } from '../output/text.js';
@@ -119,7 +120,7 @@ async function logsAt(file: string, workspace: Workspace | null, options: Foreig
     throw new CommandFailure(`${plainText(file)} is this workspace’s own log: there is nothing to bring in.`);
   }
   const found = await stat(file).catch(() => null);
-  if (found?.isFile() !== true) throw new CommandFailure(`There is no file ${plainText(file)}.`);
+  if (found?.isFile() !== true) throw failed('FILE_UNREADABLE', `There is no file ${plainText(file)}.`);
   return [file];
 }
 

@@ -2,7 +2,7 @@ import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { type CommandFailure, failed, noWorkspace } from '../exit.js';
 import { plainText } from '../output/text.js';
 import { expected } from '../replies.js';
 import { spoken } from '../spoken.js';
@@ -64,12 +64,12 @@ export async function withMethodology(
 /** The workspace, for what cannot be done without its files. */
 export function inWorkspace({ io }: Context): Workspace {
   const workspace = Workspace.find(io.cwd);
-  if (workspace === null) throw noWorkspace(io.cwd);
+  if (workspace === null) throw nothingHere(io.cwd);
   return workspace;
 }
 
-const noWorkspace = (folder: string): CommandFailure =>
-  new CommandFailure(
+const nothingHere = (folder: string): CommandFailure =>
+  noWorkspace(
     `${plainText(folder)} has no workspace, nor has any folder above it. Make one: gen init. ` +
       'For a project that a server has, say --url URL --project NAME.',
   );
@@ -82,7 +82,7 @@ async function atServer(context: Context, workspace: Workspace | null) {
   }
   const { url, tenant, named_url, named_project, memory } = context;
   const is_known = named_url ?? named_project ?? (await memory.project(url, tenant));
-  if (is_known === null) throw noWorkspace(context.io.cwd);
+  if (is_known === null) throw nothingHere(context.io.cwd);
   return context.genesis();
 }
 
@@ -143,7 +143,8 @@ const callerOf = ({ io }: Context): Caller => ({ ...OPEN_CALLER, user_id: io.use
 /** One process writes a log. Where that is a server, it takes the command as well. */
 function held(error: Error): never {
   if (error.name !== 'StoreUnavailable') throw error;
-  throw new CommandFailure(
+  throw failed(
+    'UNAVAILABLE',
     `${error.message}\nIf that is gen up, say its address, which it printed when it began: GENESIS_URL=http://127.0.0.1:4680. ` +
       'If it is gen serialise --watch, stop it and run gen up: it serves the inboxes as well. ' +
       'What only reads (gen status, gen start, gen trace) works meanwhile.',

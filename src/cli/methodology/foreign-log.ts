@@ -9,7 +9,7 @@ import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { readFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { CommandFailure, failed } from '../exit.js';
 import { readLog } from '../verify/read-log.js';
 import type { Reading } from './calls.js';
 import type { Door } from './door.js';
@@ -71,7 +71,7 @@ function featuresIn(events: readonly EventEnvelope[]): Files {
 
 async function eventsIn(file: string): Promise<EventEnvelope[]> {
   const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile()) throw new CommandFailure(`There is no file ${file}.`);
+  if (found === null || !found.isFile()) throw failed('FILE_UNREADABLE', `There is no file ${file}.`);
   if (found.size > BYTES_MAX)
     throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it instead.`);
   const bytes = await readFile(file);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Workspace } from '../../workspace/workspace.js';
-import { CommandFailure } from '../exit.js';
+import { CommandFailure, noWorkspace } from '../exit.js';
 
 const FILE = 'STATUS.md';
 /** Only a page that begins so is written anew: any other is somebody's. */
@@ -10,7 +10,7 @@ const MARK = '<!-- gen status --gantt --write makes this page; what is changed h
 /** Writes the course of the project into its workspace, as a page that shows the diagram. Returns where. */
 export async function writeStatusPage(workspace: Workspace | null, gantt: string): Promise<string> {
   if (workspace === null)
-    throw new CommandFailure('There is no workspace here to write it into. Make one: gen init');
+    throw noWorkspace('There is no workspace here to write it into. Make one: gen init');
   const path = workspace.path(FILE);
   const before = await readFile(path, 'utf8').catch(() => '');
   if (before.trim() !== '' && !before.startsWith(MARK)) {

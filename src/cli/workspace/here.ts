@@ -1,10 +1,10 @@
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { noWorkspace } from '../exit.js';
 
 /** The workspace of the folder that a command was called in. */
 export function workspaceHere({ io }: Context): Workspace {
   const workspace = Workspace.find(io.cwd);
   if (workspace !== null) return workspace;
-  throw new CommandFailure('There is no workspace here or above. Make one: gen init.');
+  throw noWorkspace('There is no workspace here or above. Make one: gen init.');
 }

@@ -8,7 +8,7 @@ import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { CommandFailure, failed } from '../exit.js';
 import { withStore } from '../open-store.js';
 import { count, plainText } from '../output/text.js';
 import { spoken } from '../spoken.js';
@@ -81,7 +81,8 @@ const singleAgent = (): CommandFailure =>
 /** Whoever has the log open decides what lies in the inboxes: there is nothing left to do, or somebody to stop. */
 function explain(error: Error): never {
   if (!error.message.includes('open, and a log has one writer')) throw error;
-  throw new CommandFailure(
+  throw failed(
+    'UNAVAILABLE',
     `${error.message} A gen up or gen serialise --watch that runs here serves the inboxes already.`,
   );
 }

@@ -340,6 +340,24 @@ forEachStore('a release', (open) => {
     expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
+  test('and what a human decides are told by who may review, and by no agent', async () => {
+    const house = await begin(open);
+    const { coordinator } = house;
+    const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
+    const reviewer = { ...OPEN_CALLER, principal: 'key-2', may_work: false };
+    const told = {
+      spec_modified: { trigger_intent: 'INT-1', what_changed: ['people log out, too'] },
+      escalation_resolved: { escalation_type: 'intent', intent_id: 'INT-1', action: 'dismiss' },
+    };
+    for (const [event_type, payload] of Object.entries(told)) {
+      const body = { event_type, agent_id: 'eve', payload };
+      expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'FORBIDDEN' });
+      expect(await coordinator.appendEvent(P, body, reviewer)).toMatchObject({ reason: 'APPENDED' });
+    }
+    const step = { event_type: 'gaps_validated', agent_id: 'eve', payload: {} };
+    expect(await coordinator.appendEvent(P, step, reviewer)).toMatchObject({ problem: 'FORBIDDEN' });
+  });
+
   test('is refused while something stands against it, and is made once for a version', async () => {
     const house = await begin(open);
     const { methodology } = house.coordinator;

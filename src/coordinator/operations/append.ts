@@ -1,6 +1,6 @@
 import type { Handle } from '../../core/claims/commands.js';
 import { speakerFault } from '../../core/claims/decide/handle.js';
-import { checkNewEvent, isDecided, isTold } from '../../core/events/catalogue.js';
+import { checkNewEvent, isDecided, isOfHumans, isTold } from '../../core/events/catalogue.js';
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
 import { kindOf, subjectKeys } from '../../core/subject.js';
@@ -98,12 +98,10 @@ function toldOnce(body: AppendBody): Operation<unknown>['request'] {
 /** What the event is about: a task, an edge of a feature, a feature as a whole, or the project. */
 export function readTold(
   { event_type, task_id, feature_id, edge }: AppendBody,
-  { may_review }: Caller,
+  caller: Caller,
 ): string | null | Problem {
-  if (!isTold(event_type) || (isDecided(event_type) && !may_review)) {
-    const message = `${event_type} is not told by an agent: it is written by the command that makes it happen`;
-    return problem('INVALID_EVENT', `event_type: ${message}`, [{ path: 'event_type', message }]);
-  }
+  const fault = tellerFault(event_type, caller);
+  if (fault !== null) return fault;
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
   if (task_id === undefined && feature_id !== undefined && edge !== undefined) {
     return edgeSubject(feature_id, edge);
@@ -111,6 +109,25 @@ export function readTold(
   if (task_id === undefined && edge === undefined) return null;
   const message = 'expected task_id, or feature_id with or without edge, or none of them';
   return problem('INVALID_REQUEST', `task_id: ${message}`, [{ path: 'task_id', message }]);
+}
+
+/** Who may tell what. */
+function tellerFault(event_type: string, { may_work, may_review }: Caller): Problem | null {
+  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', says: string): Problem => {
+    const message = `${event_type} ${says}`;
+    return problem(code, `event_type: ${message}`, [{ path: 'event_type', message }]);
+  };
+  if (!isTold(event_type) || (isDecided(event_type) && !may_review)) {
+    return fault(
+      'INVALID_EVENT',
+      'is not told by an agent: it is written by the command that makes it happen',
+    );
+  }
+  if (isOfHumans(event_type) && !may_review) {
+    return fault('FORBIDDEN', 'is decided by a human: ask somebody who may review to tell it');
+  }
+  if (may_work || isOfHumans(event_type)) return null;
+  return fault('FORBIDDEN', 'is told by who works: a reviewer tells only what a human decides');
 }
 
 const appended = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });

@@ -136,17 +136,18 @@ export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller
   const session = desk.session(body.session_id).record;
   const address = caller.client_ip === null ? null : { client_ip: caller.client_ip };
   const metadata = body.metadata === undefined && address === null ? null : { ...body.metadata, ...address };
+  const agent_role = body.agent_role ?? (alone ? SINGLE_AGENT.agent_role : null);
   return {
     type: 'claim',
     agent_id: body.agent_id,
     session_id: body.session_id,
-    agent_role: body.agent_role ?? (alone ? SINGLE_AGENT.agent_role : null),
+    agent_role,
     user_id: caller.user_id ?? (session?.value.user_id as string | null | undefined) ?? null,
     // Who works alone has nobody to give way to.
     lease_seconds: alone ? null : (body.lease_duration_seconds ?? lease),
     request_id: body.request_id ?? null,
     metadata,
-    facts: claimFacts(desk, subject, body.agent_id, session),
+    facts: claimFacts(desk, subject, { agent_id: body.agent_id, agent_role }, session),
   };
 }
 

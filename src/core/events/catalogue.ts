@@ -22,6 +22,10 @@ export const isTold = (event_type: string): boolean => Object.hasOwn(methodology
  * Agents ask for them by that command. Who speaks for the project may tell them, as a sync does.
  */
 const DECIDED: ReadonlySet<string> = new Set(['spawn_created', 'spawn_folded_back', 'release_created']);
+/** What a human has decided: nobody tells it who may not speak as one. */
+const OF_HUMANS: ReadonlySet<string> = new Set(['spec_modified', 'escalation_resolved']);
+export const isOfHumans = (event_type: string): boolean => OF_HUMANS.has(event_type);
+
 export const isDecided = (event_type: string): boolean => DECIDED.has(event_type);
 
 const printable = name.regex(/^[\x21-\x7e]+$/, { error: 'expected visible ASCII characters and no space' });

@@ -44,6 +44,17 @@ describe('the state of a workspace, the first that fits', () => {
     expect(go({ methodology: undecided, features: hotfix, story }).state).toBe('NEEDS_CONSTRAINTS');
   });
 
+  it('is not NEEDS_CONSTRAINTS because somebody claims an edge far ahead, but where one there has converged', () => {
+    const features = [feature('F'), feature('G')];
+    const early = new Story().tell('edge_started', 'F', 'code_unit_tests');
+    expect(go({ methodology: undecided, features, story: early })).toMatchObject({
+      state: 'IN_PROGRESS',
+      edge: 'intent_requirements',
+    });
+    const past = new Story().converge('F', 'requirements_design');
+    expect(go({ methodology: undecided, features, story: past }).state).toBe('NEEDS_CONSTRAINTS');
+  });
+
   it('is NEEDS_INTENT without an intent, and NO_FEATURES without a feature', () => {
     const without = methodology({ has_intent: false });
     expect(go({ methodology: without }).state).toBe('NEEDS_INTENT');

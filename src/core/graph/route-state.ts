@@ -25,14 +25,17 @@ const WAITING: ReadonlySet<string> = new Set(['blocked', 'pending_review', 'time
 
 const CONSTRAINED_FROM = 'requirements_design';
 
-/** From the design on, a feature rests on the dimensions that a project must decide. */
+/**
+ * From the design on, a feature rests on the dimensions that a project must decide. It is where its work stands, and past
+ * what has converged: who only claims an edge far ahead has not brought it there.
+ */
 function needsConstraints({ topology }: Methodology, standing: Standing): boolean {
   const order = topology.transitions.map(({ edge }) => edge);
   const from = order.indexOf(CONSTRAINED_FROM);
   if (from === -1) return false;
-  const begun = standing.steps.filter(({ state }) => state !== null);
+  const past = standing.steps.filter(({ status }) => status === 'converged');
   const at = unconverged(standing).slice(0, 1);
-  return [...begun, ...at].some(({ edge }) => order.indexOf(edge) >= from);
+  return [...past, ...at].some(({ edge }) => order.indexOf(edge) >= from);
 }
 
 /** Mandatory dimensions of which the project has said nothing. */

@@ -5,8 +5,8 @@ import { ACTIONS, type Action, OPEN_PRINCIPAL, type Principal, ROLES, type Role 
 
 const EXPECTED: Record<Role, readonly Action[]> = {
   viewer: ['public', 'read'],
-  agent: ['public', 'read', 'work'],
-  reviewer: ['public', 'read', 'review'],
+  agent: ['public', 'read', 'work', 'tell'],
+  reviewer: ['public', 'read', 'tell', 'review'],
   admin: [...ACTIONS],
   operator: [...ACTIONS],
 };
@@ -51,6 +51,7 @@ describe('who may do what', () => {
       user_id: null,
       client_ip: '10.0.0.7',
       claim_id_optional: false,
+      may_work: true,
       may_review: false,
     });
   });

@@ -2,10 +2,10 @@ import type { Action, Principal, Role } from './principal.js';
 
 const MAY: Readonly<Record<Role, ReadonlySet<Action>>> = {
   viewer: new Set<Action>(['read']),
-  agent: new Set<Action>(['read', 'work']),
-  reviewer: new Set<Action>(['read', 'review']),
-  admin: new Set<Action>(['read', 'work', 'review', 'operate', 'administer']),
-  operator: new Set<Action>(['read', 'work', 'review', 'operate', 'administer']),
+  agent: new Set<Action>(['read', 'work', 'tell']),
+  reviewer: new Set<Action>(['read', 'review', 'tell']),
+  admin: new Set<Action>(['read', 'work', 'tell', 'review', 'operate', 'administer']),
+  operator: new Set<Action>(['read', 'work', 'tell', 'review', 'operate', 'administer']),
 };
 
 export const may = (role: Role, action: Action): boolean => MAY[role].has(action);

@@ -8,6 +8,7 @@ export function callerOf(principal: Principal, client_ip: string | null): Caller
     user_id: principal.user_id,
     client_ip,
     claim_id_optional: principal.kind === 'open',
+    may_work: may(principal.role, 'work'),
     may_review: may(principal.role, 'review'),
   };
 }

@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../../core/roles.js';
 export { ROLES, type Role };
 
 /** What a route asks for. Each route names one; which role may do it is said in authorize.ts alone. */
-export const ACTIONS = ['public', 'read', 'work', 'review', 'operate', 'administer'] as const;
+export const ACTIONS = ['public', 'read', 'work', 'tell', 'review', 'operate', 'administer'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** Who asks, as the gatekeeper found out. */

@@ -11,7 +11,7 @@ const WORK = 'agent admin operator';
 const REVIEW = 'reviewer admin operator';
 const ADMIN = 'admin operator';
 const MAY: Readonly<Record<string, string>> = {
-  append_event: WORK,
+  append_event: `${WORK} reviewer`,
   import_events: ADMIN,
   spawn: WORK,
   fold_back: WORK,

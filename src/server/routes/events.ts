@@ -44,8 +44,9 @@ export const eventRoutes: readonly Route[] = [
     id: 'append_event',
     method: 'POST',
     path: `${PROJECT}/events`,
-    action: 'work',
-    summary: 'Tell a step of the methodology; of work that somebody holds, only its holder may',
+    action: 'tell',
+    summary:
+      'Tell a step of the methodology; of work that somebody holds, only its holder may; what a human decided, only who may review',
     body: { kind: 'json', schema: appendBody },
     reply: appendResult,
     decides: true,

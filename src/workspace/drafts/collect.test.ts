@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalJson } from '../../core/canonical-json.js';
 import { FILE_BYTES_MAX, MANIFEST_FILES_MAX, readManifest } from '../../core/graph/manifest.js';
+import { HeldFolder } from '../held-folder.js';
 import { beginDrafts } from './begin.js';
 import { collectDrafts } from './collect.js';
-import { HeldFolder } from './held-folder.js';
 import { readSafely } from './safe-read.js';
 import { ALPHA, digest, EDGE, write, Yard } from './testing/yard.js';
 

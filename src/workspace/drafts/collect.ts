@@ -1,7 +1,7 @@
 import type { Manifest } from '../../core/graph/manifest.js';
+import { HeldFolder } from '../held-folder.js';
 import { readBases, writeBases } from './base-record.js';
 import { Collection, nothing } from './collection.js';
-import { HeldFolder } from './held-folder.js';
 import { type DraftsOf, type ProjectPlace, type PutShelf, placesOf } from './places.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 import { NO_STEPS, type Steps, walk } from './safe-read.js';

@@ -1,33 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { answered } from '../../../test/support/house.js';
 import { Coordinator } from '../../coordinator/index.js';
 import { openFileStore } from '../../stores/file/file-store.js';
+import { childProgram } from '../testing/child-program.js';
 import { promoteAccepted } from './redo.js';
 import { KEY } from './testing/place.js';
 import { EDGE, Yard } from './testing/yard.js';
 
-let bundles = '';
-beforeAll(async () => {
-  bundles = await mkdtemp(join(tmpdir(), 'promoter-'));
-  await build({
-    entryPoints: [join(import.meta.dirname, 'testing/promoter.child.ts')],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-    outdir: bundles,
-  });
-});
-afterAll(() => rm(bundles, { recursive: true }));
-
-const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
+const promoter = childProgram(join(import.meta.dirname, 'testing/promoter.child.ts'));
 const FILES = { a: 'a', 'b/b': 'b' };
 
 /** A project whose log has accepted two files that nobody has promoted. */
@@ -48,22 +29,17 @@ async function accepted(): Promise<Yard> {
 
 /** Lets a promoter take so many steps and kills it; returns the step it was killed at, null when there was none left. */
 async function killedAfter(yard: Yard, steps: number): Promise<string | null> {
-  const child = spawn(process.execPath, [join(bundles, 'promoter.child.mjs'), yard.root], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_PATH },
-  });
-  const exited = once(child, 'exit');
-  onTestFinished(() => void child.kill('SIGKILL'));
+  const { process, lines, ended } = promoter(yard.root);
   let seen = 0;
   let last: string | null = null;
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of lines) {
     last = line;
     seen += 1;
     if (seen > steps) break;
-    child.stdin.write('\n');
+    process.stdin.write('\n');
   }
-  child.kill('SIGKILL');
-  await exited;
+  process.kill('SIGKILL');
+  await ended;
   return seen > steps ? last : null;
 }
 

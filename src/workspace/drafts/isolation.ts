@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { sha256Hex } from '../../coordinator/identity.js';
+import { HeldFolder } from '../held-folder.js';
 import { readBases, writeBases } from './base-record.js';
-import { HeldFolder } from './held-folder.js';
 import { type DraftPlaces, type ProjectPlace, placesOf, workspaceNames } from './places.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 import { isRead, readBelow, readSafely, walk } from './safe-read.js';

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../coordinator/identity.js';
 import type { Manifest, ManifestFile } from '../../core/graph/manifest.js';
-import { HeldFolder } from './held-folder.js';
+import { HeldFolder } from '../held-folder.js';
 import { type ProjectPlace, placesOf, type Shelf } from './places.js';
 import { isRefusal } from './refusal.js';
 import { NO_STEPS, type ReadFile, readBelow, type Steps } from './safe-read.js';

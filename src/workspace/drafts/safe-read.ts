@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { pathFault } from '../../core/graph/asset-path.js';
 import { FILE_BYTES_MAX, MANIFEST_FILES_MAX } from '../../core/graph/manifest.js';
 import { isErrorCode } from '../../stores/file/disk.js';
-import { HeldFolder, isSame } from './held-folder.js';
+import { HeldFolder, isSame } from '../held-folder.js';
 import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
 
 /** Told at each step, so that a test can put something in between. */

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { sha256Hex } from '../../coordinator/identity.js';
 import { isErrorCode } from '../../stores/file/disk.js';
-import { HeldFolder } from './held-folder.js';
+import { HeldFolder } from '../held-folder.js';
 
 /** One name per file: what a crash left behind is written over, not added to. */
 const partName = (name: string): string => `.gen-${sha256Hex(name).slice(0, 16)}.part`;

@@ -100,6 +100,7 @@ function callerOf({ agent_id, session_id }: InboxCommand): Caller {
     principal: ownSession(agent_id),
     user_id: null,
     client_ip: null,
+    may_work: true,
     may_review: false,
     claim_id_optional: session_id === ownSession(agent_id),
   };

@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
 import type { Workspace } from '../workspace.js';
 import type { InboxCommand } from './command.js';
@@ -113,4 +115,46 @@ it('leaves a command where it is while the store cannot be reached, and decides 
   expect(await namesIn(workspace, 'outcome', 'a-01')).toEqual([]);
   site.coordinator.claimTask = real;
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+});
+
+describe('a refusal that left nothing in the log', () => {
+  const heartbeat = { event_type: 'heartbeat', ...about };
+
+  /** It was told, and the serialiser died before its file was gone; what was refused would be granted now. */
+  async function refusedAndCrashed(): Promise<Workspace> {
+    const workspace = await bareWorkspace();
+    await drop(workspace, 'a-01', '1.json', heartbeat);
+    await crashingAt(workspace, 'told');
+    expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
+    await drop(workspace, 'a-01', '0.json', claim);
+    return workspace;
+  }
+
+  async function served(workspace: Workspace): Promise<string[]> {
+    const site = await Site.open(workspace);
+    await site.serialiser.pass();
+    return site.story();
+  }
+
+  it('stays what its agent was told', async () => {
+    const workspace = await refusedAndCrashed();
+    const before = await outcome(workspace, 'a-01', '1.json');
+    expect(await served(workspace)).toEqual(['edge_started a-01 1']);
+    expect(await outcome(workspace, 'a-01', '1.json')).toEqual(before);
+    expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
+  });
+
+  it.each([
+    [
+      'of another request',
+      { request_id: 'inbox-other', ok: false, reply: { problem: 'FORBIDDEN', detail: '' } },
+    ],
+    ['that is not whole', '{"request_id": '],
+  ])('is not read out of an outcome %s', async (_, left) => {
+    const workspace = await refusedAndCrashed();
+    const text = typeof left === 'string' ? left : JSON.stringify(left);
+    await writeFile(join(workspace.events, 'outcome', 'a-01', '1.json'), text);
+    expect(await served(workspace)).toEqual(['edge_started a-01 1', 'heartbeat a-01 1']);
+    expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'RENEWED' });
+  });
 });

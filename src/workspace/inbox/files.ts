@@ -15,6 +15,11 @@ export interface InboxFiles {
   make(path: string): Promise<Folder>;
 }
 
+/** A link or a file lies where one agent's folder should be. */
+export class NotAFolder extends Error {
+  override readonly name = 'NotAFolder';
+}
+
 /** A folder that is held open: what is done by a name in it happens in it. Nothing in it is followed. */
 export interface Folder {
   /** As bytes: what others put here need not be text. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
 import type { FileFault } from '../regular-file.js';
+import type { Reply } from './ask.js';
 import { BrokenFiles } from './broken.js';
 import { COMMAND_BYTES_MAX, type InboxCommand, readCommand } from './command.js';
 import type { Folder, InboxFiles } from './files.js';
@@ -71,8 +72,17 @@ export class Inbox {
   }
 
   async putOutcome(name: string, outcome: object): Promise<void> {
+    await (await this.told()).put(name, outcome);
+  }
+
+  /** The refusal that a command was told before a crash; null: it was told none. */
+  async refusalTold({ name, request_id }: InboxCommand): Promise<Reply | null> {
+    return (await this.told()).refusal(name, request_id);
+  }
+
+  private async told(): Promise<Outcomes> {
     this.outcomes ??= await Outcomes.open(this.files, join(this.events, 'outcome', this.agent_id));
-    await this.outcomes.put(name, outcome);
+    return this.outcomes;
   }
 
   /** The command that `next` gave has been answered. */

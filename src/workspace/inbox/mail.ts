@@ -1,10 +1,15 @@
+import { z } from 'zod';
 import { isErrorCode } from '../../stores/file/disk.js';
+import type { Reply } from './ask.js';
 import type { Folder, InboxFiles } from './files.js';
 
 /** How many outcomes an agent finds at most; the oldest go first. */
 export const OUTCOMES_KEPT = 1000;
 /** Not every outcome is worth a look at all of them. */
 const PRUNE_EVERY = 100;
+
+/** More than any refusal says. */
+const OUTCOME_BYTES_MAX = 64 * 1024;
 
 /** What agents are left: the outcomes of one agent's commands. */
 export class Outcomes {
@@ -25,6 +30,14 @@ export class Outcomes {
     if (this.count > OUTCOMES_KEPT + PRUNE_EVERY) await this.prune();
   }
 
+  /** What this very request was refused with, where that was told already; a loss of power leaves files not whole. */
+  async refusal(name: string, request_id: string): Promise<Reply | null> {
+    const bytes = await this.folder.read(name, OUTCOME_BYTES_MAX);
+    if (typeof bytes === 'string') return null;
+    const { success, data } = toldSchema.safeParse(parsed(bytes));
+    return success && data.request_id === request_id ? (data.reply as Reply) : null;
+  }
+
   close(): Promise<void> {
     return this.folder.close();
   }
@@ -38,6 +51,26 @@ export class Outcomes {
     const old = found.slice(0, Math.max(0, found.length - OUTCOMES_KEPT));
     await Promise.all(old.map(({ name }) => this.folder.remove(name)));
     this.count = found.length - old.length;
+  }
+}
+
+/** Agents can write here too: what is counted of it is a code, and nothing else. */
+const codeSchema = z.string().regex(/^[A-Z_]{1,64}$/);
+const toldSchema = z.object({
+  request_id: z.string(),
+  ok: z.literal(false),
+  reply: z.union([
+    z.looseObject({ problem: codeSchema, detail: z.string() }),
+    z.looseObject({ success: z.literal(false), reason: codeSchema }),
+    z.looseObject({ accepted: z.literal(false), reason: codeSchema }),
+  ]),
+});
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return null;
   }
 }
 

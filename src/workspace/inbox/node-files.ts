@@ -1,9 +1,9 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { lstat, readdir, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { isErrorCode } from '../../stores/file/disk.js';
+import { HeldFolder } from '../held-folder.js';
 import { type FileFault, readRegular } from '../regular-file.js';
-import type { Folder, InboxFiles } from './files.js';
-import { HeldFolder } from './held-folder.js';
+import { type Folder, type InboxFiles, NotAFolder } from './files.js';
 
 /** The folders of agents on the disk of this machine. */
 export const nodeFiles: InboxFiles = {
@@ -15,14 +15,22 @@ export const nodeFiles: InboxFiles = {
   },
 
   async open(path) {
-    const held = await HeldFolder.open(path);
-    return held === null ? null : new NodeFolder(held);
+    const held = await HeldFolder.itself(path);
+    return typeof held === 'string' ? null : new NodeFolder(held);
   },
 
   async make(path) {
-    return new NodeFolder(await HeldFolder.make(path));
+    // A link or a file in its place is said below, whatever it leads to.
+    await mkdir(path, { recursive: true }).catch(unlessTaken);
+    const held = await HeldFolder.itself(path);
+    if (typeof held !== 'string') return new NodeFolder(held);
+    throw new NotAFolder(`${path} is no folder. Put it away; it is made anew.`);
   },
 };
+
+function unlessTaken(error: unknown): void {
+  if (!isErrorCode(error, 'EEXIST')) throw error;
+}
 
 /**
  * What is done with every command is done at once: handing such small steps to other threads, and waiting for each, takes
@@ -36,38 +44,38 @@ class NodeFolder implements Folder {
   }
 
   has(name: string): Promise<boolean> {
-    return lstat(this.held.at(name)).then(
+    return lstat(this.held.nameOf(name)).then(
       () => true,
       () => false,
     );
   }
 
   async read(name: string, bytes_max: number): Promise<Buffer | FileFault> {
-    return readRegular(this.held.at(name), bytes_max);
+    return readRegular(this.held.nameOf(name), bytes_max);
   }
 
   async write(name: string, text: string): Promise<void> {
-    writeFileSync(this.held.at(name), text, { flag: 'wx' });
+    writeFileSync(this.held.nameOf(name), text, { flag: 'wx' });
   }
 
   async rename(from: string, to: string): Promise<void> {
-    renameSync(this.held.at(from), this.held.at(to));
+    renameSync(this.held.nameOf(from), this.held.nameOf(to));
   }
 
   async moveInto(folder: NodeFolder, from: Buffer, to: string): Promise<void> {
-    renameSync(this.held.atBytes(from), folder.held.at(to));
+    renameSync(this.held.bytesOf(from), folder.held.nameOf(to));
   }
 
   async unlink(name: string): Promise<void> {
-    unlinkSync(this.held.at(name));
+    unlinkSync(this.held.nameOf(name));
   }
 
   remove(name: string): Promise<void> {
-    return rm(this.held.at(name), { force: true, recursive: true });
+    return rm(this.held.nameOf(name), { force: true, recursive: true });
   }
 
   async modifiedMs(name: string): Promise<number> {
-    return (await stat(this.held.at(name))).mtimeMs;
+    return (await stat(this.held.nameOf(name))).mtimeMs;
   }
 
   close(): Promise<void> {

@@ -1,13 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { verifyLog } from '../../cli/verify/verify-log.js';
 import { numbersFrom } from '../../stores/file/testing.js';
+import { childProgram } from '../testing/child-program.js';
 import { bareWorkspace, drop, namesIn, outcome, Site } from '../testing/site.js';
 import type { Workspace } from '../workspace.js';
 
@@ -16,42 +11,17 @@ const ROUNDS_PER_WORKSPACE = 10;
 const AGENTS = ['a-01', 'b-01', 'c-01', 'd-01'];
 const EDGE = 'code↔unit_tests';
 
-/** Bundled once: to start TypeScript anew in every round would take longer than all the rest. */
-let bundles: string;
-beforeAll(async () => {
-  bundles = await mkdtemp(join(tmpdir(), 'serialiser-'));
-  await build({
-    entryPoints: [join(import.meta.dirname, 'serialiser.child.ts')],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-    outdir: bundles,
-    // Libraries of the older kind ask for the parts of the system by name.
-    banner: {
-      js: 'import { createRequire as asking } from "node:module"; const require = asking(import.meta.url);',
-    },
-  });
-});
-afterAll(() => rm(bundles, { recursive: true }));
+const serialiser = childProgram(join(import.meta.dirname, 'serialiser.child.ts'));
 
 /** Serves until it has taken so many steps, and is killed in the middle of what comes then. */
 async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
-  const child = spawn(process.execPath, [join(bundles, 'serialiser.child.mjs'), root], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    // The lock's native part cannot be bundled.
-    env: { ...process.env, NODE_PATH: join(import.meta.dirname, '../../../node_modules') },
-  });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  const exited = once(child, 'exit');
+  const { process, lines, ended } = serialiser(root);
   let left = steps;
-  for await (const _ of createInterface({ input: child.stdout })) {
+  for await (const _ of lines) {
     left -= 1;
-    if (left === 0) child.kill('SIGKILL');
+    if (left === 0) process.kill('SIGKILL');
   }
-  expect(await exited).toEqual([null, 'SIGKILL']);
+  expect(await ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 
 /** What each agent asks in a round: its own edge from claim to end, and one edge that all of them want. */

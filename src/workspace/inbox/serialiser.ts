@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
 import { ask, type Desk, isDone, isUndecided, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
-import type { InboxFiles } from './files.js';
-import { NotAFolder } from './held-folder.js';
+import { type InboxFiles, NotAFolder } from './files.js';
 import { type Flaw, Inbox } from './inbox.js';
 import { isAgentFolder } from './names.js';
 import { nodeFiles } from './node-files.js';
@@ -189,12 +188,18 @@ export class Serialiser {
   /** Null: what the agent has drafted could not be read or brought over, and stops it alone. */
   private async decide(turns: readonly Turn[], stuck: Set<string>): Promise<(Reply | null)[]> {
     const { desk } = this.options;
-    const recalled = await Promise.all(turns.map(({ command }) => this.memory.recall(command)));
+    const recalled = await Promise.all(turns.map((turn) => this.recall(turn, stuck)));
     const replies = turns.map(
       ({ inbox, command }, at) =>
         recalled[at] ?? this.guarded(inbox.agent_id, stuck, () => ask(desk, command)),
     );
     return Promise.all(replies);
+  }
+
+  /** What was decided before: by the log, or, where a refusal left nothing in it, by what its agent was told. */
+  private async recall({ inbox, command }: Turn, stuck: Set<string>): Promise<Reply | null> {
+    const decided = await this.memory.recall(command);
+    return decided ?? this.guarded(inbox.agent_id, stuck, () => inbox.refusalTold(command));
   }
 
   private async finish({ inbox, command }: Turn, reply: Reply | null, tally: Tally): Promise<void> {

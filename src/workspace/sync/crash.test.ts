@@ -1,59 +1,28 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { answered } from '../../../test/support/house.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
+import { childProgram } from '../testing/child-program.js';
 import { folderOfATest, KEY, logOf, offline, placeIn } from './testing/laptop.js';
 
-let bundles = '';
-beforeAll(async () => {
-  bundles = await mkdtemp(join(tmpdir(), 'sync-child-'));
-  await build({
-    entryPoints: [join(import.meta.dirname, 'sync.child.ts')],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-    outdir: bundles,
-    // What the yaml reader asks for is not there in a module.
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
-  });
-});
-afterAll(() => rm(bundles, { recursive: true }));
+const syncing = childProgram(join(import.meta.dirname, 'sync.child.ts'));
 
-const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-interface Died {
-  readonly signal: string | null;
-  readonly step: string;
-}
-
-function run(...args: string[]): Promise<Died> {
-  const child = spawn(process.execPath, [join(bundles, 'sync.child.mjs'), ...args], {
-    env: { ...process.env, NODE_PATH },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Until its end, or its death at a step. */
+async function run(...args: string[]): Promise<{ signal: string | null; step: string }> {
+  const { lines, ended } = syncing(...args);
   let step = '';
-  child.stdout.on('data', (text) => {
-    step += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.on('close', (code, signal) => {
-      if (code === 0 || signal !== null) resolve({ signal, step });
-      else reject(new Error(`it ended with ${code}`));
-    });
-  });
+  for await (const line of lines) step += line;
+  const { code, signal } = await ended;
+  if (code !== 0 && signal === null) throw new Error(`it ended with ${code}`);
+  return { signal, step };
 }
 
 async function inOffice<T>(office: string, work: (coordinator: Coordinator) => Promise<T>): Promise<T> {

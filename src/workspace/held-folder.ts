@@ -1,8 +1,8 @@
 import { constants, existsSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isErrorCode } from '../../stores/file/disk.js';
-import { nodeDisk } from '../../stores/file/node-disk.js';
+import { isErrorCode } from '../stores/file/disk.js';
+import { nodeDisk } from '../stores/file/node-disk.js';
 
 /** Linux reaches the names in an open folder through its handle, whatever has become of the path to it. */
 const HANDLES_ARE_PATHS = process.platform === 'linux' && existsSync('/proc/self/fd');
@@ -29,6 +29,11 @@ export class HeldFolder {
   /** `root` is believed, and may be a link; nothing below it is. */
   static async open(root: string, by_handle = HANDLES_ARE_PATHS): Promise<HeldFolder | NoFolder> {
     const path = await realpath(root).catch(() => root);
+    return HeldFolder.at(path, null, by_handle);
+  }
+
+  /** The folder of this very path: a link in its place is none. What leads to it is believed. */
+  static itself(path: string, by_handle = HANDLES_ARE_PATHS): Promise<HeldFolder | NoFolder> {
     return HeldFolder.at(path, null, by_handle);
   }
 
@@ -63,6 +68,15 @@ export class HeldFolder {
   /** A path to a name in this folder, good for one call to the system. */
   nameOf(name: string): string {
     return join(this.handle === null ? this.path : `/proc/self/fd/${this.handle.fd}`, name);
+  }
+
+  /** The same for a name that need not be text. */
+  bytesOf(name: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(`${this.nameOf('.')}/`), name]);
+  }
+
+  names(): Promise<Buffer[]> {
+    return readdir(this.nameOf('.'), { encoding: 'buffer' });
   }
 
   async isThere(): Promise<boolean> {

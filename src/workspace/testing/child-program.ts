@@ -1,0 +1,56 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+
+/** A process of a test's own, which prints a line for every step. */
+export interface Child {
+  readonly process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly lines: AsyncIterable<string>;
+  /** How it ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
+/** Libraries of the older kind ask for the parts of the system by name. */
+const BANNER =
+  'import { createRequire as asking } from "node:module"; const require = asking(import.meta.url);';
+
+/**
+ * A program that the tests of a file start and kill. Bundled once: to start TypeScript anew every time would take longer
+ * than all the rest.
+ */
+export function childProgram(source: string): (...args: string[]) => Child {
+  let bundles = '';
+  beforeAll(async () => {
+    bundles = await mkdtemp(join(tmpdir(), 'child-'));
+    await build({
+      entryPoints: [source],
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outExtension: { '.js': '.mjs' },
+      outdir: bundles,
+      banner: { js: BANNER },
+    });
+  });
+  afterAll(() => rm(bundles, { recursive: true }));
+  const script = basename(source).replace(/\.ts$/, '.mjs');
+  return (...args) => started([join(bundles, script), ...args]);
+}
+
+function started(argv: readonly string[]): Child {
+  const child = spawn(process.execPath, argv, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // The lock's native part cannot be bundled.
+    env: { ...process.env, NODE_PATH },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  return { process: child, lines: createInterface({ input: child.stdout }), ended };
+}
