@@ -40,6 +40,7 @@ import { CLAIMS_SCOPE } from '../rooms.js';
 import { scopeFault, tenantFault } from '../scope.js';
 import { Tallies } from './tallies.js';
 import { checksOf, stateOf } from './task.js';
+import { asInTheLog } from './wanted.js';
 
 const PAGE = 1000;
 const HISTORY_EVENTS_MAX = 100_000;
@@ -278,7 +279,7 @@ export class Queries {
       const message = 'expected a cursor that this server gave';
       return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
     }
-    const { after: _, limit = 100, type, ...rest } = filter;
+    const { after: _, limit = 100, type, ...rest } = asInTheLog(filter);
     const query: EventQuery = {
       ...rest,
       ...(type === undefined ? {} : { types: [type] }),
