@@ -98,6 +98,34 @@ describe('every command of the methodology that changes something', () => {
   });
 });
 
+describe('GET /api/status', () => {
+  test('has the shape that tools of this family read: project, features by id, signals, health', async () => {
+    const served = await Served.forTest();
+    const project_id = 'shop';
+    await served.post('/api/init', { project_id });
+    const spawn = {
+      project_id,
+      vector_type: 'feature',
+      feature_id: 'REQ-F-A-001',
+      title: 'A',
+      reason: 'why',
+    };
+    await served.post('/api/spawn', spawn);
+    const health = { streams_lag_ms: 0, pending_reviews: 0, stale_claims: 0 };
+    const { body } = await served.get('/api/status?project_id=shop');
+    expect(body).toMatchObject({
+      project: { edges_completed: 0, edges_remaining: 4, active_features: 1 },
+      features: [{ id: 'REQ-F-A-001', current_edge: 'intent_requirements', iteration: 0 }],
+      signals: [],
+      health,
+    });
+    expect((await served.get('/api/status?project_id=shop&health=true')).body).toMatchObject({ health });
+    const { events } = (await served.get('/api/tenants/default/projects/shop/events?type=spawn_created'))
+      .body;
+    expect(events[0].payload).toMatchObject({ child: 'REQ-F-A-001', title: 'A', reason: 'why' });
+  });
+});
+
 describe('limits', () => {
   const limits = async (served: Served, authorization: Record<string, string> = {}) =>
     (await served.ask('GET', `${T}/limits`, undefined, authorization)).body;
