@@ -59,6 +59,12 @@ export function answer(reply: object, headers?: Readonly<Record<string, string>>
   };
 }
 
+/** What is only shown: a refusal told in it was decided long ago, and is not the answer to whoever looks. */
+export function shown(reply: object): Answer {
+  if (isProblem(reply)) return answer(reply);
+  return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(reply) };
+}
+
 /** A list of replies, each of which may be a problem of its own. */
 export function listAnswer<Name extends string>(
   reply: ({ readonly [Key in Name]: readonly object[] } & object) | Problem,

@@ -144,7 +144,7 @@ const ownTenant = ({ tenant_id }: Principal, named: string | string[] | undefine
 
 function readQuery(route: Route, request: Request): { value: Record<string, unknown> } | { refusal: Answer } {
   if (route.query === undefined) return { value: {} };
-  const read = readWith(route.query, request.req.query());
+  const read = readWith(route.query, request.req.query(), 'query');
   return isProblem(read) ? { refusal: answer(read) } : { value: read };
 }
 

@@ -24,7 +24,10 @@ export async function readBody(
   const max = await bytesMax(body, house, tenant_id);
   if (isProblem(max)) return { refusal: answer(max) };
   const bytes = await readBytes(incoming, max);
-  if (bytes === null) return { refusal: tooLarge(max) };
+  if (bytes === null) {
+    await letPass(incoming);
+    return { refusal: tooLarge(max) };
+  }
   return readAs(body, bytes, incoming.headers['content-type']);
 }
 
@@ -35,7 +38,7 @@ async function bytesMax(body: Body, house: House, tenant_id: string): Promise<nu
   return isProblem(limits) ? limits : limits.max_result_size_bytes;
 }
 
-/** Null: it is larger than that. The rest is left unread, so the connection ends with the answer. */
+/** Null: it is larger than that, and the rest is left unread. */
 function readBytes(incoming: IncomingMessage, bytes_max: number): Promise<Buffer | null> {
   if (Number(incoming.headers['content-length'] ?? 0) > bytes_max) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
@@ -54,6 +57,32 @@ function readBytes(incoming: IncomingMessage, bytes_max: number): Promise<Buffer
       end(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     const onGone = (): void => end(() => reject(new ClientGone('the client went away')));
     incoming.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
+
+const REST_BYTES_MAX = 128 * 1024 * 1024;
+const REST_PAUSE_MS = 500;
+
+/**
+ * Most clients send all they have before they read: whoever is cut off meanwhile never learns why. So the rest is let
+ * pass, and thrown away, before the answer, unless it stops coming or is more than anybody means to send.
+ */
+function letPass(incoming: IncomingMessage): Promise<void> {
+  if (Number(incoming.headers['content-length'] ?? 0) > REST_BYTES_MAX) return Promise.resolve();
+  return new Promise((resolve) => {
+    let left_bytes = REST_BYTES_MAX;
+    const onData = (chunk: Buffer): void => {
+      left_bytes -= chunk.length;
+      pause.refresh();
+      if (left_bytes < 0) end();
+    };
+    const end = (): void => {
+      clearTimeout(pause);
+      incoming.off('data', onData).off('end', end).off('error', end).off('close', end);
+      resolve();
+    };
+    const pause = setTimeout(end, REST_PAUSE_MS);
+    incoming.on('data', onData).on('end', end).on('error', end).on('close', end);
   });
 }
 

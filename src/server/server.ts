@@ -3,12 +3,11 @@ import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import { openGatekeeper } from './auth/gatekeeper.js';
+import { openGatekeeper, startsOpen } from './auth/gatekeeper.js';
 import type { AuthOptions } from './auth/options.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { listen } from './listen.js';
 import { Metrics } from './metrics/metrics.js';
-import { isLoopback } from './open-door.js';
 import { ROUTES } from './routes.js';
 import { Feeds } from './stream.js';
 
@@ -45,11 +44,12 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { store, host = '127.0.0.1', port = PORT, log = null } = options;
   const metrics = new Metrics(options.metrics_prefix);
+  const isOpen = await startsOpen({ store, host, jwt: options.auth?.jwt });
   const coordinator = await Coordinator.open({
     store,
     witness: metrics,
     ...(options.blobs === undefined ? {} : { blobs: options.blobs }),
-    limits: { ...(isLoopback(host) ? ENTERPRISE_LIMITS : {}), ...options.limits },
+    limits: { ...(isOpen ? ENTERPRISE_LIMITS : {}), ...options.limits },
   });
   const feeds = new Feeds(coordinator.feed, store);
   metrics.watch({

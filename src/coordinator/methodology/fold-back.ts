@@ -94,7 +94,7 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
     if (row.vector.vector_type === 'hotfix') {
       remediation = numberedId(REMEDIATION_PREFIX, desk, scene);
       const vector = remediationOf(row.vector, remediation, methodology, desk.now_ms);
-      writeSpawn(unit, desk, { vector, waits: null, by });
+      writeSpawn(unit, desk, { vector, waits: null, reason: vector.parent?.reason ?? vector.title, by });
     }
     const unblocked = edgeFreedBy(child, this.folded.features.get(parent));
     const next = command('start', '--feature', remediation ?? parent);

@@ -47,7 +47,12 @@ export class SpawnOperation implements Operation<SpawnReply> {
     }
     const { edge, blocks = true } = this.body;
     const waits = edge !== undefined && blocks ? canonicalEdge(edge) : null;
-    const event_id = writeSpawn(unit, desk, { vector, waits, by: actorOf(this.body, this.caller) });
+    const event_id = writeSpawn(unit, desk, {
+      vector,
+      waits,
+      reason: this.body.reason,
+      by: actorOf(this.body, this.caller),
+    });
     const reply = spawned(vector, waits, event_id);
     return { unit: unit.build(this.request, reply), reply };
   }
@@ -115,11 +120,12 @@ export interface SpawnTold {
   readonly vector: FeatureVector;
   /** The edge of the parent that waits for it. */
   readonly waits: string | null;
+  readonly reason: string;
   readonly by: string;
 }
 
 /** The child's record and the step that made it, in one unit. A new feature takes nothing from what was decided before. */
-export function writeSpawn(unit: UnitBuilder, desk: Desk, { vector, waits, by }: SpawnTold): string {
+export function writeSpawn(unit: UnitBuilder, desk: Desk, { vector, waits, reason, by }: SpawnTold): string {
   const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
   writeFeature(unit, desk, vector, by);
   const event_id = newEventId(desk.environment, desk.now_ms);
@@ -129,7 +135,7 @@ export function writeSpawn(unit: UnitBuilder, desk: Desk, { vector, waits, by }:
     vector_type,
     title,
     intent: intent ?? undefined,
-    reason: parent?.reason ?? title,
+    reason,
     profile,
     time_box: time_box === null ? undefined : `${time_box.duration_seconds} seconds`,
     triggered_at_edge: waits ?? undefined,

@@ -7,6 +7,7 @@ import type { LogTrace } from '../../core/features/trace.js';
 import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
 import type { Escalation, Route, SharedWork, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
+import { mutating } from '../wire.js';
 
 /** The bodies that the methodology's commands take: strict, bounded, and spelled as the wire contract spells them. */
 
@@ -33,7 +34,7 @@ const contextHash = line(200);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected a SHA-256: 64 lowercase hex digits' });
 
 /** Who acts: an agent by its id; left out, whoever the credential says. */
-const common = { agent_id: agentIdSchema.optional(), request_id: requestIdSchema.optional() };
+const common = { agent_id: agentIdSchema.optional(), ...mutating };
 
 export const startBody = z.strictObject({
   feature: featureId.optional(),
@@ -123,7 +124,7 @@ export const reviewBody = z.strictObject({
   candidate_sha256: sha256,
   decision: z.enum(Object.keys(DECISIONS) as [keyof typeof DECISIONS, ...(keyof typeof DECISIONS)[]]),
   comment: text(4000).optional(),
-  request_id: requestIdSchema.optional(),
+  ...mutating,
 });
 
 /** How often a key is found: by layer 1 in code, by layer 2 in tests, by layer 3 in telemetry. */

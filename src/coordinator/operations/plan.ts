@@ -116,9 +116,10 @@ function invalidPlan(faults: readonly PlanFault[]): Problem {
   const first = faults[0];
   const place = first?.line === undefined ? (first?.path ?? '') : `line ${first.line}`;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  const says = (first?.message ?? 'not a plan').replace(/\.$/, '');
   return problem(
     'INVALID_PLAN',
-    `${place}: ${first?.message ?? 'not a plan'}${more}. Nothing was changed.`,
+    `${place}: ${says}${more}. Nothing was changed.`,
     faults.map(({ code, path, message, line, column }) => ({
       code,
       path,

@@ -9,7 +9,11 @@ import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../
 import type { ClaimRequest } from './claim.js';
 
 /** Reads a body at the border, or says field by field what was expected. */
-export function readBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> | Problem {
+export function readBody<S extends z.ZodType>(
+  schema: S,
+  body: unknown,
+  where = 'body',
+): z.output<S> | Problem {
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const faults = read.error.issues.slice(0, 20).map((issue) => ({
@@ -17,7 +21,7 @@ export function readBody<S extends z.ZodType>(schema: S, body: unknown): z.outpu
     message: issue.message,
   }));
   const first = faults[0];
-  const detail = `${first?.path || 'body'}: ${first?.message ?? 'not understood'}`;
+  const detail = `${first?.path || where}: ${first?.message ?? 'not understood'}`;
   return problem('INVALID_REQUEST', detail, faults);
 }
 
@@ -117,14 +121,22 @@ export function readBatch(body: unknown): BatchClaim | Problem {
   if (isProblem(read)) return read;
   const { mode, request_id } = read;
   const claims = read.claims.map(claimOf);
-  const wrong = claims.find(isProblem);
-  if (wrong !== undefined) return wrong;
+  const wrong = claims.findIndex(isProblem);
+  if (wrong >= 0) return within(`claims.${wrong}`, claims[wrong] as Problem);
   const asked = claims as ClaimRequest[];
   if (mode === 'partial') {
     return { mode, request_id, claims: asked.map((claim, index) => partOf(request_id, claim, index)) };
   }
   return atomicFault(asked) ?? { mode, request_id, claims: asked };
 }
+
+/** What is wrong with a part, told of the whole. */
+const within = (place: string, { problem: code, detail, faults = [] }: Problem): Problem =>
+  problem(
+    code,
+    `${place}.${detail}`,
+    faults.map((fault) => ({ ...fault, path: `${place}.${fault.path}` })),
+  );
 
 /** A batch that is repeated repeats each of its claims, so each is remembered under a name made from the batch's. */
 function partOf(request_id: string | undefined, claim: ClaimRequest, index: number): ClaimRequest {

@@ -5,6 +5,7 @@ import { problem, type Reply } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
 import { scopeFault } from '../scope.js';
+import { asInTheLog } from './wanted.js';
 
 const PAGE = 1000;
 
@@ -36,7 +37,7 @@ export class EventFeed {
       const message = 'expected a cursor that this server gave';
       return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
     }
-    const { after: _, limit = 100, type, ...rest } = filter;
+    const { after: _, limit = 100, type, ...rest } = asInTheLog(filter);
     const query: EventQuery = {
       ...rest,
       ...(type === undefined ? {} : { types: [type] }),

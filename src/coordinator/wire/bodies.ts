@@ -45,11 +45,12 @@ const plainObject = z.custom<Record<string, unknown>>(
   PLAIN,
 );
 const metadata = plainObject.refine(
-  (value) => JSON.stringify(value).length <= METADATA_BYTES_MAX,
+  (value) => Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES_MAX,
   `at most ${METADATA_BYTES_MAX} bytes`,
 );
 
-const common = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
+/** What every body that changes something takes. */
+export const mutating = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
 const handle = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
 const lease = { lease_duration_seconds: leaseSeconds.optional() };
 
@@ -62,24 +63,29 @@ export const claimBody = z.strictObject({
   ...lease,
   agent_role: text(64).optional(),
   metadata: metadata.optional(),
-  ...common,
+  ...mutating,
 });
 export const batchClaimBody = z.strictObject({
   claims: z.array(claimBody).min(1).max(BATCH_ITEMS_MAX),
   mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
-  ...common,
+  ...mutating,
   // Room for the number of a claim, by which each claim of a batch is remembered.
   request_id: requestIdSchema.max(120).optional(),
 });
 /** A list of bodies, each read on its own: one that is wrong is refused alone. */
-export const itemsBody = z.strictObject({ items: z.array(z.unknown()).max(BATCH_ITEMS_MAX), ...common });
-export const renewBody = z.strictObject({ ...handle, expected_generation: generation, ...lease, ...common });
+export const itemsBody = z.strictObject({ items: z.array(z.unknown()).max(BATCH_ITEMS_MAX), ...mutating });
+export const renewBody = z.strictObject({
+  ...handle,
+  expected_generation: generation,
+  ...lease,
+  ...mutating,
+});
 export const releaseBody = z.strictObject({
   ...handle,
   expected_generation: generation,
   reason: z.enum(['VOLUNTARY', 'ERROR']).default('VOLUNTARY'),
   message: text(2000).optional(),
-  ...common,
+  ...mutating,
 });
 const EVALUATORS_BYTES_MAX = 64 * 1024;
 const checkCount = z.number().int().min(0).max(100_000);
@@ -116,7 +122,7 @@ export const submitBody = z
     evaluators: evaluators.optional(),
     convergence_type: text(256).optional(),
     context_hash: text(256).optional(),
-    ...common,
+    ...mutating,
   })
   .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
     path: ['result_data'],
@@ -127,9 +133,9 @@ export const suspendBody = z.strictObject({
   expected_generation: generation,
   iteration: z.number().int().min(1).max(1_000_000).optional(),
   candidate_sha256: sha256.optional(),
-  ...common,
+  ...mutating,
 });
-export const resumeBody = z.strictObject({ ...handle, expected_generation: generation, ...common });
+export const resumeBody = z.strictObject({ ...handle, expected_generation: generation, ...mutating });
 export const reviewBody = z.strictObject({
   task_id: subject,
   generation,
@@ -137,7 +143,7 @@ export const reviewBody = z.strictObject({
   candidate_sha256: sha256,
   decision: z.enum(REVIEW_DECISIONS),
   comment: text(4000).optional(),
-  ...common,
+  ...mutating,
 });
 export const nextBody = z.strictObject({
   agent_id: agentIdSchema,
@@ -149,13 +155,16 @@ export const nextBody = z.strictObject({
   agent_role: text(64).optional(),
   ...lease,
   wait_seconds: z.number().min(0).max(30).default(0),
-  ...common,
+  ...mutating,
 });
 export const noteBody = z.strictObject({
   ...handle,
   generation,
-  text: z.string().min(1).max(NOTE_BYTES_MAX),
-  ...common,
+  text: text(NOTE_BYTES_MAX).refine(
+    (note) => Buffer.byteLength(note) <= NOTE_BYTES_MAX,
+    `expected at most ${NOTE_BYTES_MAX} bytes`,
+  ),
+  ...mutating,
 });
 
 export const appendBody = z.strictObject({
@@ -179,12 +188,12 @@ export const appendBody = z.strictObject({
     (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
     `at most ${PAYLOAD_BYTES_MAX} bytes`,
   ),
-  ...common,
+  ...mutating,
 });
 /** Events of other tools, read by whoever brings them; `events/imported.ts` says what each must be. */
-export const importBody = z.strictObject({ events: z.array(plainObject).max(BATCH_ITEMS_MAX), ...common });
+export const importBody = z.strictObject({ events: z.array(plainObject).max(BATCH_ITEMS_MAX), ...mutating });
 
-const operatorFields = { expected_generation: generation, reason: text(2000), ...common };
+const operatorFields = { expected_generation: generation, reason: text(2000), ...mutating };
 export const OPERATOR_VERBS = ['force_release', 'reassign', 'reset', 'hold', 'unhold', 'adopt'] as const;
 export type OperatorVerb = (typeof OPERATOR_VERBS)[number];
 const plainOperator = z.strictObject(operatorFields);
@@ -214,7 +223,7 @@ export const sessionBody = z.strictObject({
     .regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY, abort: true })
     .refine(isPublicKey, PUBLIC_KEY)
     .optional(),
-  ...common,
+  ...mutating,
 });
 
 const stalePolicy = z.enum(['takeover', 'hold']);
@@ -233,13 +242,13 @@ export const policyBody = z.strictObject({
   max_attempts: z.number().int().min(1).max(1000).optional(),
   max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
   compliance_profile: z.enum(['hipaa', 'soc2', 'pci']).nullable().optional(),
-  ...common,
+  ...mutating,
 });
 
 /** The YAML files of a workspace, by their path from `.ai-workspace/`. Whoever reads them says how many and how long. */
 export const configureBody = z.strictObject({
   files: z.record(text(1024), z.string()),
-  ...common,
+  ...mutating,
   // Room for the number of a unit: features are written some at a time.
   request_id: requestIdSchema.max(120).optional(),
 });
@@ -255,7 +264,7 @@ export const limitsBody = z.strictObject({
   max_active_sessions: count(1_000_000).optional(),
   session_idle_seconds: seconds(YEAR_SECONDS).optional(),
   require_signatures: z.boolean().optional(),
-  ...common,
+  ...mutating,
 });
 
 const TEN_YEARS_SECONDS = 10 * YEAR_SECONDS;
@@ -266,7 +275,7 @@ export const keyBody = z
     user_id: agentIdSchema.optional(),
     expires_in_seconds: seconds(TEN_YEARS_SECONDS).optional(),
     expires_at: z.iso.datetime().optional(),
-    ...common,
+    ...mutating,
   })
   .refine((body) => body.expires_in_seconds === undefined || body.expires_at === undefined, {
     path: ['expires_at'],

@@ -5,6 +5,7 @@ import { undecided } from '../graph/route-state.js';
 import { circlesAmong } from './circles.js';
 import { escalationsOf } from './escalations.js';
 import type { Standing } from './standing.js';
+import type { ServiceHealth } from './status.js';
 import { type Survey, surveyOf } from './survey.js';
 
 export type FindingKind =
@@ -44,6 +45,7 @@ export interface Health {
     readonly stale_claims: number;
     readonly stuck: number;
   };
+  readonly health: ServiceHealth;
 }
 
 /** What is wrong or soon will be. Nothing is repaired: everything here follows from the log and the files. */
@@ -62,16 +64,19 @@ export function healthView(question: RouteQuestion, faults: readonly ConfigFault
   ];
   const number = (...kinds: FindingKind[]): number =>
     findings.filter(({ kind }) => kinds.includes(kind)).length;
+  const pending_reviews = number('review', 'escalation');
+  const stale_claims = number('stale_claim');
   return {
     healthy: findings.every(({ severity }) => severity === 'low'),
     position: question.state.position,
     findings,
     counts: {
       features: standings.length,
-      pending_reviews: number('review', 'escalation'),
-      stale_claims: number('stale_claim'),
+      pending_reviews,
+      stale_claims,
       stuck: number('stuck'),
     },
+    health: { streams_lag_ms: 0, pending_reviews, stale_claims },
   };
 }
 

@@ -15,7 +15,17 @@ export interface Stop {
   readonly mark: Mark;
 }
 
+/** What tools of this family ask of every service: how far behind its view is, and what waits or has gone silent. */
+export interface ServiceHealth {
+  /** Views are folded from the log itself, up to the position they name: there is no stream to wait for. */
+  readonly streams_lag_ms: 0;
+  readonly pending_reviews: number;
+  readonly stale_claims: number;
+}
+
 export interface FeatureLine {
+  /** The same as feature_id, under the name that tools of this family read. */
+  readonly id: string;
   readonly feature_id: string;
   readonly title: string;
   readonly vector_type: string;
@@ -79,7 +89,7 @@ export interface MethodologyStatus {
   readonly coverage: readonly StageCoverage[];
   readonly claims: readonly ClaimLine[];
   readonly pending_reviews: readonly Escalation[];
-  readonly health: { readonly pending_reviews: number; readonly stale_claims: number };
+  readonly health: ServiceHealth;
   readonly last_gaps: GapsFound | null;
   readonly last_release: Release | null;
   readonly next_actions: readonly NextAction[];
@@ -113,7 +123,7 @@ export function statusView(question: RouteQuestion): MethodologyStatus {
     coverage: coverageOf(question, standings),
     claims,
     pending_reviews,
-    health: { pending_reviews: pending_reviews.length, stale_claims },
+    health: { streams_lag_ms: 0, pending_reviews: pending_reviews.length, stale_claims },
     last_gaps: state.last_gaps,
     last_release: state.releases.at(-1) ?? null,
     next_actions: nextActions(next),
@@ -134,6 +144,7 @@ export function featureLine(standing: Standing, survey: Survey): FeatureLine {
   const current = standing.complete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
   const total = standing.steps.filter(counts).length;
   return {
+    id: vector.feature_id,
     feature_id: vector.feature_id,
     title: vector.title,
     vector_type: vector.vector_type,

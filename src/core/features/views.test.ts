@@ -119,7 +119,7 @@ describe('the status', () => {
       claims: [{ feature_id: 'ALPHA', edge: 'code_unit_tests', agent_id: 'ada', state: 'stale' }],
       signals: [{ id: 'INT-9' }],
       pending_reviews: [],
-      health: { pending_reviews: 0, stale_claims: 1 },
+      health: { streams_lag_ms: 0, pending_reviews: 0, stale_claims: 1 },
     });
     expect(status.next_actions.map(({ command }) => command)).toEqual([
       'gen spawn --type feature --id REQ-F-NAME-001 --intent INT-9 --reason slow',

@@ -1,4 +1,6 @@
 import type { KeyRing } from '../../coordinator/index.js';
+import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
+import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../open-door.js';
 import { findKey, isKeyToken } from './api-keys.js';
 import { openTokenReader, type TokenReader } from './jwt.js';
@@ -20,15 +22,26 @@ const NO_CREDENTIAL = 'Send a key or a token, as: Authorization: Bearer <token>.
 const notOpen = (host: string): string =>
   `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;
 
-/** Throws where the server would listen beyond this machine and could know nobody. */
-export async function openGatekeeper(options: {
-  readonly keys: KeyRing;
+interface Front {
   readonly host: string;
   readonly jwt?: JwtOptions | undefined;
-}): Promise<Gatekeeper> {
+}
+
+const canBeOpen = ({ host, jwt }: Front): boolean => jwt === undefined && isLoopback(host);
+const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
+
+/** Whether the server will be open when it starts: asked of the store itself, before there is a coordinator on it. */
+export async function startsOpen({ store, ...front }: Front & { readonly store: Store }): Promise<boolean> {
+  if (!canBeOpen(front)) return false;
+  const made = await store.events(KEYS_LOG, { types: ['KEY_CREATED'], after: 0, limit: 1 });
+  return made.length === 0;
+}
+
+/** Throws where the server would listen beyond this machine and could know nobody. */
+export async function openGatekeeper(options: Front & { readonly keys: KeyRing }): Promise<Gatekeeper> {
   const { keys, host, jwt } = options;
   const tokens = jwt === undefined ? null : await openTokenReader(jwt);
-  const mayBeOpen = tokens === null && isLoopback(host);
+  const mayBeOpen = canBeOpen({ host, jwt });
   if (tokens === null && !mayBeOpen && !keys.any) throw new Error(notOpen(host));
   return new Door(keys, tokens, mayBeOpen);
 }

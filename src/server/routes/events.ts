@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { positionOf } from '../../coordinator/cursor.js';
 import { isProblem } from '../../coordinator/problem.js';
+import { asInTheLog } from '../../coordinator/queries/wanted.js';
 import { appendBody, importBody } from '../../coordinator/wire.js';
 import { answer, STREAM_HEADERS } from '../answer.js';
 import { type Ask, PROJECT, type Route, route, STREAMED, scopeOf } from '../route.js';
@@ -75,7 +76,7 @@ export const eventRoutes: readonly Route[] = [
     reply: { content_type: 'text/event-stream' },
     run: async ({ house, params, query, incoming, outgoing, stillMay }) => {
       const scope = scopeOf({ params });
-      const { after: asked = '', ...wanted } = query;
+      const { after: asked = '', ...wanted } = asInTheLog(query);
       const resumed = incoming.headers['last-event-id'];
       const after = typeof resumed === 'string' && resumed !== '' ? resumed : asked;
       // Asked once as a page, so that a wrong cursor is answered as everywhere.

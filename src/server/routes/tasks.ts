@@ -3,7 +3,7 @@ import { readBody } from '../../coordinator/operations/read.js';
 import { isProblem, problem } from '../../coordinator/problem.js';
 import * as wire from '../../coordinator/wire.js';
 import { READINESS } from '../../core/views/index.js';
-import { answer, bytes, listAnswer } from '../answer.js';
+import { answer, bytes, listAnswer, shown } from '../answer.js';
 import { type Ask, PROJECT, param, type Route, route, scopeOf } from '../route.js';
 import { count } from '../schemas/describe.js';
 import { problemDocument } from '../schemas/problem.js';
@@ -129,7 +129,7 @@ export const taskRoutes: readonly Route[] = [
     reply: taskResult,
     run: async ({ house, params }: Ask) => {
       const result_id = param({ params }, 'result_id');
-      return answer(
+      return shown(
         await house.coordinator.queries.getResult(scopeOf({ params }), subjectOf({ params }), result_id),
       );
     },

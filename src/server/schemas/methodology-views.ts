@@ -21,6 +21,7 @@ import {
 const text = z.string();
 const stop = z.object({ stage: text, edge: text, optional: z.boolean(), mark: z.enum(['✓', '●', '○', '✗']) });
 const lineFields = {
+  id: text,
   feature_id: text,
   title: text,
   vector_type: text,
@@ -53,6 +54,7 @@ const byStatus = z.object(
     typeof count
   >,
 );
+const serviceHealth = z.object({ streams_lag_ms: z.literal(0), pending_reviews: count, stale_claims: count });
 export const statusReply = describe<MethodologyStatus>()(
   'MethodologyStatus',
   z.object({
@@ -87,7 +89,7 @@ export const statusReply = describe<MethodologyStatus>()(
     ),
     claims: z.array(claimLine),
     pending_reviews: z.array(escalation),
-    health: z.object({ pending_reviews: count, stale_claims: count }),
+    health: serviceHealth,
     last_gaps: gapsFound.nullable(),
     last_release: z.object({ at: time, version: text, features_included: count }).nullable(),
     next_actions: z.array(z.object({ says: text, command: text })),
@@ -174,6 +176,7 @@ export const healthReply = describe<Health & Seen>()(
       }),
     ),
     counts: z.object({ features: count, pending_reviews: count, stale_claims: count, stuck: count }),
+    health: serviceHealth,
     ...seen,
   }),
 );

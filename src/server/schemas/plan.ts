@@ -25,4 +25,7 @@ export const addTasksBody = z.strictObject({
 
 /** What is said beside a plan, or beside a list of tasks. Those themselves are judged by the coordinator. */
 export const besidePlan = z.object(common).loose();
-export const besideTasks = z.strictObject({ tasks: z.unknown(), ...common });
+export const besideTasks = z.strictObject({
+  tasks: z.unknown().refine((tasks) => tasks !== undefined, 'expected a list of tasks'),
+  ...common,
+});

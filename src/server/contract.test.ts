@@ -1,0 +1,170 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { P, Served, T } from './testing/served.js';
+
+/** What the wire contract says in so many words, and one would not look for in the tests of a part. */
+
+const TASKS = [1, 2].map((number) => ({
+  id: `A-00${number}-x`,
+  description: 'x',
+  depends_on: [],
+}));
+
+async function withPlan(options: Parameters<typeof Served.forTest>[0] = {}): Promise<Served> {
+  const served = await Served.forTest(options);
+  await served.ask('PUT', `${P}/plan`, { tracks: { A: TASKS } });
+  return served;
+}
+
+describe('a refused result', () => {
+  test('is read like any other: that it was refused is no refusal to show it', async () => {
+    const served = await withPlan();
+    const handle = await served.claim('A-001-x');
+    await served.post(`${P}/results`, { ...handle, result_data: { first: true } });
+    const late = await served.post(`${P}/results`, { ...handle, result_data: { second: true } });
+    expect([late.status, late.body.reason]).toEqual([409, 'TASK_ALREADY_COMPLETED']);
+    const kept = await served.get(`${P}/tasks/A-001-x/results/${late.body.parked}`);
+    expect(kept).toMatchObject({
+      status: 200,
+      body: {
+        accepted: false,
+        rejection_reason: 'TASK_ALREADY_COMPLETED',
+        result_data: { second: true },
+      },
+    });
+  });
+});
+
+describe('a body beyond its bound', () => {
+  /** Says all it has to say before it listens, as most clients do. */
+  function sendAllThenListen(port: number, path: string, bytes: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let said = '';
+      const socket = connect(port, '127.0.0.1');
+      socket.pause();
+      socket.on('data', (chunk) => {
+        said += String(chunk);
+      });
+      socket.on('error', reject).on('close', () => resolve(said));
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${bytes}\r\n\r\n`);
+      socket.write(Buffer.alloc(bytes, 'x'), (fault) => (fault ? reject(fault) : socket.resume()));
+    });
+  }
+
+  test('is answered to whoever reads only after having sent all of it', async () => {
+    const served = await Served.forTest();
+    const said = await sendAllThenListen(served.running.port, `${P}/results`, 32 * 1024 * 1024);
+    expect(said).toMatch(/^HTTP\/1\.1 413 /);
+    expect(said).toContain('"code":"BODY_TOO_LARGE"');
+  });
+});
+
+describe('a note', () => {
+  test('has at most 4 KiB, counted in bytes', async () => {
+    const served = await withPlan();
+    const { task_id, ...handle } = await served.claim('A-001-x');
+    const note = (text: string) => served.post(`${P}/tasks/${task_id}/notes`, { ...handle, text });
+    expect((await note('é'.repeat(2048))).status).toBe(200);
+    const said = await note('é'.repeat(2049));
+    expect([said.status, said.body.faults[0].path]).toEqual([400, 'text']);
+  });
+});
+
+describe('events of an edge', () => {
+  test('are found by every spelling of its name, and by the task_id that its claim goes by', async () => {
+    const served = await Served.forTest();
+    const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
+    await served.post(`${P}/claims`, claim);
+    const found = async (query: Record<string, string>) => {
+      const said = await served.get(`${P}/events?${new URLSearchParams(query)}`);
+      return said.body.events.map(({ event_type }: { event_type: string }) => event_type);
+    };
+    expect(await found({ edge: 'design_code' })).toEqual(['edge_started']);
+    expect(await found({ edge: 'Design → Code' })).toEqual(['edge_started']);
+    expect(await found({ task_id: 'REQ-F-A-001#design→code' })).toEqual(['edge_started']);
+    expect(await found({ task_id: 'REQ-F-A-001#code_unit_tests' })).toEqual([]);
+    expect(await found({ task_id: 'REQ-F-A-001#design_code', feature_id: 'REQ-F-B-001' })).toEqual([]);
+  });
+});
+
+describe('every command of the methodology that changes something', () => {
+  test('takes a request_id and a signature', async () => {
+    const served = await Served.forTest();
+    for (const path of ['init', 'spawn', 'spawn/fold_back', 'checkpoint', 'review', 'gaps', 'release']) {
+      const body = { project_id: 'shop', request_id: 'r1', signature: 'v1;x;y' };
+      const said = await served.post(`/api/${path}`, body);
+      expect([path, JSON.stringify(said.body)]).not.toEqual([path, expect.stringContaining('signature')]);
+    }
+  });
+});
+
+describe('GET /api/status', () => {
+  test('has the shape that tools of this family read: project, features by id, signals, health', async () => {
+    const served = await Served.forTest();
+    const project_id = 'shop';
+    await served.post('/api/init', { project_id });
+    const spawn = {
+      project_id,
+      vector_type: 'feature',
+      feature_id: 'REQ-F-A-001',
+      title: 'A',
+      reason: 'why',
+    };
+    await served.post('/api/spawn', spawn);
+    const health = { streams_lag_ms: 0, pending_reviews: 0, stale_claims: 0 };
+    const { body } = await served.get('/api/status?project_id=shop');
+    expect(body).toMatchObject({
+      project: { edges_completed: 0, edges_remaining: 4, active_features: 1 },
+      features: [{ id: 'REQ-F-A-001', current_edge: 'intent_requirements', iteration: 0 }],
+      signals: [],
+      health,
+    });
+    expect((await served.get('/api/status?project_id=shop&health=true')).body).toMatchObject({ health });
+    const { events } = (await served.get('/api/tenants/default/projects/shop/events?type=spawn_created'))
+      .body;
+    expect(events[0].payload).toMatchObject({ child: 'REQ-F-A-001', title: 'A', reason: 'why' });
+  });
+});
+
+describe('limits', () => {
+  const limits = async (served: Served, authorization: Record<string, string> = {}) =>
+    (await served.ask('GET', `${T}/limits`, undefined, authorization)).body;
+
+  test('are the enterprise ones on an open server, and the default ones once there is a key', async () => {
+    const served = await Served.forTest();
+    expect(await limits(served)).toMatchObject({ max_concurrent_claims: 1000, max_active_sessions: 500 });
+    const { token } = (await served.post(`${T}/keys`, { role: 'admin' })).body;
+    await served.restart();
+    expect(await limits(served, { authorization: `Bearer ${token}` })).toMatchObject({
+      max_concurrent_claims: 100,
+      max_lease_duration_seconds: 3600,
+      max_result_size_bytes: 10 * 1024 * 1024,
+      max_active_sessions: 50,
+    });
+  });
+});
+
+describe('what is malformed', () => {
+  test('is named by its field and by what was expected there', async () => {
+    const served = await withPlan();
+    const missing = await served.post(`${P}/tasks`, {});
+    expect(missing.body).toMatchObject({
+      code: 'INVALID_REQUEST',
+      faults: [{ path: 'tasks', message: expect.stringContaining('a list of tasks') }],
+    });
+    const query = await served.get(`${P}/tasks?bogus=1`);
+    expect(query.body.detail).toBe('query: Unrecognized key: "bogus"');
+    const plan = await served.ask('PUT', `${P}/plan`, {
+      tracks: { A: [{ id: 'B-001-x', description: 'x' }] },
+    });
+    expect(plan.body.detail).toMatch(/[^.]\. Nothing was changed\.$/);
+  });
+
+  test('in a batch of claims says which of them it is', async () => {
+    const served = await withPlan();
+    const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
+    const atomic = { mode: 'all_or_nothing', claims: [claim('A-001-x'), claim('nothing')] };
+    const said = await served.post(`${P}/claims/batch`, atomic);
+    expect([said.status, said.body.faults[0].path]).toEqual([400, 'claims.1.task_id']);
+  });
+});
