@@ -3,7 +3,7 @@ import type { Caller } from '../../coordinator/caller.js';
 import type { MethodologyService } from '../../coordinator/methodology/service.js';
 import * as wire from '../../coordinator/methodology/wire.js';
 import { readBody } from '../../coordinator/operations/read.js';
-import { isProblem } from '../../coordinator/problem.js';
+import { isProblem, type Problem } from '../../coordinator/problem.js';
 import { configureBody } from '../../coordinator/wire.js';
 import { projectIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -15,7 +15,14 @@ import * as shown from '../schemas/methodology-views.js';
 import { gateResult } from '../schemas/work.js';
 
 const project = { project_id: projectIdSchema };
-const besideProject = z.looseObject(project);
+
+/** The project that a body names, and what it says beside: as it was sent, so that whoever reads it sees all of it. */
+function besideProject(sent: unknown): { project_id: string; asked: object } | Problem {
+  const read = readBody(z.object(project), sent);
+  if (isProblem(read)) return read;
+  const { project_id: _, ...asked } = sent as { project_id: unknown };
+  return { ...read, asked };
+}
 
 type Call = (
   service: MethodologyService,
@@ -45,9 +52,9 @@ const command = ({ body, call, ...said }: Command): Route =>
     tenant: 'own',
     body: { kind: 'json', schema: z.strictObject({ ...project, ...body.shape }) },
     run: async ({ house, tenant_id, body: sent, caller }: Ask): Promise<Answer> => {
-      const read = readBody(besideProject, sent);
+      const read = besideProject(sent);
       if (isProblem(read)) return answer(read);
-      const { project_id, ...asked } = read;
+      const { project_id, asked } = read;
       return answer(await call(house.coordinator.methodology, { tenant_id, project_id }, asked, caller));
     },
   });
@@ -161,9 +168,9 @@ const init = route({
   },
   reply: schemas.configureReply,
   run: async ({ house, tenant_id, body, caller }: Ask) => {
-    const read = readBody(besideProject, body);
+    const read = besideProject(body);
     if (isProblem(read)) return answer(read);
-    const { project_id, ...asked } = read;
+    const { project_id, asked } = read;
     return answer(
       await house.coordinator.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
     );
