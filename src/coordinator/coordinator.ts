@@ -2,7 +2,6 @@ import { canonicalJson } from '../core/canonical-json.js';
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { readMethodology } from '../core/graph/read-methodology.js';
 import { keyIdSchema, sessionIdSchema } from '../core/ids.js';
 import { addTasks, type PlanInput, readPlan, renderPlan } from '../core/plan/index.js';
 import { kindOf, LIMITS_SUBJECT, POLICY_SUBJECT } from '../core/subject.js';
@@ -17,6 +16,7 @@ import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { KeyRing } from './key-ring.js';
+import { ReadingInTurn } from './methodology/reading-in-turn.js';
 import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
 import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
@@ -72,6 +72,7 @@ export class Coordinator {
   private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
+  private readonly readings: ReadingInTurn;
   private readonly sweeper: Sweeper;
   private readonly stopFollowing: () => void;
 
@@ -80,6 +81,7 @@ export class Coordinator {
     this.store = options.store;
     this.blobs = options.blobs ?? new MemoryBlobs();
     this.environment = options.environment ?? systemEnvironment;
+    this.readings = new ReadingInTurn(this.environment);
     this.queries = new Queries(projects, options.store, this.blobs);
     this.methodology = new MethodologyService({
       projects,
@@ -413,7 +415,7 @@ export class Coordinator {
     const read = readBody(wire.configureBody, body);
     if (isProblem(read)) return read;
     const { files, request_id } = read;
-    const reading = readMethodology(new Map(Object.entries(files)));
+    const reading = await this.readings.read(new Map(Object.entries(files)));
     if (!reading.ok) return invalidMethodology(reading.faults);
     const asked = { reading, request_id, digest: sha256Hex(canonicalJson(files)) };
     return this.in(scope, (project) => configureIn(project, asked, caller));

@@ -231,3 +231,11 @@ describe.each(TABLE)('%s', (id, each) => {
     }
   });
 });
+
+test('what comes to more than is read is refused by its length', async () => {
+  const file = '#'.repeat(200 * 1024);
+  const files = Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`notes/n${at}.yml`, file]));
+  const said = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');
+  expect([said.status, said.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
+  expect(said.body.detail).toContain('4505600 characters');
+});

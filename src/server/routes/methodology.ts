@@ -5,6 +5,7 @@ import * as wire from '../../coordinator/methodology/wire.js';
 import { readBody } from '../../coordinator/operations/read.js';
 import { isProblem, type Problem } from '../../coordinator/problem.js';
 import { configureBody } from '../../coordinator/wire.js';
+import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/workspace-files.js';
 import { projectIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Answer, answer } from '../answer.js';
@@ -152,7 +153,8 @@ const commands: readonly Route[] = [
   }),
 ];
 
-const FILES_BYTES_MAX = 16 * 1024 * 1024;
+/** As JSON writes them, and with the letters that take several bytes. */
+const FILES_BYTES_MAX = 2 * ALL_FILES_LENGTH_MAX;
 
 const init = route({
   id: 'init',
