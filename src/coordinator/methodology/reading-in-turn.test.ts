@@ -11,7 +11,9 @@ it('serves others between any two files of a workspace', async () => {
   };
   const environment = { ...systemEnvironment, breathe };
   const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
-  const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`notes/n${at}.yml`, 'a: 1\n']));
+  const feature = (id: string) => `feature: ${id}\ntitle: T\nstatus: pending\n`;
+  const ids = Array.from({ length: 40 }, (_, at) => `REQ-F-${at}`);
+  const files = Object.fromEntries(ids.map((id) => [`features/active/${id}.yml`, feature(id)]));
   const configure = (project_id: string) =>
     coordinator.configure({ tenant_id: 'acme', project_id }, { files });
   expect(await Promise.all(['a', 'b'].map(configure))).toMatchObject([
