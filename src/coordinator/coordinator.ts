@@ -82,7 +82,7 @@ export class Coordinator {
     this.environment = environment;
     this.history = new History(store);
     this.plans = new Plans(projects);
-    this.settings = new Settings(projects);
+    this.settings = new Settings(projects, environment);
     this.sessions = new Sessions(projects, this.history, environment);
     this.keys = new Keys(projects, environment);
     this.queries = new Queries(projects, store, this.history, blobs);

@@ -1,13 +1,14 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ALL_FILES_LENGTH_MAX } from '../core/graph/read/workspace-files.js';
 import { WorkspaceRefused } from './refused.js';
 import { type FileFault, readRegular } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
 const FILES_MAX = 2000;
 const FILE_BYTES_MAX = 1024 * 1024;
-const TOTAL_BYTES_MAX = 16 * 1024 * 1024;
+const TOTAL_BYTES_MAX = ALL_FILES_LENGTH_MAX;
 const DEPTH_MAX = 8;
 
 const YAML = /\.ya?ml$/;

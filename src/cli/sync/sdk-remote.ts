@@ -1,6 +1,7 @@
 import { type Genesis, isPassing, isProblem, type Problem } from '../../client/index.js';
 import { cursorAt } from '../../coordinator/cursor.js';
 import { type ProblemCode, problem, type Problem as Refused } from '../../coordinator/problem.js';
+import { plainData } from '../../coordinator/wire.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import { type Remote, RemoteUnavailable } from '../../workspace/sync/remote.js';
 
@@ -12,11 +13,17 @@ export function sdkRemote(genesis: Genesis, name: string): Remote {
     name,
     position: async () => {
       const status = await genesis.status();
-      return isMissing(status) ? 0 : there(status).position;
+      if (isMissing(status)) return 0;
+      const { position } = there(status);
+      return Number.isSafeInteger(position) && position >= 0 ? position : noCoordinator(name);
     },
     events: async (after, limit) => {
       const page = await genesis.events({ after: cursorAt(after), limit });
-      return isMissing(page) ? [] : there(page).events;
+      if (isMissing(page)) return [];
+      const { events } = there(page);
+      return Array.isArray(events) && events.length <= limit && events.every(isPlain)
+        ? events
+        : noCoordinator(name);
     },
     getBlob: async (sha256) => {
       const bytes = await genesis.getBlob(sha256);
@@ -41,6 +48,14 @@ const withoutScope = ({ tenant_id: _, project_id: __, ...event }: NewEvent): Rec
 
 const isMissing = (reply: unknown): boolean => isProblem(reply) && reply.status === 404;
 
+const EVENT_DEPTH_MAX = 64;
+const isPlain = (event: unknown): boolean =>
+  typeof event === 'object' && event !== null && plainData(event, EVENT_DEPTH_MAX);
+
+function noCoordinator(name: string): never {
+  throw new RemoteUnavailable(`What ${name} answers is no log. Is this the address of a coordinator?`);
+}
+
 function there<T>(reply: T | Problem): T {
   const answered = answer(reply);
   if (answered !== reply) throw new RemoteUnavailable((answered as Refused).detail);
@@ -49,6 +64,7 @@ function there<T>(reply: T | Problem): T {
 
 /** What may be otherwise in a moment is no answer. */
 function answer<T>(reply: T | Problem): T | Refused {
+  if (typeof reply !== 'object' || reply === null) return noCoordinator('the remote');
   if (!isProblem(reply)) return reply;
   if (isPassing(reply)) throw new RemoteUnavailable(reply.detail);
   return problem(reply.code as ProblemCode, reply.detail, reply.faults);

@@ -1,36 +1,13 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Coordinator } from '../../coordinator/coordinator.js';
 import { startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { openWorkspaceStore } from '../../workspace/store.js';
-import { Workspace } from '../../workspace/workspace.js';
 import { temporaryFolder } from '../testing/house.js';
 import { gen } from '../testing/terminal.js';
+import { EDGE, KEY, offline, workspaceIn } from './testing.js';
 
-const KEY = { tenant_id: 'default', project_id: 'shop' };
-const EDGE = { task_id: 'REQ-F-1#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
-
-async function workspaceIn(cwd: string): Promise<Workspace> {
-  const workspace = new Workspace(cwd);
-  await mkdir(workspace.events, { recursive: true });
-  await writeFile(workspace.path('coordination.yml'), 'project: {name: Shop, project_id: shop}\n');
-  return workspace;
-}
-
-/** Work in the workspace, without the server. */
-async function offline(
-  workspace: Workspace,
-  work: (coordinator: Coordinator) => Promise<unknown>,
-): Promise<void> {
-  const { store, blobs } = await openWorkspaceStore(workspace, () => {});
-  const coordinator = await Coordinator.open({ store, blobs });
-  await work(coordinator);
-  coordinator.close();
-  await store.close();
-}
 
 async function served(): Promise<string> {
   const server = await startServer({ store: openMemoryStore(), port: 0 });

@@ -1,11 +1,12 @@
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { Limits, Policy } from '../../core/claims/policy.js';
-import { readMethodology } from '../../core/graph/read-methodology.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
 import { policyOf } from '../desk.js';
+import type { Environment } from '../environment.js';
 import { sha256Hex } from '../identity.js';
+import { ReadingInTurn } from '../methodology/reading-in-turn.js';
 import { type Configuration, ConfigureOperation, invalidMethodology } from '../operations/configure.js';
 import { readBody } from '../operations/read.js';
 import { SettingsOperation } from '../operations/settings.js';
@@ -17,7 +18,14 @@ import * as wire from '../wire.js';
 
 /** How work is done: a project's policy and methodology, and the limits of its tenant. */
 export class Settings {
-  constructor(private readonly projects: Projects) {}
+  private readonly readings: ReadingInTurn;
+
+  constructor(
+    private readonly projects: Projects,
+    environment: Environment,
+  ) {
+    this.readings = new ReadingInTurn(environment);
+  }
 
   getPolicy(scope: ProjectKey): Reply<Policy> {
     return this.projects.in(scope, async (project) => project.desk().policy);
@@ -69,7 +77,7 @@ export class Settings {
     const read = readBody(wire.configureBody, body);
     if (isProblem(read)) return read;
     const { files, request_id } = read;
-    const reading = readMethodology(new Map(Object.entries(files)));
+    const reading = await this.readings.read(new Map(Object.entries(files)));
     if (!reading.ok) return invalidMethodology(reading.faults);
     const asked = { reading, request_id, digest: sha256Hex(canonicalJson(files)) };
     return this.projects.in(scope, (project) => configureIn(project, asked, caller));

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { LogJudge } from '../../core/claims/log-judge.js';
-import { envelopeSchema } from '../../core/events/catalogue.js';
+import {
+  checkNewEvent,
+  type EventCheck,
+  type EventFault,
+  envelopeSchema,
+} from '../../core/events/catalogue.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
@@ -100,6 +105,8 @@ class Move {
   /** What an archive says is believed no more than what a client says: each event must be one, and break no rule. */
   private faultOf(event: EventEnvelope): string | null {
     const { tenant_id, project_id } = this.header;
+    if (typeof event !== 'object' || event === null)
+      return `What follows event ${this.position} is no event.`;
     const { position, ...said } = event;
     const read = envelopeSchema.safeParse(said);
     if (!read.success)
@@ -107,6 +114,12 @@ class Move {
     if (position !== this.position + 1) return `Event ${position} follows event ${this.position}.`;
     if (said.tenant_id !== tenant_id || said.project_id !== project_id) {
       return `Event ${position} belongs to ${said.tenant_id}/${said.project_id}.`;
+    }
+    // It moves a head, and a head is believed.
+    const checked: EventCheck = said.seq === undefined ? { ok: true } : checkNewEvent(said);
+    if (!checked.ok) {
+      const { path, message } = checked.faults[0] as EventFault;
+      return `Event ${position}: ${path}: ${message}.`;
     }
     const [violation] = this.judge.see(event);
     return violation === undefined

@@ -51,3 +51,15 @@ describe('the order of work on shared modules', () => {
     expect(suggestOrder(null, ['B', 'A']).features).toEqual(['A', 'B']);
   });
 });
+
+it('follows a chain of modules that is longer than a stack is deep, and one that runs in a circle', () => {
+  const length = 20_000;
+  const dependency_dag = Object.fromEntries(
+    Array.from({ length }, (_, at) => [`m${at}`, [`m${(at + 1) % length}`]]),
+  );
+  const modules = { feature_module_map: { A: ['m0'], B: ['m5'] }, dependency_dag };
+  expect(innerProduct(modules, 'A', 'B').count).toBe(length);
+  const { shared_modules } = suggestOrder(modules, ['A', 'B']);
+  expect(shared_modules).toHaveLength(length);
+  expect(shared_modules.at(-1)).toBe('m0');
+});

@@ -61,17 +61,20 @@ const count = (times: Map<string, number>, key: string): void => {
   times.set(key, (times.get(key) ?? 0) + 1);
 };
 
+/** Without calling itself: a chain of modules may be longer than a stack is deep. */
 function foundationsFirst(modules: ModuleMap | null, wanted: readonly string[]): string[] {
-  const order: string[] = [];
+  const order = new Set<string>();
   const seen = new Set<string>();
-  const visit = (module: string): void => {
-    if (seen.has(module)) return;
+  const ahead = [...wanted].reverse();
+  for (let module = ahead.at(-1); module !== undefined; module = ahead.at(-1)) {
+    const foundations = seen.has(module) ? [] : (own(modules?.dependency_dag, module) ?? []);
     seen.add(module);
-    for (const foundation of own(modules?.dependency_dag, module) ?? []) visit(foundation);
-    order.push(module);
-  };
-  wanted.forEach(visit);
-  return order.filter((module) => wanted.includes(module));
+    const unseen = foundations.filter((foundation) => !seen.has(foundation));
+    if (unseen.length > 0) ahead.push(...unseen.reverse());
+    else order.add(ahead.pop() as string);
+  }
+  const asked = new Set(wanted);
+  return [...order].filter((module) => asked.has(module));
 }
 
 /** The maps come from a file, and a feature may be called `constructor`. */

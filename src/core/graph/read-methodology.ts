@@ -21,11 +21,21 @@ import { tooMuch, WorkspaceFiles } from './read/workspace-files.js';
  * `.ai-workspace/`; where there is no file, the built-in one stands.
  */
 export function readMethodology(files: ReadonlyMap<string, string>): MethodologyReading {
+  const steps = methodologySteps(files);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same, a file at a time: whoever has others to serve does so in between. */
+export function* methodologySteps(files: ReadonlyMap<string, string>): Generator<void, MethodologyReading> {
   const message = tooMuch(files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new Findings();
-  const reader = new MethodologyReader(new WorkspaceFiles(files, findings), findings);
-  const reading = reader.read();
+  const opened = new WorkspaceFiles(files, findings);
+  yield* opened.opening(['other', 'profile', 'edge', 'feature']);
+  const reading = new MethodologyReader(opened, findings).read();
   const faults = inOrder(findings.faults);
   if (reading === null || faults.length > 0) return { ok: false, faults };
   return { ok: true, ...reading, warnings: inOrder(findings.warnings) };
@@ -47,8 +57,6 @@ class MethodologyReader {
 
   /** Null, with the faults told: there is no point in going on. */
   read(): Omit<MethodologyReading & { ok: true }, 'ok' | 'warnings'> | null {
-    // Nothing of them is needed, save that they can be read.
-    this.files.all('other');
     const graph = this.topology();
     if (graph === null) return null;
     const { topology, names } = graph;

@@ -3,8 +3,9 @@ import type { Caller } from '../../coordinator/caller.js';
 import type { MethodologyService } from '../../coordinator/methodology/service.js';
 import * as wire from '../../coordinator/methodology/wire.js';
 import { readBody } from '../../coordinator/operations/read.js';
-import { isProblem } from '../../coordinator/problem.js';
+import { isProblem, type Problem } from '../../coordinator/problem.js';
 import { configureBody } from '../../coordinator/wire.js';
+import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/workspace-files.js';
 import { projectIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Answer, answer } from '../answer.js';
@@ -15,7 +16,14 @@ import * as shown from '../schemas/methodology-views.js';
 import { gateResult } from '../schemas/work.js';
 
 const project = { project_id: projectIdSchema };
-const besideProject = z.looseObject(project);
+
+/** The project that a body names, and what it says beside: as it was sent, so that whoever reads it sees all of it. */
+function besideProject(sent: unknown): { project_id: string; asked: object } | Problem {
+  const read = readBody(z.object(project), sent);
+  if (isProblem(read)) return read;
+  const { project_id: _, ...asked } = sent as { project_id: unknown };
+  return { ...read, asked };
+}
 
 type Call = (
   service: MethodologyService,
@@ -45,9 +53,9 @@ const command = ({ body, call, ...said }: Command): Route =>
     tenant: 'own',
     body: { kind: 'json', schema: z.strictObject({ ...project, ...body.shape }) },
     run: async ({ house, tenant_id, body: sent, caller }: Ask): Promise<Answer> => {
-      const read = readBody(besideProject, sent);
+      const read = besideProject(sent);
       if (isProblem(read)) return answer(read);
-      const { project_id, ...asked } = read;
+      const { project_id, asked } = read;
       return answer(await call(house.coordinator.methodology, { tenant_id, project_id }, asked, caller));
     },
   });
@@ -145,7 +153,8 @@ const commands: readonly Route[] = [
   }),
 ];
 
-const FILES_BYTES_MAX = 16 * 1024 * 1024;
+/** As JSON writes them, and with the letters that take several bytes. */
+const FILES_BYTES_MAX = 2 * ALL_FILES_LENGTH_MAX;
 
 const init = route({
   id: 'init',
@@ -161,9 +170,9 @@ const init = route({
   },
   reply: schemas.configureReply,
   run: async ({ house, tenant_id, body, caller }: Ask) => {
-    const read = readBody(besideProject, body);
+    const read = besideProject(body);
     if (isProblem(read)) return answer(read);
-    const { project_id, ...asked } = read;
+    const { project_id, asked } = read;
     return answer(
       await house.coordinator.settings.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
     );

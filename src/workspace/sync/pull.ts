@@ -46,7 +46,7 @@ export async function pull(
   await finishSwap(place.events, options.onStep);
   const cursor = await readCursor(place, remote.name);
   const report = (await isLost(place))
-    ? await rebuild(place, remote, null, options)
+    ? await rebuildLost(place, remote, options)
     : await pullOpened(place, remote, cursor, options);
   if (isRefusal(report)) return report;
   await options.onStep('pulled');
@@ -66,6 +66,7 @@ async function pullOpened(
   options: PullOptions,
 ): Promise<PullReport | SyncRefusal> {
   const local = await place.open();
+  let position: number;
   let tail: Tail;
   try {
     const now = await standing(local.store, place.key, remote, cursor);
@@ -74,10 +75,25 @@ async function pullOpened(
     if (!options.keep_aside && cursor?.pushed_position !== now.local_position) return notPushed(now);
     tail = await setAside(place, local.store, now);
     await options.onStep('aside');
+    position = now.remote_position;
+    // What both have is kept as it is here: a remote that tells it otherwise now does not replace it.
+    const archive = remoteArchive(remote, place.key, position, { store: local.store, until: now.common });
+    const fault = await build(place, archive, remote);
+    if (fault !== null) return fault;
   } finally {
     await local.store.close();
   }
-  return rebuild(place, remote, tail, options);
+  return putInPlace(place, position, tail, options);
+}
+
+async function rebuildLost(
+  place: SyncPlace,
+  remote: Remote,
+  options: PullOptions,
+): Promise<PullReport | SyncRefusal> {
+  const position = await remote.position();
+  const fault = await build(place, remoteArchive(remote, place.key, position, null), remote);
+  return fault ?? putInPlace(place, position, null, options);
 }
 
 const notPushed = ({ common, local_position }: Standing): SyncRefusal => ({
@@ -126,25 +142,29 @@ async function setAside(
   return { file: join(folder, name), size_bytes: await sizeOf(join(events, ACTIVE_FILE)) };
 }
 
-/** The whole log, built beside the one that is there and put in its place when it is complete. */
-async function rebuild(
-  place: SyncPlace,
+/** The whole log, beside the one that is there. */
+async function build(
+  { events, key }: SyncPlace,
+  archive: ReturnType<typeof remoteArchive>,
   remote: Remote,
-  tail: Tail | null,
-  { onStep }: PullOptions,
-): Promise<PullReport | SyncRefusal> {
-  const { events, key } = place;
+): Promise<SyncRefusal | null> {
   const root = join(events, REBUILT_FOLDER);
   await nodeDisk.removeFolder(root);
-  const position = await remote.position();
   const store = await openFileStore({ root, home: key });
   try {
-    const archive = remoteArchive(remote, key, position, null);
-    const fault = await bring(store, new FolderBlobs(events), archive, remote);
-    if (fault !== null) return fault;
+    return await bring(store, new FolderBlobs(events), archive, remote);
   } finally {
     await store.close();
   }
+}
+
+/** The log that was built takes the place of the one that is there. */
+async function putInPlace(
+  { events }: SyncPlace,
+  position: number,
+  tail: Tail | null,
+  { onStep }: PullOptions,
+): Promise<PullReport | SyncRefusal> {
   await onStep('rebuilt');
   const path = join(events, ACTIVE_FILE);
   const unchanged = async () => (await sizeOf(path)) === (tail?.size_bytes ?? 0);

@@ -201,7 +201,7 @@ class Push {
   }
 
   private claimed(event: EventEnvelope, reply: wire.ClaimResult | Problem): void {
-    const claim = isProblem(reply) || !reply.success ? null : reply.claim;
+    const claim = isProblem(reply) || !reply.success ? null : (reply.claim ?? null);
     const { subject = '', agent_id, session_id = '', generation: local_generation = 0 } = event;
     if (claim === null) {
       this.handles.set(nameOf(event), null);

@@ -23,8 +23,9 @@ export async function* remoteArchive(
       ? await here.store.events(key, { after, until_position: until, limit: PAGE })
       : await remote.events(after, Math.min(PAGE, position - after));
     for (const event of events) {
-      // One that is gone there is gone here too: the event tells its digest and size all the same.
-      if (!is_here)
+      // One that is gone there is gone here too: the event tells its digest and size all the same. And what is no event
+      // names none: whoever takes it in says so.
+      if (!is_here && event?.payload)
         for await (const blob of blobsOf(event, (sha256) => remote.getBlob(sha256))) yield blobLine(blob);
       yield { event };
     }

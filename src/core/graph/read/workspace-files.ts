@@ -3,18 +3,29 @@ import { type FileKind, sortFiles } from './places.js';
 import { openYamlFile, type YamlFile } from './yaml-file.js';
 
 export const FILES_MAX = 5000;
-/** In characters. */
-export const ALL_FILES_LENGTH_MAX = 32 * 1024 * 1024;
+/** In characters. What is read takes a hundred times its length in memory. */
+export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
 
 /** The files of a workspace by what they are about. */
 export class WorkspaceFiles {
   readonly #byKind: ReadonlyMap<FileKind, readonly string[]>;
+  readonly #opened = new Map<string, YamlFile | null>();
 
   constructor(
     private readonly texts: ReadonlyMap<string, string>,
     private readonly findings: Findings,
   ) {
     this.#byKind = sortFiles(texts.keys());
+  }
+
+  /** Opens every file of these kinds, one at each step. Of some nothing is needed, save that they can be read. */
+  *opening(kinds: readonly FileKind[]): Generator<void, void> {
+    for (const kind of kinds) {
+      for (const path of this.#byKind.get(kind) ?? []) {
+        this.#open(path);
+        yield;
+      }
+    }
   }
 
   /** Those that can be read at all; the faults of the others are told. */
@@ -46,7 +57,11 @@ export class WorkspaceFiles {
   }
 
   #open(path: string): YamlFile | null {
-    return openYamlFile(path, this.texts.get(path) ?? '', this.findings);
+    const known = this.#opened.get(path);
+    if (known !== undefined) return known;
+    const file = openYamlFile(path, this.texts.get(path) ?? '', this.findings);
+    this.#opened.set(path, file);
+    return file;
   }
 }
 

@@ -1,0 +1,52 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../testing/house.js';
+import { gen } from '../testing/terminal.js';
+import { EDGE, KEY, offline, workspaceIn } from './testing.js';
+
+/** Answers every question with the same JSON. */
+async function answering(text: string, status = 200): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(text);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
+it.each([
+  ['nothing', 'null'],
+  ['a number', '7'],
+  ['a text', '"x"'],
+  ['a list', '[]'],
+  ['no position', '{}'],
+  ['a position that is none', '{"position":"x","events":[]}'],
+  ['a position before the first', '{"position":-1,"events":[]}'],
+  ['a position without end', '{"position":1e308,"events":[]}'],
+  ['no list of events', '{"position":3,"events":{}}'],
+  ['nothing for events', '{"position":3,"events":[null,7]}'],
+  ['more events than were asked for', `{"position":3,"events":[${Array(2000).fill('{}').join()}]}`],
+  ['an event without end', `{"position":3,"events":[{"payload":${DEEP}}]}`],
+  ['a prototype', '{"position":3,"events":[{"__proto__":{"payload":{}}}]}'],
+  ['a grant of nothing', '{"position":0,"events":[],"success":true}'],
+])('an address that answers %s is no remote, and nothing here is changed', async (_, text) => {
+  const cwd = await temporaryFolder();
+  const workspace = await workspaceIn(cwd);
+  await offline(workspace, (here) => here.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }));
+  const url = await answering(text);
+  for (const verb of ['status', 'pull', 'push']) {
+    const { code, err, out } = await gen({ cwd }, 'sync', verb, '--remote', url);
+    expect(`${err}${out}`, verb).not.toMatch(/TypeError|RangeError|undefined|not iterable|fault of/);
+    if (!text.includes('success')) expect(code, verb).not.toBe(0);
+  }
+  await offline(workspace, async (here) => {
+    expect(await here.queries.getTaskState(KEY, EDGE.task_id)).toMatchObject({ generation: 1 });
+  });
+});

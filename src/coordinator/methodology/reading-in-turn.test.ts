@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { Coordinator } from '../coordinator.js';
+import { systemEnvironment } from '../environment.js';
+
+it('serves others between any two files of a workspace', async () => {
+  let breaths = 0;
+  const breathe = () => {
+    breaths += 1;
+    return systemEnvironment.breathe();
+  };
+  const environment = { ...systemEnvironment, breathe };
+  const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
+  const feature = (id: string) => `feature: ${id}\ntitle: T\nstatus: pending\n`;
+  const ids = Array.from({ length: 40 }, (_, at) => `REQ-F-${at}`);
+  const files = Object.fromEntries(ids.map((id) => [`features/active/${id}.yml`, feature(id)]));
+  const configure = (project_id: string) =>
+    coordinator.settings.configure({ tenant_id: 'acme', project_id }, { files });
+  expect(await Promise.all(['a', 'b'].map(configure))).toMatchObject([
+    { reason: 'CONFIGURED' },
+    { reason: 'CONFIGURED' },
+  ]);
+  expect(breaths).toBeGreaterThanOrEqual(80);
+  coordinator.close();
+});

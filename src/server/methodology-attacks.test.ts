@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MEGABYTE, nested, PROTO } from '../../test/support/bad-bodies.js';
+import { ROLES, type Role } from './auth/principal.js';
+import type { Route } from './route.js';
+import { methodologyRoutes } from './routes/methodology.js';
+import { type Json, Served } from './testing/served.js';
+
+/** What each route takes, well formed, of a project that has features. A route that is not here fails the test. */
+const FEATURE = 'REQ-F-AUTH-001';
+const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  init: { files: { 'coordination.yml': 'coordination: {mode: multi}\n' }, request_id: 'i1' },
+  start: { feature: FEATURE, edge: 'design_code', profile: 'standard', agent_id: 'a', agent_role: 'x' },
+  spawn: {
+    vector_type: 'spike',
+    parent: FEATURE,
+    edge: 'design_code',
+    reason: 'why',
+    title: 'what',
+    duration: '1 day',
+    priority: 'low',
+  },
+  fold_back: {
+    feature_id: FEATURE,
+    fold_back_status: 'converged',
+    summary: 'so',
+    recommendation: 'proceed',
+    artifacts: ['a'],
+  },
+  checkpoint: { context_hash: 'x', message: 'm', git_ref: 'g', snapshot_path: 's', features: [FEATURE] },
+  decide_review: {
+    feature_id: FEATURE,
+    edge: 'design_code',
+    generation: 1,
+    iteration: 1,
+    candidate_sha256: 'a'.repeat(64),
+    decision: 'approved',
+    comment: 'c',
+  },
+  validate_gaps: { layers_run: [1], keys: [{ key: FEATURE, code: 0, tests: 0, telemetry: 0 }] },
+  release: { version: '1.2.3', git_tag: 't', context_hash: 'c', coverage_pct: 1, known_gaps: 0 },
+  methodology_status: { feature: FEATURE },
+  zoom: { edge: 'design_code', feature: FEATURE },
+  trace: { req: FEATURE, direction: 'both' },
+  pending_reviews: {},
+  known_gaps: {},
+};
+/** Text that a person reads, in which a line may end. */
+const TEXT = new Set(['summary', 'message', 'comment']);
+/** A line that names nothing which is opened: odd names in it are names of nothing. */
+const LINE = new Set([
+  'reason',
+  'title',
+  'context_hash',
+  'git_ref',
+  'git_tag',
+  'snapshot_path',
+  'edge',
+  'profile',
+  'agent_role',
+  'duration',
+]);
+
+let served: Served;
+const keyOf = {} as Record<Role, string>;
+const logged: Record<string, unknown>[] = [];
+const SHOP = 'shop';
+beforeAll(async () => {
+  served = await Served.start({ log: (line) => logged.push(line) });
+  const feature = `feature: ${FEATURE}\ntitle: Sign in\nprofile: standard\nstatus: pending\n`;
+  const files = { [`features/active/${FEATURE}.yml`]: feature };
+  const make = async (tenant: string, role: Role, token = '') => {
+    const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
+    return (await served.ask('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body.token;
+  };
+  keyOf.operator = await make('acme', 'operator');
+  for (const role of ROLES.filter((each) => each !== 'operator'))
+    keyOf[role] = await make('else', role, keyOf.operator);
+  const made = await ask(route('init'), { project_id: SHOP, files }, 'operator', 'acme');
+  expect([made.status, made.body.reason]).toEqual([200, expect.anything()]);
+  expect(
+    (await ask(route('methodology_status'), { project_id: SHOP, feature: FEATURE }, 'operator', 'acme'))
+      .status,
+  ).toBe(200);
+});
+afterAll(async () => {
+  expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
+  await served.remove();
+});
+
+const route = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
+
+function ask({ method, path }: Route, said: unknown, role: Role, tenant?: string) {
+  const headers = {
+    authorization: `Bearer ${keyOf[role]}`,
+    ...(tenant === undefined ? {} : { 'x-genesis-tenant': tenant }),
+  };
+  if (method !== 'GET')
+    return served.ask(method, path, typeof said === 'string' ? said : JSON.stringify(said), {
+      'content-type': 'application/json',
+      ...headers,
+    });
+  const asked = new URLSearchParams(
+    Object.entries(said as Json).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return served.ask(method, `${path}?${asked}`, undefined, headers);
+}
+
+const TABLE = methodologyRoutes.map((each) => [each.id, each] as const);
+const READING = TABLE.filter(([, { action }]) => action === 'read');
+
+test('the test knows each route', () => {
+  expect(methodologyRoutes.map(({ id }) => id).sort()).toEqual(Object.keys(TAKES).sort());
+});
+
+describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tenant', (role) => {
+  test.each(TABLE)('learns nothing by %s, whatever tenant it calls its own', async (id, each) => {
+    const tell = async (tenant: string, project_id: string) => {
+      const { status, body, headers } = await ask(each, { project_id, ...TAKES[id] }, role, tenant);
+      return { status, body, headers: [...headers].filter(([name]) => name !== 'date') };
+    };
+    const theirs = await tell('acme', SHOP);
+    expect(theirs.status).toBe(404);
+    expect(theirs).toEqual(await tell('zero', 'nope'));
+    expect(theirs).toEqual(await tell('../acme', SHOP));
+  });
+
+  test.each(READING)('finds by %s in its own tenant no project of another', async (id, each) => {
+    const tell = async (project_id: string) => {
+      const { status, body } = await ask(each, { project_id, ...TAKES[id] }, role);
+      return [status, JSON.stringify(body).replaceAll(project_id, '<project>')];
+    };
+    expect(await tell(SHOP)).toEqual(await tell('nope'));
+  });
+});
+
+/** Of use in no field. */
+const NEVER: readonly unknown[] = [
+  MEGABYTE,
+  PROTO,
+  nested(20),
+  nested(1500),
+  '',
+  null,
+  -1,
+  1e300,
+  true,
+  [[]],
+  [PROTO],
+  { a: 7 },
+  { constructor: 'x' },
+];
+const CONTROL: readonly unknown[] = ['a\nb', 'a\0b', '\u001b[2J'];
+const NO_NAME: readonly unknown[] = [
+  '../..',
+  '/etc/passwd',
+  '__proto__',
+  '~methodology',
+  '#',
+  '\u202e',
+  '\ud800',
+];
+
+const isNamed = (value: unknown) => Object.hasOwn((value ?? {}) as object, 'constructor');
+const wrongFor = (field: string): readonly unknown[] => {
+  // A file by a name that says nothing is not read.
+  if (field === 'files') return NEVER.filter((value) => value !== PROTO && !isNamed(value));
+  if (TEXT.has(field)) return NEVER;
+  return LINE.has(field) ? [...NEVER, ...CONTROL] : [...NEVER, ...CONTROL, ...NO_NAME];
+};
+
+describe.each(TABLE)('%s', (id, each) => {
+  const project = { project_id: SHOP };
+  const position = async () => (await ask(route('known_gaps'), project, 'operator', 'acme')).body.position;
+
+  test('refuses by name every field that is none, and writes nothing', async () => {
+    const before = await position();
+    const good = { ...project, ...TAKES[id] } as Record<string, unknown>;
+    const refused = async (said: unknown, what: string) => {
+      const reply = await ask(each, said, 'operator', 'acme');
+      const text = JSON.stringify(reply.body);
+      expect([reply.status === 431 ? 400 : reply.status, reply.body.code ?? reply.body.reason], what).toEqual(
+        [400, expect.stringMatching(/^INVALID_|^HEADERS_TOO_LARGE$/)],
+      );
+      expect(text.length, what).toBeLessThan(4000);
+    };
+    for (const field of Object.keys(good)) {
+      for (const value of wrongFor(field)) {
+        if (each.method === 'GET' && typeof value !== 'string') continue;
+        await refused({ ...good, [field]: value }, `${field}: ${JSON.stringify(value).slice(0, 60)}`);
+      }
+    }
+    await refused({ ...good, unknown_field: 1 }, 'an unknown field');
+    await refused({ ...good, constructor: '1' }, 'a constructor');
+    if (each.method === 'GET') return;
+    const text = JSON.stringify(good);
+    await refused(`${text.slice(0, -1)},"__proto__":{"admin":true}}`, '__proto__');
+    for (const body of [
+      '',
+      '[]',
+      'null',
+      '7',
+      '"x"',
+      '{',
+      `${'['.repeat(100_000)}`,
+      `{"a":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_001)}`,
+    ])
+      await refused(body, body.slice(0, 20));
+    expect(({} as Json).admin).toBeUndefined();
+    expect(await position()).toBe(before);
+  });
+
+  test('takes no body that is too large', async () => {
+    if (each.method === 'GET') return;
+    const reply = await ask(
+      each,
+      { ...project, ...TAKES[id], pad: 'x'.repeat(17 * 1024 * 1024) },
+      'operator',
+      'acme',
+    );
+    expect([reply.status, reply.body.code]).toEqual([413, 'BODY_TOO_LARGE']);
+  });
+
+  test('takes no project by a name that is none', async () => {
+    for (const project_id of ['', '..', '../shop', 'a/b', '_tenant', '__proto__', MEGABYTE, '\0']) {
+      const reply = await ask(each, { ...TAKES[id], project_id }, 'operator', 'acme');
+      expect([400, 431], project_id.slice(0, 20)).toContain(reply.status);
+    }
+    for (const tenant of ['..', '../acme', '_tenant/x', 'x'.repeat(200)]) {
+      const reply = await ask(each, { ...TAKES[id], ...project }, 'operator', tenant);
+      expect([reply.status, reply.body.code], tenant).toEqual([400, 'INVALID_REQUEST']);
+    }
+  });
+});
+
+test('what comes to more than is read is refused by its length', async () => {
+  const file = '#'.repeat(200 * 1024);
+  const files = Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`notes/n${at}.yml`, file]));
+  const said = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');
+  expect([said.status, said.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
+  expect(said.body.detail).toContain('4505600 characters');
+});

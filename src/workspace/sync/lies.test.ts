@@ -1,0 +1,318 @@
+import { appendFile, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { answered, House } from '../../../test/support/house.js';
+import { LogJudge } from '../../core/claims/log-judge.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { coordinatorRemote } from './coordinator-remote.js';
+import { isRefusal, type SyncPlace } from './place.js';
+import { pull } from './pull.js';
+import { push } from './push.js';
+import { type Remote, RemoteUnavailable } from './remote.js';
+import { folderOfATest, KEY, logOf, offline, opened, placeIn, quiet } from './testing/laptop.js';
+
+const EDGE = { task_id: 'REQ-F-1#design_code' };
+const OTHER = { task_id: 'REQ-F-2#design_code' };
+const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+const place = async () => placeIn(await folderOfATest('laptop', onTestFinished));
+
+async function office(): Promise<{ house: House; remote: Remote }> {
+  const house = await House.open('memory');
+  const { coordinator, store, blobs } = house;
+  return { house, remote: coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY }) };
+}
+
+const pulling = (at: SyncPlace, remote: Remote, keep_aside = false) =>
+  pull(at, remote, { ...quiet, keep_aside });
+const pushing = (at: SyncPlace, remote: Remote) =>
+  opened(at, (local) => push(at, local, remote, new Map(), quiet));
+
+/** The same remote, with another word for its log. */
+const telling = (
+  remote: Remote,
+  tell: (events: readonly EventEnvelope[]) => readonly EventEnvelope[],
+): Remote => ({
+  ...remote,
+  events: async (after, limit) => tell(await remote.events(after, limit)),
+});
+
+const changed = (events: readonly EventEnvelope[], at: number, change: object) =>
+  events.map((event) => (event.position === at ? ({ ...event, ...change } as EventEnvelope) : event));
+
+const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly EventEnvelope[]][] = [
+  ['gives the events backwards', (events) => [...events].reverse()],
+  ['leaves one out', (events) => events.filter(({ position }) => position !== 3)],
+  [
+    'tells one twice',
+    (events) => events.flatMap((event) => (event.position === 3 ? [event, event] : [event])),
+  ],
+  ['tells events of another project', (events) => changed(events, 3, { project_id: 'other' })],
+  ['tells events of another tenant', (events) => changed(events, 3, { tenant_id: 'other' })],
+  ['numbers them backwards', (events) => changed(events, 3, { position: 1 })],
+  ['numbers them with what is no number', (events) => changed(events, 3, { position: 'x' })],
+  ['tells what is no event', (events) => changed(events, 3, { event_type: '' })],
+  ['tells nothing for an event', (events) => [...events.slice(0, 2), null as never]],
+  ['tells an event without a payload', (events) => changed(events, 3, { payload: null })],
+  ['skips a seq', (events) => changed(events, 4, { seq: 9 })],
+  [
+    'grants what is held',
+    (events) =>
+      changed(events, 5, { event_type: 'edge_started', generation: 2, payload: events[1]?.payload }),
+  ],
+  ['grants with nothing said of the claim', (events) => changed(events, 2, { payload: {} })],
+  [
+    'grants for ever',
+    (events) => changed(events, 2, { payload: { expires_at: '9'.repeat(99), lease_duration_seconds: -1 } }),
+  ],
+  [
+    'tells a setting that is none',
+    (events) => [
+      ...changed(events, 3, {
+        event_type: 'POLICY_CHANGED',
+        subject: '~policy',
+        seq: 1,
+        payload: { record: 7 },
+      }),
+    ],
+  ],
+  [
+    'tells a methodology that is none',
+    (events) => [
+      ...changed(events, 3, {
+        event_type: 'METHODOLOGY_CHANGED',
+        subject: '~methodology',
+        seq: 1,
+        payload: { by: 'x', record: { topology: 7 } },
+      }),
+    ],
+  ],
+];
+
+/** Four events and more: a claim, a release, a claim. */
+async function busy(house: House): Promise<void> {
+  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  answered(await house.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+  answered(
+    await house.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }),
+  );
+  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
+}
+
+describe('a remote that', () => {
+  test.each(LIES)('%s is not believed, and the next that tells the truth is', async (_, tell) => {
+    const { house, remote } = await office();
+    await busy(house);
+    const at = await place();
+    expect(await pulling(at, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
+    expect(isRefusal(await pulling(at, remote))).toBe(false);
+    expect(await logOf(at)).toEqual(await house.events(KEY));
+  });
+
+  test.each(LIES)('%s after the workspace has worked alone takes nothing from it', async (_, tell) => {
+    const { house, remote } = await office();
+    await busy(house);
+    const at = await place();
+    await pulling(at, remote);
+    await offline(at, async (here) =>
+      answered(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+    );
+    const before = await logOf(at);
+    const said = (await pulling(at, telling(remote, tell), true)) as { aside: string };
+    const aside = (await readFile(said.aside, 'utf8')).trimEnd().split('\n');
+    expect([...(await logOf(at)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
+  });
+
+  test('agrees first, and then tells another story, does not replace what was shared', async () => {
+    const { house, remote } = await office();
+    await busy(house);
+    const at = await place();
+    await pulling(at, remote);
+    await offline(at, async (here) =>
+      answered(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+    );
+    const shared = (await logOf(at)).slice(0, await remote.position());
+    const other = await office();
+    answered(await other.house.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
+    let asked = 0;
+    const turning: Remote = {
+      ...remote,
+      position: async () => (asked === 0 ? remote.position() : other.remote.position()),
+      events: (after, limit) => {
+        asked += 1;
+        return asked === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
+      },
+    };
+    await pulling(at, turning, true).catch(() => {});
+    expect((await logOf(at)).slice(0, shared.length)).toEqual(shared);
+  });
+
+  test('says that its log goes on for ever is told so', async () => {
+    const { house, remote } = await office();
+    await busy(house);
+    const endless = (position: number): Remote => ({ ...remote, position: async () => position });
+    const at = await place();
+    await expect(pulling(at, endless(1e15))).rejects.toThrow(RemoteUnavailable);
+    for (const none of [Number.NaN, -1, 1.5, 'x' as never]) {
+      expect(await pulling(await place(), endless(none)).catch((error) => error)).toSatisfy(
+        (said) => said instanceof RemoteUnavailable || isRefusal(said),
+      );
+    }
+  });
+
+  test('gives a blob other bytes is not believed', async () => {
+    const { house, remote } = await office();
+    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const result_data = 'y'.repeat(100_000);
+    answered(
+      await house.coordinator.submitResult(KEY, { ...EDGE, session_id: 's-ada', generation: 1, result_data }),
+    );
+    const at = await place();
+    const lying = { ...remote, getBlob: async () => Buffer.from('other') };
+    expect(await pulling(at, lying)).toMatchObject({
+      refused: 'REMOTE_BROKEN',
+      detail: expect.stringContaining('blob'),
+    });
+    expect(await pulling(at, { ...remote, getBlob: async () => null })).toMatchObject({ rebuilt: false });
+  });
+});
+
+/** Fails at the request of that number: before it is done, or after it was, unheard. */
+function breaking(remote: Remote, at: number, when: 'before' | 'after'): Remote {
+  let asked = 0;
+  const guarded = Object.entries(remote).map(([name, call]) => {
+    if (typeof call !== 'function') return [name, call];
+    return [
+      name,
+      async (...given: unknown[]) => {
+        asked += 1;
+        const now = asked === at;
+        if (now && when === 'before') throw new RemoteUnavailable(name);
+        const reply = await (call as (...given: unknown[]) => Promise<unknown>)(...given);
+        if (now) throw new RemoteUnavailable(name);
+        return reply;
+      },
+    ];
+  });
+  return Object.fromEntries(guarded) as Remote;
+}
+
+test.each(['before', 'after'] as const)(
+  'cut off %s any request, and run again, it ends as if it had not been',
+  async (when) => {
+    for (let dies_at = 1; ; dies_at += 1) {
+      const { house, remote } = await office();
+      answered(await house.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+      const at = await place();
+      await offline(at, async (here) => {
+        answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+        answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+        answered(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
+        const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
+        answered(await here.submitResult(KEY, result));
+      });
+      const failing = breaking(remote, dies_at, when);
+      const both = async (through: Remote) => {
+        await pushing(at, through);
+        return pulling(at, through);
+      };
+      const whole = await both(failing).then(
+        () => true,
+        (error) => {
+          if (error instanceof RemoteUnavailable) return false;
+          throw error;
+        },
+      );
+      if (whole) {
+        expect(dies_at).toBeGreaterThan(10);
+        return;
+      }
+      await both(remote);
+      const log = await house.events(KEY);
+      expect(await logOf(at), `request ${dies_at}`).toEqual(log);
+      const story = log
+        .filter(({ subject }) => subject?.startsWith('REQ'))
+        .map(({ event_type }) => event_type);
+      expect(story, `request ${dies_at}`).toEqual([
+        'edge_started',
+        'edge_started',
+        'claim_rejected',
+        'note_added',
+        'edge_converged',
+      ]);
+    }
+  },
+);
+
+test('two workspaces that tell the same office at once, each twice: one has the edge, and all is told once', async () => {
+  const { house, remote } = await office();
+  const places = await Promise.all(
+    ['ada', 'bob'].map(async (agent) => {
+      const at = await place();
+      await offline(at, async (here) => {
+        answered(await here.claimTask(KEY, { ...EDGE, ...by(agent) }));
+        answered(
+          await here.submitResult(KEY, {
+            ...EDGE,
+            session_id: `s-${agent}`,
+            generation: 1,
+            result_data: agent,
+          }),
+        );
+      });
+      return at;
+    }),
+  );
+  const told = async (at: SyncPlace) => {
+    await pushing(at, remote);
+    await pushing(at, remote);
+  };
+  await Promise.all(places.map(told));
+  const log = await house.events(KEY);
+  expect(log.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
+  expect(log.filter(({ event_type }) => event_type === 'edge_converged')).toHaveLength(1);
+  const judge = new LogJudge();
+  expect(log.flatMap((event) => judge.see(event))).toEqual([]);
+  for (const at of places) {
+    await pulling(at, remote);
+    expect(await logOf(at)).toEqual(log);
+  }
+});
+
+test('what was done under a claim that another has by now is refused, and kept', async () => {
+  const { house, remote } = await office();
+  const at = await place();
+  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  await pulling(at, remote);
+  await offline(at, async (here) => {
+    answered(
+      await here.submitResult(KEY, { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'mine' }),
+    );
+  });
+  const taken = { expected_generation: 1, reason: 'gone', ...by('bob') };
+  answered(await house.coordinator.operate(KEY, EDGE.task_id, 'reassign', taken));
+  expect(await pushing(at, remote)).toMatchObject({
+    sent: 0,
+    refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],
+  });
+  const said = await pulling(at, remote);
+  expect(await logOf(at)).toEqual(await house.events(KEY));
+  expect(await readFile((said as { aside: string }).aside, 'utf8')).toContain('edge_converged');
+});
+
+test('a half-written line at the end of the log here is no event, and hinders nothing', async () => {
+  const { house, remote } = await office();
+  await busy(house);
+  const at = await place();
+  await pulling(at, remote);
+  const line = (await readFile(join(at.events, 'events.jsonl'), 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .at(-1) as string;
+  await appendFile(join(at.events, 'events.jsonl'), line.slice(0, 80));
+  answered(
+    await house.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 2 }),
+  );
+  expect(await pulling(at, remote)).toMatchObject({ rebuilt: false });
+  expect(await logOf(at)).toEqual(await house.events(KEY));
+  expect(await readdir(at.events)).not.toContain('offline');
+});
