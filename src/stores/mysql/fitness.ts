@@ -40,7 +40,17 @@ export async function checkWritable(server: Server): Promise<(name: string) => s
   if (['read_only', 'super_read_only', 'innodb_read_only'].some((name) => isOn(is(name)))) {
     refuse('it is read only, as replicas are. Give the URL of the primary');
   }
+  await checkJson(server, is('version'));
   return is;
+}
+
+/** Early MariaDB 10.6 leaves escapes in what JSON_TABLE reads: names and replies would be kept as they never were. */
+async function checkJson(server: Server, version: string): Promise<void> {
+  const [rows] = await server.query<RowDataPacket[]>(
+    "SELECT j.text FROM JSON_TABLE(?, '$[*]' COLUMNS (text VARCHAR(9) PATH '$')) j",
+    [JSON.stringify(['"'])],
+  );
+  if (rows[0]?.text !== '"') refuse(`JSON_TABLE of ${version} is faulty. Update to its newest patch release`);
 }
 
 async function variables(server: Server): Promise<(name: string) => string> {

@@ -208,9 +208,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The server refuses to run as root. */
-function userToRunAs(): { uid: number; gid: number } | Record<string, never> {
-  if (process.getuid?.() !== 0) return {};
+const userToRunAs = (): { uid: number; gid: number } | Record<string, never> => postgresOwner() ?? {};
+
+/** Who a server of ours runs as, where that is not us: it refuses to run as root. */
+export function postgresOwner(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
   const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }));
   for (const user of ['postgres', 'nobody']) {
     try {
@@ -219,7 +221,7 @@ function userToRunAs(): { uid: number; gid: number } | Record<string, never> {
       // There is no such user here.
     }
   }
-  return {};
+  return null;
 }
 
 function freePort(): Promise<number> {
