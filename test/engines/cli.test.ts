@@ -68,6 +68,9 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
           const cwd = await temporaryFolder();
           const [from, to] = [fresh(url, name), fresh(url, name)];
           for (const store of [from, to]) await gen({ cwd }, 'migrate', '--store', store);
+          const nothing = await gen({ cwd }, 'verify', to);
+          expect(nothing.out).toContain('holds no log yet');
+          expect(nothing.out).not.toContain(new URL(to).password || 'no password');
           await work(from);
           const archive = await gen({ cwd }, 'export', '--project', 'shop', '--store', from);
           expect(archive.code).toBe(0);

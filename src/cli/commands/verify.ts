@@ -34,7 +34,8 @@ async function verify(context: Context, log: string | undefined): Promise<void> 
     : inFiles(context, path, onEvent)
   ).finally(() => waiting.stop());
   const is_sound = logs.every(({ breaks }) => breaks.length === 0);
-  context.show({ ok: is_sound, logs }, () => reportText(context, path, logs));
+  const name = isUrl(path) ? (await import('../../server/store-url.js')).withoutPassword(path) : path;
+  context.show({ ok: is_sound, logs }, () => reportText(context, name, logs));
   if (!is_sound) context.exit_code = EXIT.refused;
 }
 
@@ -70,7 +71,7 @@ function defaultLog(context: Context): string {
   return path ?? defaultStore(context.io);
 }
 
-function reportText({ io, paint }: Context, path: string, logs: readonly LogReport[]): string {
+function reportText({ io, paint }: Context, where: string, logs: readonly LogReport[]): string {
   const lines: string[] = [];
   for (const report of logs) {
     const name = report.project_id === null ? report.path : `${report.tenant_id}/${report.project_id}`;
@@ -90,7 +91,7 @@ function reportText({ io, paint }: Context, path: string, logs: readonly LogRepo
       );
     }
   }
-  if (logs.length === 0) return `${path} holds no log yet.`;
+  if (logs.length === 0) return `${where} holds no log yet.`;
   const events = logs.reduce((sum, report) => sum + report.events, 0);
   const broken = logs.filter(({ breaks }) => breaks.length > 0).length;
   lines.push(

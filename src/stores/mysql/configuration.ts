@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { StoreRefused } from '../store.js';
 
 export interface MysqlOptions {
@@ -37,8 +38,11 @@ export function parseMysqlUrl(text: string): MysqlOptions {
   }
   const tls = url.searchParams.get('tls') ?? 'false';
   if (tls !== 'true' && tls !== 'false') refuse('tls is true or false');
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  // The driver compares the certificate with a name alone.
+  if (tls === 'true' && isIP(host) !== 0) refuse('with tls the host is a name, the one in its certificate');
   return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host,
     port: url.port === '' ? DEFAULTS.port : Number(url.port),
     user: decodeURIComponent(url.username) || 'root',
     password: decodeURIComponent(url.password),

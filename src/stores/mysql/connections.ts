@@ -43,7 +43,7 @@ const address = ({ host, port, user, password, tls, connect_timeout_ms }: MysqlO
   password,
   charset: 'utf8mb4_bin',
   connectTimeout: connect_timeout_ms,
-  ...(tls ? { ssl: {} } : {}),
+  ...(tls ? { ssl: { verifyIdentity: true } } : {}),
 });
 
 /** Runs `work` on a connection, which goes back to the pool only if it is fit for the next. */

@@ -1,3 +1,4 @@
+import { certificateRefused, isCertificateFault } from '../certificate.js';
 import { StoreRefused, StoreUnavailable } from '../store.js';
 import type { MysqlOptions } from './configuration.js';
 
@@ -96,6 +97,8 @@ export function translatedOnOpen(error: unknown, options: MysqlOptions): unknown
     case NUMBER.no_procedure:
       return missingSchema(options);
     default:
+      if (!isOfServer(error) && isCertificateFault(error))
+        return certificateRefused(`MySQL at ${where}`, error);
       return isMissingSchema(error) ? missingSchema(options) : translated(error, options);
   }
 }

@@ -1,4 +1,4 @@
-import type { Pool, RowDataPacket } from 'mysql2/promise';
+import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { StoreRefused } from '../store.js';
 
 /** A call must be able to carry this much: a unit with a result of the greatest size, its event and its head. */
@@ -10,13 +10,11 @@ export interface Fitness {
   readonly packet_bytes_max: number;
 }
 
+type Server = Pick<Connection, 'query'>;
+
 /** Refuses a server that could not keep the promises: not durable, not writable, too old, or with a clock that stands. */
-export async function checkFitness(pool: Pool): Promise<Fitness> {
-  const is = await variables(pool);
-  checkVersion(is('version'));
-  if (['read_only', 'super_read_only', 'innodb_read_only'].some((name) => isOn(is(name)))) {
-    refuse('it is read only, as replicas are. Give the URL of the primary');
-  }
+export async function checkFitness(server: Server): Promise<Fitness> {
+  const is = await checkWritable(server);
   // MariaDB's 3 syncs with every commit too, and once more.
   if (!['1', '3'].includes(is('innodb_flush_log_at_trx_commit'))) {
     refuse('a power cut may undo what it has confirmed. Set innodb_flush_log_at_trx_commit = 1');
@@ -31,12 +29,32 @@ export async function checkFitness(pool: Pool): Promise<Fitness> {
   if (packet_bytes_max < PACKET_BYTES_MIN) {
     refuse(`it takes at most ${packet_bytes_max} bytes at a time. Set max_allowed_packet = 16M or more`);
   }
-  await checkClock(pool);
+  await checkClock(server);
   return { packet_bytes_max };
 }
 
-async function variables(pool: Pool): Promise<(name: string) => string> {
-  const [rows] = await pool.query<RowDataPacket[]>(
+/** What a schema can be made on. A user with every right could write to a replica, too: nobody would ever miss it there. */
+export async function checkWritable(server: Server): Promise<(name: string) => string> {
+  const is = await variables(server);
+  checkVersion(is('version'));
+  if (['read_only', 'super_read_only', 'innodb_read_only'].some((name) => isOn(is(name)))) {
+    refuse('it is read only, as replicas are. Give the URL of the primary');
+  }
+  await checkJson(server, is('version'));
+  return is;
+}
+
+/** Early MariaDB 10.6 leaves escapes in what JSON_TABLE reads: names and replies would be kept as they never were. */
+async function checkJson(server: Server, version: string): Promise<void> {
+  const [rows] = await server.query<RowDataPacket[]>(
+    "SELECT j.text FROM JSON_TABLE(?, '$[*]' COLUMNS (text VARCHAR(9) PATH '$')) j",
+    [JSON.stringify(['"'])],
+  );
+  if (rows[0]?.text !== '"') refuse(`JSON_TABLE of ${version} is faulty. Update to its newest patch release`);
+}
+
+async function variables(server: Server): Promise<(name: string) => string> {
+  const [rows] = await server.query<RowDataPacket[]>(
     `SHOW VARIABLES WHERE Variable_name IN ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'log_bin',
       'innodb_flush_log_at_trx_commit', 'sync_binlog', 'binlog_format', 'max_allowed_packet')`,
   );
@@ -54,8 +72,8 @@ function checkVersion(version: string): void {
 }
 
 /** A server started with --sysdate-is-now tells the time at which a call began, not that after its locks. */
-async function checkClock(pool: Pool): Promise<void> {
-  const [rows] = await pool.query<RowDataPacket[]>(
+async function checkClock(server: Server): Promise<void> {
+  const [rows] = await server.query<RowDataPacket[]>(
     "SELECT DATE_FORMAT(SYSDATE(6), '%f') AS before_us, SLEEP(0.002), DATE_FORMAT(SYSDATE(6), '%f') AS after_us",
   );
   if (rows[0]?.before_us === rows[0]?.after_us) refuse('it runs with --sysdate-is-now. Start it without');

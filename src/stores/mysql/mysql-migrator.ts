@@ -5,6 +5,7 @@ import { StoreRefused } from '../store.js';
 import type { MysqlOptions } from './configuration.js';
 import { connect } from './connections.js';
 import { isMissingSchema, translatedOnOpen } from './errors.js';
+import { checkWritable } from './fitness.js';
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 
 const LOCK_SECONDS = 60;
@@ -55,6 +56,7 @@ class MysqlMigrator implements Migrator {
   /** One migrator at a time; whoever waited finds the work done. */
   up(): Promise<readonly MigrationStep[]> {
     return this.told(async () => {
+      await checkWritable(this.connection);
       await this.lock();
       try {
         const found = await this.found();

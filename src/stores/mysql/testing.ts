@@ -7,7 +7,7 @@ import { newPlace, type ServerPlace, type ServerPlan, ServerProcess } from '../t
 const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
 const dataOf = ({ folder }: ServerPlace): string => join(folder, 'data');
 
-const MARIADB: ServerPlan = {
+const mariadb = (settings: readonly string[]): ServerPlan => ({
   name: 'mariadbd',
   command: (place) => ({
     program: 'mariadbd',
@@ -21,6 +21,7 @@ const MARIADB: ServerPlan = {
       `--socket=${join(place.folder, 'socket')}`,
       `--pid-file=${join(place.folder, 'pid')}`,
       '--innodb-buffer-pool-size=256M',
+      ...settings,
       ...AS_ROOT,
     ],
   }),
@@ -32,19 +33,27 @@ const MARIADB: ServerPlan = {
       },
       () => false,
     ),
-};
+});
 
 /** The server of GENESIS_TEST_MYSQL, or a MariaDB of our own on a free port, with nothing in it. */
 export async function startMysql(): Promise<TestEngine | MissingEngine> {
   if (!isWanted('mysql')) return NOT_WANTED;
   const given = process.env.GENESIS_TEST_MYSQL;
-  if (given !== undefined) return { url: given, stop: async () => {} };
+  return given === undefined ? startOwnMysql() : { url: given, stop: async () => {} };
+}
+
+/** One that nobody else uses, to be ended, frozen and set up at will. */
+export async function startOwnMysql(
+  settings: readonly string[] = [],
+  parent?: string,
+): Promise<Required<TestEngine> | MissingEngine> {
+  if (!isWanted('mysql')) return NOT_WANTED;
   if (spawnSync('mariadbd', ['--version']).error !== undefined) {
     return { missing: 'mariadbd is not installed' };
   }
-  const place = await newPlace('mariadb');
+  const place = await newPlace('mariadb', parent);
   makeData(place);
-  const { restart, freeze, thaw, stop } = await ServerProcess.start(MARIADB, place);
+  const { restart, freeze, thaw, stop } = await ServerProcess.start(mariadb(settings), place);
   return { url: `mysql://root@127.0.0.1:${place.port}/genesis_fleet`, restart, freeze, thaw, stop };
 }
 

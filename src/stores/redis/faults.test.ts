@@ -34,7 +34,7 @@ await describeOnRedis('redis, several stores over one engine', undefined, (redis
   it('free the places of others by time alone', async () => {
     const project = newProject();
     const [one, other] = [await redis.open(), await redis.open()];
-    const until_ms = (await one.now()) + 30;
+    const until_ms = (await one.now()) + 1_000;
     const take = (store: Store, member: string) =>
       store.commit([
         unitOf(project, { slots: [{ scope: 'work', member, until_ms }], rooms: [{ scope: 'work', max: 1 }] }),

@@ -1,3 +1,4 @@
+import { certificateRefused, isCertificateFault } from '../certificate.js';
 import { loadDriver } from '../driver.js';
 import { type StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
 import type { RedisOptions } from './configuration.js';
@@ -135,6 +136,7 @@ export class Link {
     if (error instanceof this.driver.ErrorReply) return storeErrorOf(error);
     if (error.name.startsWith('Store')) return error;
     const { host, port } = this.options;
+    if (isCertificateFault(error)) return certificateRefused(`Redis at ${host}:${port}`, error);
     return new StoreUnavailable(`No Redis answers at ${host}:${port} (${said(error)}).`);
   }
 

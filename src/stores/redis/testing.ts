@@ -13,7 +13,10 @@ export async function startRedis(): Promise<TestEngine | MissingEngine> {
 }
 
 /** One that nobody else uses, to be ended, frozen and set up at will; by default as profile `durable` wants it. */
-export async function startOwnRedis(settings = DURABLE): Promise<Required<TestEngine> | MissingEngine> {
+export async function startOwnRedis(
+  settings = DURABLE,
+  parent?: string,
+): Promise<Required<TestEngine> | MissingEngine> {
   if (!isWanted('redis')) return NOT_WANTED;
   const program = installed('redis-server') ?? installed('valkey-server');
   if (program === null) return { missing: 'redis-server is not installed' };
@@ -25,7 +28,10 @@ export async function startOwnRedis(settings = DURABLE): Promise<Required<TestEn
     }),
     answers: hasLoaded,
   };
-  const { place, restart, freeze, thaw, stop } = await ServerProcess.start(plan, await newPlace('redis'));
+  const { place, restart, freeze, thaw, stop } = await ServerProcess.start(
+    plan,
+    await newPlace('redis', parent),
+  );
   return { url: `redis://127.0.0.1:${place.port}`, restart, freeze, thaw, stop };
 }
 

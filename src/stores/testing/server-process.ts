@@ -22,9 +22,9 @@ export interface ServerPlace {
   readonly folder: string;
 }
 
-export const newPlace = async (name: string): Promise<ServerPlace> => ({
+export const newPlace = async (name: string, parent = tmpdir()): Promise<ServerPlace> => ({
   port: await freePort(),
-  folder: await mkdtemp(join(tmpdir(), `genesis-${name}-`)),
+  folder: await mkdtemp(join(parent, `genesis-${name}-`)),
 });
 
 /** A server that a test started. It ends with the process that started it, however that ends. */

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MissingEngine } from './engine.js';
+
+const MOUNT =
+  'mount -t tmpfs -o "size=$1m,mode=777" none "$0" && echo here && cat >/dev/null; umount -l "$0"; rmdir "$0"';
+const PIECE = Buffer.alloc(64 * 1024);
+
+/** A file system of its own with so little room that it can be filled. It goes with the process that made it. */
+export class SmallDisk {
+  private constructor(
+    readonly folder: string,
+    private readonly keeper: { end(): void },
+  ) {}
+
+  /** Only root may mount one. */
+  static async make(size_mib: number): Promise<SmallDisk | MissingEngine> {
+    const folder = mkdtempSync(join(tmpdir(), 'genesis-small-disk-'));
+    chmodSync(folder, 0o755);
+    const keeper = spawn('sh', ['-c', MOUNT, folder, String(size_mib)], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const mounted = once(keeper.stdout, 'data').then(() => true);
+    const failed = once(keeper, 'exit').then(() => false);
+    if (!(await Promise.race([mounted, failed])))
+      return { missing: 'a small disk can only be mounted by root' };
+    keeper.unref();
+    for (const pipe of [keeper.stdin, keeper.stdout]) (pipe as unknown as { unref(): void }).unref();
+    return new SmallDisk(folder, keeper.stdin);
+  }
+
+  /** Until not a byte fits any more. */
+  fill(): void {
+    const file = openSync(this.filler, 'a');
+    try {
+      for (let length = PIECE.length; length >= 1; length = length >> 1) {
+        try {
+          while (writeSync(file, PIECE, 0, length) > 0);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        }
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  makeRoom(): void {
+    rmSync(this.filler, { force: true });
+  }
+
+  stop(): void {
+    this.keeper.end();
+  }
+
+  private get filler(): string {
+    return join(this.folder, 'filler');
+  }
+}

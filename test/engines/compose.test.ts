@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen, start } from '../../src/cli/testing/terminal.js';
+import { engineOf } from '../../src/stores/engines.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { ENGINES, type EngineName, engine } from '../support/engines.js';
+
+interface Service {
+  readonly image?: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly healthcheck?: object;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+}
+type Services = Readonly<Record<string, Service>>;
+
+/** What a coordinator of a compose file may be told. */
+const READ = ['GENESIS_STORE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+
+/** As docker compose reads it, with no variable set. */
+async function servicesOf(name: EngineName): Promise<Services> {
+  const file = await readFile(`deploy/compose/${name}.yml`, 'utf8');
+  const defaults = file.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+  return parse(defaults, { merge: true }).services;
+}
+
+/** Where the database was made, or who is let in, as the engine of the file is told. */
+function accessOf({ environment = {}, command = [] }: Service) {
+  const named = (end: string) => Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
+  const required = command.indexOf('--requirepass');
+  return {
+    username: named('_USER'),
+    password: required === -1 ? named('_PASSWORD') : command[required + 1],
+    database: named('_DB') || named('_DATABASE'),
+  };
+}
+
+for (const name of Object.keys(ENGINES) as EngineName[]) {
+  describe(`deploy/compose/${name}.yml`, () => {
+    test('names what it starts: services, accounts, ports of this machine alone', async () => {
+      const services = await servicesOf(name);
+      const { [name]: its_engine, ...coordinators } = services as Services & Record<EngineName, Service>;
+      const store = new URL(coordinators.migrate?.environment?.GENESIS_STORE ?? '');
+      expect(await engineOf(store.href)).not.toBeNull();
+      if (name === 'dynamodb') {
+        expect(new URL(store.searchParams.get('endpoint') ?? '').host).toBe('dynamodb:8000');
+      } else {
+        const { username, password, pathname } = store;
+        expect(store.hostname).toBe(name);
+        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(its_engine));
+      }
+      expect(Object.keys(coordinators).sort()).toEqual(['key', 'migrate', 'one', 'two']);
+      expect(its_engine.ports).toBeUndefined();
+      expect(its_engine.healthcheck).toBeDefined();
+      for (const { environment, ports = [], depends_on = {} } of Object.values(coordinators)) {
+        expect(READ).toEqual(expect.arrayContaining(Object.keys(environment ?? {})));
+        for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:468[01]:4680$/);
+        for (const [on, { condition }] of Object.entries(depends_on)) {
+          expect(condition).toBe(on === name ? 'service_healthy' : 'service_completed_successfully');
+        }
+      }
+    });
+  });
+
+  await onEngine(
+    name,
+    () => engine(name),
+    ({ url }) => {
+      test(`deploy/compose/${name}.yml: its commands lead to coordinators that let in whoever has a key`, async () => {
+        const services = await servicesOf(name);
+        const place = inPlaceOf(services, url, name);
+        const run = (service: string) =>
+          [
+            { cwd, env: { GENESIS_STORE: place } },
+            ...(services[service]?.command ?? []).map((word) => (word.includes('://') ? place : word)),
+          ] as const;
+        const cwd = await temporaryFolder();
+        expect(await gen(...run('migrate'))).toMatchObject({ code: 0 });
+        expect(await gen(...run('one'))).toMatchObject({
+          code: 1,
+          err: expect.stringContaining('Create a key first'),
+        });
+        expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
+        // On loopback, where it would also start without any key, and says that it is not so.
+        const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
+        await up.seen('Whoever comes needs a key or a token.');
+        up.stop('SIGTERM');
+        expect(await up.ended).toMatchObject({ code: 0 });
+      });
+    },
+  );
+}
+
+/** The store of the file, in the engine of this test, where nothing is of it yet. */
+function inPlaceOf(services: Services, url: string, name: EngineName): string {
+  const [wanted, here] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
+  const own = `c${randomUUID().slice(0, 8)}`;
+  here.search = name === 'dynamodb' ? here.search : wanted.search;
+  if (name === 'mysql' || name === 'dynamodb') here.pathname = `/${own}`;
+  else here.searchParams.set('namespace', own);
+  return here.href;
+}

@@ -1,0 +1,144 @@
+import { connect } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen } from '../../src/cli/testing/terminal.js';
+import { isProblem } from '../../src/coordinator/index.js';
+import { startOwnMysql } from '../../src/stores/mysql/testing.js';
+import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
+import { startOwnRedis } from '../../src/stores/redis/testing.js';
+import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { SmallDisk } from '../../src/stores/testing/small-disk.js';
+import { answered, planOf } from '../support/house.js';
+import { Fleet } from './fleet.js';
+
+type Start = (folder: string) => Promise<TestEngine | MissingEngine>;
+
+/** As small as the engine starts in. */
+const ENGINES: Record<string, { mib: number; start: Start }> = {
+  postgres: {
+    mib: 100,
+    start: (parent) => startOwnPostgres({ parent, settings: ['max_wal_size=32MB', 'min_wal_size=32MB'] }),
+  },
+  mysql: { mib: 200, start: (folder) => startOwnMysql(['--innodb-log-file-size=8M'], folder) },
+  redis: { mib: 8, start: (folder) => startOwnRedis(undefined, folder) },
+};
+
+const TASKS = Array.from({ length: 900 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
+/** So that a file has to grow before long. */
+const METADATA = { said: 'x'.repeat(3000) };
+
+for (const [name, { mib, start }] of Object.entries(ENGINES)) {
+  const disk = await SmallDisk.make(mib);
+  if ('missing' in disk) {
+    describe.skip(`a full disk of ${name}`, () => test(disk.missing, () => {}));
+    continue;
+  }
+  await onEngine(
+    name,
+    () => start(disk.folder),
+    (engine) => {
+      test(`on a full disk ${name} does nothing by half, and goes on when there is room`, async () => {
+        onTestFinished(async () => {
+          await engine.stop();
+          disk.stop();
+        });
+        const scene = new Scene(name, engine as Required<TestEngine>, disk);
+        await scene.migrates();
+        await scene.works();
+      });
+    },
+  );
+}
+
+class Scene {
+  constructor(
+    private readonly name: string,
+    private readonly engine: Required<TestEngine>,
+    private readonly disk: SmallDisk,
+  ) {}
+
+  /** A sentence and a 1 while the disk is full; afterwards the same command makes everything. */
+  async migrates(): Promise<void> {
+    const [cwd, store] = [await temporaryFolder(), ['--store', this.engine.url]];
+    this.disk.fill();
+    const { code, out, err } = await gen({ cwd }, 'migrate', ...store);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^[A-Z][^\n]+\n$/);
+    expect(err).not.toMatch(/\n\s+at /);
+    await this.room();
+    expect((await gen({ cwd }, 'up', '--port', '0', ...store)).err).toContain('gen migrate');
+    expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({ code: 0 });
+  }
+
+  async works(): Promise<void> {
+    const fleet = await Fleet.open(this.engine.url, 1);
+    await fleet.plan(planOf(...TASKS));
+    const granted = [await claimed(fleet, TASKS[0]!)];
+    this.disk.fill();
+    const refused =
+      this.name === 'redis' ? await this.settledLater(fleet) : await this.refused(fleet, granted);
+    const subjects = new Set((await fleet.events()).map(({ subject }) => subject));
+    expect(granted.filter((task_id) => !subjects.has(task_id))).toEqual([]);
+    expect(refused.filter((task_id) => subjects.has(task_id))).toEqual([]);
+    for (const task_id of refused) await claimed(fleet, task_id);
+    const verified = await gen(
+      { cwd: await temporaryFolder() },
+      'verify',
+      this.engine.url,
+      '--tenant',
+      fleet.project.tenant_id,
+    );
+    expect(verified).toMatchObject({ code: 0, out: expect.stringContaining('Every invariant holds') });
+  }
+
+  /** Grants go on where there is still room in what the engine has; then nothing happens, and it says so. */
+  private async refused(fleet: Fleet, granted: string[]): Promise<string[]> {
+    const refused: string[] = [];
+    for (const task_id of TASKS.slice(1)) {
+      const reply = await claim(fleet, task_id);
+      if (!isProblem(reply)) granted.push(task_id);
+      else {
+        expect(reply).toMatchObject({ problem: 'UNAVAILABLE' });
+        refused.push(task_id);
+      }
+      if (refused.length === 3) break;
+    }
+    expect(refused).toHaveLength(3);
+    await this.room();
+    return refused;
+  }
+
+  /** Redis that cannot sync ends itself. What was under way is asked for again, and takes effect once it is back. */
+  private async settledLater(fleet: Fleet): Promise<string[]> {
+    const underWay = claim(fleet, TASKS[1]!);
+    await this.room();
+    expect(answered(await underWay).success).toBe(true);
+    return [];
+  }
+
+  /** An engine that has ended itself over it is started again. */
+  private async room(): Promise<void> {
+    if (this.name === 'redis') while (await answers(this.engine.url));
+    this.disk.makeRoom();
+    if (this.name === 'redis') await this.engine.restart();
+  }
+}
+
+const claim = (fleet: Fleet, task_id: string) =>
+  fleet.at(0).claimTask(fleet.project, { task_id, agent_id: 'a', session_id: 's-a', metadata: METADATA });
+
+async function claimed(fleet: Fleet, task_id: string): Promise<string> {
+  expect(answered(await claim(fleet, task_id)).success).toBe(true);
+  return task_id;
+}
+
+function answers(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.destroy();
+      resolve(true);
+    }).once('error', () => resolve(false));
+  });
+}

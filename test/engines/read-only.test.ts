@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import pg from 'pg';
+import { createClient } from 'redis';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen } from '../../src/cli/testing/terminal.js';
+import { isProblem } from '../../src/coordinator/index.js';
+import { startOwnMysql } from '../../src/stores/mysql/testing.js';
+import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
+import { startOwnRedis } from '../../src/stores/redis/testing.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { migrate } from '../support/engines.js';
+import { answered, planOf } from '../support/house.js';
+import { Switch } from '../support/switch.js';
+import { Fleet } from './fleet.js';
+
+const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];
+
+/** `gen up` and `gen migrate` say why not, in one sentence each, and end with 1. */
+async function refusedWith(store: string, sentence: RegExp): Promise<void> {
+  const cwd = await temporaryFolder();
+  for (const command of [['up', '--port', '0'], ['migrate']]) {
+    const { code, out, err } = await gen({ cwd }, ...command, '--store', store);
+    expect([code, out], `${command[0]}: ${err}`).toEqual([1, '']);
+    expect(err).toMatch(/^[A-Z][^\n]+([.?]|URL)\n$/);
+    expect(err).toMatch(sentence);
+  }
+}
+
+const claim = (fleet: Fleet, task_id: string) =>
+  fleet.at(0).claimTask(fleet.project, { task_id, agent_id: 'a', session_id: 's-a' });
+
+async function expectUnavailable(fleet: Fleet, task_id: string): Promise<void> {
+  const reply = await claim(fleet, task_id);
+  expect(isProblem(reply) && reply.problem, JSON.stringify(reply)).toBe('UNAVAILABLE');
+}
+
+/** The name leads elsewhere now, and the store has noticed: what is sent from here on, is sent there. */
+async function moved(line: Switch, url: string, { store }: Fleet): Promise<void> {
+  line.point(url);
+  for (let tries = 0; tries < 3; tries += 1) await store.now().catch(() => {});
+}
+
+/** The first answer that is not "not now". */
+async function granted(fleet: Fleet, task_id: string): Promise<void> {
+  for (;;) {
+    const reply = await claim(fleet, task_id);
+    if (isProblem(reply) && reply.problem === 'UNAVAILABLE') continue;
+    expect(answered(reply).success).toBe(true);
+    return;
+  }
+}
+
+await onEngine(
+  'postgres',
+  () => startOwnPostgres(),
+  (engine) => {
+    const primary = engine as Exclude<Awaited<ReturnType<typeof startOwnPostgres>>, { missing: string }>;
+    afterAll(() => primary.stop());
+
+    test('a standby of PostgreSQL is refused; a coordinator led to one waits until it is promoted', async () => {
+      await migrate(primary.url);
+      const standby = await primary.standby();
+      onTestFinished(() => standby.stop());
+      const says = await connected(primary.url);
+      const standbySays = await connected(standby.url);
+      await refusedWith(standby.url, /is a replica that can only be read\. Give the URL of the primary/);
+      const elsewhere = `${standby.url}?namespace=n${randomUUID().slice(0, 8)}`;
+      await refusedWith(elsewhere, /is a replica that can only be read/);
+
+      const line = await Switch.to(primary.url);
+      const fleet = await Fleet.open(line.url, 1);
+      await fleet.plan(planOf(...TASKS));
+      await granted(fleet, TASKS[0]!);
+      const [{ lsn }] = (await says.query('SELECT pg_current_wal_lsn() AS lsn')).rows;
+      const caughtUp = `SELECT pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn AS done`;
+      while (!(await standbySays.query(caughtUp)).rows[0].done);
+      await moved(line, standby.url, fleet);
+      await expectUnavailable(fleet, TASKS[1]!);
+      const position = (await fleet.events()).length;
+      await expectUnavailable(fleet, TASKS[1]!);
+      expect(await fleet.events()).toHaveLength(position);
+      await standbySays.query('SELECT pg_promote()');
+      await granted(fleet, TASKS[1]!);
+    });
+  },
+);
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  client.on('error', () => {});
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
+  afterAll(stop);
+  const say = async (sql: string) => {
+    const connection = await createConnection({ uri: url.replace('/genesis_fleet', '') });
+    const [rows] = await connection.query<RowDataPacket[]>(sql);
+    await connection.end();
+    return rows;
+  };
+
+  test('a MySQL that is read only is refused, to whoever could write to it all the same, too', async () => {
+    await migrate(url);
+    await say("CREATE USER app IDENTIFIED BY 'of-it'");
+    await say('GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON genesis_fleet.* TO app');
+    const app = new URL(url);
+    [app.username, app.password] = ['app', 'of-it'];
+    const fleet = await Fleet.open(app.href, 1);
+    await fleet.plan(planOf(...TASKS));
+    await granted(fleet, TASKS[0]!);
+    await say('SET GLOBAL read_only = 1');
+    await refusedWith(url, /read only/);
+    await refusedWith(app.href, /read only/);
+    await refusedWith(url.replace('genesis_fleet', 'elsewhere'), /read only|gen migrate/);
+    expect(await say("SHOW DATABASES LIKE 'elsewhere'")).toEqual([]);
+    const position = (await fleet.events()).length;
+    await expectUnavailable(fleet, TASKS[1]!);
+    await expectUnavailable(fleet, TASKS[1]!);
+    expect(await fleet.events()).toHaveLength(position);
+    await say('SET GLOBAL read_only = 0');
+    await granted(fleet, TASKS[1]!);
+  });
+});
+
+await onEngine('redis', startOwnRedis, ({ url, stop }) => {
+  afterAll(stop);
+
+  test('a replica of Redis is refused; a coordinator whose name leads to one waits for the primary', async () => {
+    await migrate(url);
+    const replica = await startOwnRedis();
+    if ('missing' in replica) return;
+    onTestFinished(replica.stop);
+    await replicate(replica.url, url);
+    await refusedWith(replica.url, /read-only replica\. Connect to its primary/);
+    await refusedWith(`${replica.url}?namespace=elsewhere`, /read-only replica/);
+
+    const line = await Switch.to(url);
+    const fleet = await Fleet.open(line.url, 1);
+    await fleet.plan(planOf(...TASKS));
+    await granted(fleet, TASKS[0]!);
+    await moved(line, replica.url, fleet);
+    await expectUnavailable(fleet, TASKS[1]!);
+    await expectUnavailable(fleet, TASKS[1]!);
+    await moved(line, url, fleet);
+    await granted(fleet, TASKS[1]!);
+  });
+});
+
+async function replicate(replica: string, primary: string): Promise<void> {
+  const { hostname, port } = new URL(primary);
+  const client = createClient({ url: replica });
+  await client.connect();
+  await client.sendCommand(['REPLICAOF', hostname, port]);
+  while (!((await client.sendCommand(['INFO', 'replication'])) as string).includes('master_link_status:up'));
+  client.destroy();
+}

@@ -1,0 +1,129 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { startOwnMysql } from '../../src/stores/mysql/testing.js';
+import { postgresOwner, startOwnPostgres } from '../../src/stores/postgres/testing.js';
+import { startOwnRedis } from '../../src/stores/redis/testing.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { freePort } from '../../src/stores/testing/server-process.js';
+
+/** An authority that nobody knows, and certificates that it gave to servers of these names. */
+class Authority {
+  readonly folder = mkdtempSync(join(tmpdir(), 'genesis-tls-'));
+  readonly certificate = join(this.folder, 'ca.crt');
+
+  constructor() {
+    chmodSync(this.folder, 0o755);
+    this.openssl(`req -x509 ${NEW_KEY} -keyout ca.key -out ca.crt -subj /CN=authority -days 2`);
+  }
+
+  certify(name: string): { cert: string; key: string } {
+    writeFileSync(join(this.folder, 'names'), `subjectAltName=DNS:${name}\n`);
+    this.openssl(`req ${NEW_KEY} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+    const signed = '-CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names';
+    this.openssl(`x509 -req -in ${name}.csr ${signed} -out ${name}.crt`);
+    return { cert: join(this.folder, `${name}.crt`), key: join(this.folder, `${name}.key`) };
+  }
+
+  private openssl(line: string): void {
+    execFileSync('openssl', line.split(' '), { cwd: this.folder, stdio: 'pipe' });
+  }
+}
+
+const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+const authority = new Authority();
+const { cert, key } = authority.certify('localhost');
+afterAll(() => rmSync(authority.folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** In a process of its own, since Node reads the authorities it trusts when it starts. */
+async function gen(env: Record<string, string>, ...argv: string[]): Promise<Ended> {
+  const { NODE_EXTRA_CA_CERTS: _, ...rest } = process.env;
+  const child = spawn(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...argv], {
+    cwd: authority.folder,
+    env: { ...rest, ...env },
+  });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, out, err };
+}
+
+/** Servers that are certified for their names, and one that is not. */
+function describeTls(name: string, certified: readonly string[], other: string): void {
+  const [url = ''] = certified;
+  const trusting = { NODE_EXTRA_CA_CERTS: authority.certificate };
+
+  describe(`${name} over TLS`, () => {
+    test('works with its authority given', async () => {
+      for (const each of certified) {
+        expect(await gen(trusting, 'migrate', '--store', each)).toMatchObject({ code: 0 });
+      }
+      expect(await gen(trusting, 'verify', url)).toMatchObject({ code: 0, err: '' });
+    });
+
+    test.each([
+      ['an authority that nobody gave', {}, url],
+      ['the certificate of another server', trusting, other],
+    ])('is refused with a sentence for %s', async (_, env, store) => {
+      for (const command of [['migrate'], ['up', '--port', '0']]) {
+        const { code, out, err } = await gen(env, ...command, '--store', store);
+        expect([code, out]).toEqual([1, '']);
+        expect(err).toMatch(/^[A-Z][^\n]*certificate[^\n]*\n$/);
+        expect(err).toContain('NODE_EXTRA_CA_CERTS');
+      }
+    });
+  });
+}
+
+await onEngine(
+  'postgres',
+  () => {
+    const owner = postgresOwner() ?? statSync(key);
+    chownSync(key, owner.uid, owner.gid);
+    return startOwnPostgres({ settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] });
+  },
+  (engine) => {
+    afterAll(() => engine.stop());
+    const modes = ['require', 'verify-full'].map((mode) => `${engine.url}?sslmode=${mode}`);
+    const certified = modes.map((url) => url.replace('127.0.0.1', 'localhost'));
+    describeTls('postgres', certified, modes[0] as string);
+  },
+);
+
+await onEngine(
+  'mysql',
+  () => startOwnMysql([`--ssl-cert=${cert}`, `--ssl-key=${key}`]),
+  async (engine) => {
+    const elsewhere = authority.certify('elsewhere');
+    const other = await startOwnMysql([`--ssl-cert=${elsewhere.cert}`, `--ssl-key=${elsewhere.key}`]);
+    if ('missing' in other) return;
+    afterAll(async () => {
+      await engine.stop();
+      await other.stop();
+    });
+    const [certified, uncertified] = [engine, other].map(
+      ({ url }) => `${url.replace('127.0.0.1', 'localhost')}?tls=true`,
+    ) as [string, string];
+    describeTls('mysql', [certified], uncertified);
+  },
+);
+
+const tls_port = await freePort();
+const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', authority.certificate];
+const over_tls = ['--tls-port', String(tls_port), ...files, '--tls-auth-clients', 'no'];
+await onEngine(
+  'redis',
+  () => startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always', ...over_tls]),
+  (engine) => {
+    afterAll(() => engine.stop());
+    describeTls('redis', [`rediss://localhost:${tls_port}`], `rediss://127.0.0.1:${tls_port}`);
+  },
+);
