@@ -7,7 +7,7 @@ import { type MethodologyStatus, statusView } from '../../core/features/status.j
 import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
 import type { Known } from '../../core/graph/said-anew.js';
 import { featureSubject, kindOf, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
-import { emptyProject, evolveProject } from '../../core/views/project-state.js';
+import { emptyKeptWork, evolveKeptWork } from '../../core/views/project-state.js';
 import type { ProjectStatus } from '../../core/views/status.js';
 import type { Vantage } from '../../core/views/vantage.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -20,7 +20,7 @@ const CONFIGURING: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATUR
  * This is asked more often than everything else together, and who asks waits for it. No event is kept.
  */
 export class Glance implements Known {
-  private readonly project = emptyProject();
+  private readonly work = emptyKeptWork();
   private readonly state = emptyMethodology();
   private key: ProjectKey | null = null;
   private last_configuring: EventEnvelope | null = null;
@@ -28,7 +28,7 @@ export class Glance implements Known {
   see(event: EventEnvelope): void {
     this.key ??= { tenant_id: event.tenant_id, project_id: event.project_id };
     if (CONFIGURING.has(event.event_type)) this.last_configuring = event;
-    evolveProject(this.project, event);
+    evolveKeptWork(this.work, event);
     evolveMethodology(this.state, event);
   }
 
@@ -43,25 +43,25 @@ export class Glance implements Known {
   }
 
   get methodology(): Methodology | null {
-    return (this.project.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
+    return (this.work.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
   }
 
   feature(feature_id: string): FeatureVector | null {
-    return (this.project.records.get(featureSubject(feature_id))?.value ?? null) as FeatureVector | null;
+    return (this.work.records.get(featureSubject(feature_id))?.value ?? null) as FeatureVector | null;
   }
 
   status(): MethodologyStatus {
-    return statusView(sceneOf(this.project, this.state, this.vantage()));
+    return statusView(sceneOf(this.work, this.state, this.vantage()));
   }
 
   async plan(): Promise<ProjectStatus | null> {
-    if (this.project.plan.subject_count === 0) return null;
+    if (this.work.plan.subject_count === 0) return null;
     const { projectStatus } = await import('../../core/views/status.js');
-    return projectStatus(this.project, this.vantage());
+    return projectStatus(this.work, this.vantage());
   }
 
   private vantage(): Vantage {
-    const said = this.project.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined;
+    const said = this.work.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined;
     const policy = { ...DEFAULT_POLICY, ...said };
     return {
       key: this.key ?? { tenant_id: '', project_id: '' },

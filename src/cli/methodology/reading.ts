@@ -1,11 +1,10 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import { skimLog } from '../../stores/file/skim.js';
+import { eventAlone, skimLog } from '../../stores/file/skim.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
-import { readLog } from '../verify/read-log.js';
 import type { Calls } from './calls.js';
 import { Glance } from './glance.js';
 import type { InProcess } from './in-process.js';
@@ -25,6 +24,7 @@ interface Onlooker {
 async function shown<T extends Onlooker>(folder: string, onlooker: () => T): Promise<T> {
   const quick = onlooker();
   if (await skimLog(nodeDisk, folder, (event) => quick.see(event))) return quick;
+  const { readLog } = await import('../verify/read-log.js');
   const careful = onlooker();
   const { damage } = await readLog({ folder }, ({ event }) => careful.see(event));
   if (damage === null) return careful;
@@ -55,7 +55,7 @@ class Everything implements Onlooker {
   readonly events: EventEnvelope[] = [];
 
   see(event: EventEnvelope): void {
-    this.events.push(event);
+    this.events.push(eventAlone(event));
   }
 }
 

@@ -167,11 +167,8 @@ export class Queries {
         const state = await this.history.stateAt(key, at);
         return projectStatus(state, vantageThen(project, state));
       }
-      const tallies = await this.talliesOf(project);
-      return projectStatus(
-        { ...project.state, agents: tallies.agents, parked: tallies.parked },
-        vantage(project),
-      );
+      const { parked } = await this.talliesOf(project);
+      return projectStatus({ ...project.state, parked }, vantage(project));
     });
   }
 

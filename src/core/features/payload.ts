@@ -42,7 +42,7 @@ export function countIn(payload: Fields, name: string): number | null {
 
 export function edgeIn(payload: Fields, ...names: readonly string[]): string | null {
   const named = nameIn(payload, ...names);
-  return named === null ? null : spelt(named);
+  return named === null ? null : canonicalEdge(named);
 }
 
 export const featureOf = ({ feature_id, payload }: EventEnvelope): string | null =>
@@ -50,20 +50,7 @@ export const featureOf = ({ feature_id, payload }: EventEnvelope): string | null
 
 export function edgeOf({ edge, payload }: EventEnvelope): string | null {
   if (edge === undefined) return edgeIn(payload, 'edge');
-  return bounded(edge) === null ? null : spelt(edge);
-}
-
-/** A log has a handful of spellings in thousands of lines; working each out again is half of what a fold costs. */
-const SPELLINGS_MAX = 256;
-const spellings = new Map<string, string>();
-
-function spelt(name: string): string {
-  const known = spellings.get(name);
-  if (known !== undefined) return known;
-  if (spellings.size >= SPELLINGS_MAX) spellings.clear();
-  const canonical = canonicalEdge(name);
-  spellings.set(name, canonical);
-  return canonical;
+  return bounded(edge) === null ? null : canonicalEdge(edge);
 }
 
 export const isFields = (value: unknown): value is Fields =>

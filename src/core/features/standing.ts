@@ -65,10 +65,14 @@ function profileIn(methodology: Methodology, { vector }: FeatureRow): Profile {
 }
 
 function stepOf(methodology: Methodology, profile: Profile, row: FeatureRow, stage: Stage): Step {
-  const { edge } = stage;
+  const { edge, transition, optional, needs } = stage;
   const state = row.state?.edges.get(edge) ?? null;
+  // Field by field: a step is made for every edge of every feature, and to spread one costs several times as much.
   return {
-    ...stage,
+    edge,
+    transition,
+    optional,
+    needs,
     status: state?.status ?? 'pending',
     state,
     claim: row.claims.get(edge) ?? null,

@@ -218,11 +218,16 @@ export const claimLines = ({ vector, claims }: RouteQuestion['rows'][number]): C
 
 /** How many features have come through each stage of the graph, of those whose profile asks for it. */
 function coverageOf({ methodology }: RouteQuestion, standings: readonly Standing[]): StageCoverage[] {
+  const counted = new Map<string, number>();
+  const key = (edge: string, mark: Mark): string => `${mark}${edge}`;
+  for (const { steps } of standings) {
+    for (const step of steps) {
+      const at = key(step.edge, MARKS[step.status]);
+      if (counts(step)) counted.set(at, (counted.get(at) ?? 0) + 1);
+    }
+  }
   return (methodology?.topology.transitions ?? []).map(({ edge, target }) => {
-    const marks = standings
-      .flatMap(({ steps }) => steps.filter((step) => step.edge === edge && counts(step)))
-      .map(({ status }) => MARKS[status]);
-    const number = (mark: Mark): number => marks.filter((one) => one === mark).length;
+    const number = (mark: Mark): number => counted.get(key(edge, mark)) ?? 0;
     return {
       stage: target,
       edge,

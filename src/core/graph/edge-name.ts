@@ -10,11 +10,25 @@ const ARROWS = /<?[-=]+>|[→↔⇒⇔⟶⟷]/g;
 /** What people add behind a name: `Telemetry → Intent (Feedback Loop)`. */
 const REMARKS = /(?<=[^_])(_?\([^()]*\))+$/;
 
+/** A log has a handful of spellings in thousands of lines; working each out again is half of what a fold costs. */
+const SPELLINGS_MAX = 256;
+const SPELLING_LENGTH_MAX = 256;
+const spellings = new Map<string, string>();
+
 /**
  * One canonical id per edge, `source_target`: arrows, spaces, hyphens, case, remarks in brackets and the names of files
  * all mean it. A name that means no edge stays what it is, in the same spelling.
  */
 export function canonicalEdge(name: string): string {
+  const known = spellings.get(name);
+  if (known !== undefined) return known;
+  const canonical = workedOut(name);
+  if (spellings.size >= SPELLINGS_MAX) spellings.clear();
+  if (name.length <= SPELLING_LENGTH_MAX) spellings.set(name, canonical);
+  return canonical;
+}
+
+function workedOut(name: string): string {
   const spelt = name
     .trim()
     .toLowerCase()

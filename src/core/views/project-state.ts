@@ -22,10 +22,14 @@ export interface WorkState extends ClaimIndex {
   readonly frontier: Frontier;
 }
 
-/** The work, and what only the events tell: what each agent did, which refused work is kept. */
-export interface ProjectState extends WorkState {
-  readonly agents: Map<string, AgentTally>;
+/** The work, and which refused work is kept: what only the events tell. */
+export interface KeptWork extends WorkState {
   readonly parked: ParkedIds;
+}
+
+/** All of it, and what each agent did. */
+export interface ProjectState extends KeptWork {
+  readonly agents: Map<string, AgentTally>;
 }
 
 export const emptyWork = (): WorkState => ({
@@ -38,7 +42,9 @@ export const emptyWork = (): WorkState => ({
   ...emptyClaimIndex(),
 });
 
-export const emptyProject = (): ProjectState => ({ ...emptyWork(), agents: new Map(), parked: new Map() });
+export const emptyKeptWork = (): KeptWork => ({ ...emptyWork(), parked: new Map() });
+
+export const emptyProject = (): ProjectState => ({ ...emptyKeptWork(), agents: new Map() });
 
 /** All of the plan is complete. A project without a plan is not done: it has not begun. */
 export const isDone = ({ plan, completed }: WorkState): boolean =>
@@ -48,6 +54,12 @@ export const isDone = ({ plan, completed }: WorkState): boolean =>
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   tallyAgent(state.agents, event);
+  evolveKeptWork(state, event);
+}
+
+/** The same without the agents. */
+export function evolveKeptWork(state: KeptWork, event: EventEnvelope): void {
+  if (event.position <= state.position) return;
   keepParked(state.parked, event);
   evolveWork(state, event);
 }

@@ -3,7 +3,7 @@ import { holdReason } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import { isoTime } from '../events/envelope.js';
 import { type PlanProgress, planProgress } from './progress.js';
-import type { ProjectState } from './project-state.js';
+import type { KeptWork } from './project-state.js';
 import { READINESS, type Readiness, type TaskClaim, taskStateIn } from './task-state.js';
 import type { Vantage } from './vantage.js';
 
@@ -29,7 +29,7 @@ export interface ProjectStatus extends PlanProgress {
   readonly parked: readonly { readonly task_id: string; readonly parked: number }[];
 }
 
-export function projectStatus(state: ProjectState, vantage: Vantage): ProjectStatus {
+export function projectStatus(state: KeptWork, vantage: Vantage): ProjectStatus {
   const { position, last_updated } = state;
   const parked = [...state.parked].map(([task_id, kept]) => ({ task_id, parked: kept.size }));
   return {
@@ -43,7 +43,7 @@ export function projectStatus(state: ProjectState, vantage: Vantage): ProjectSta
   };
 }
 
-function countsAndWaiting(state: ProjectState, vantage: Vantage): Pick<ProjectStatus, 'counts' | 'waiting'> {
+function countsAndWaiting(state: KeptWork, vantage: Vantage): Pick<ProjectStatus, 'counts' | 'waiting'> {
   const counts = Object.fromEntries(READINESS.map((readiness) => [readiness, 0])) as Record<
     Readiness,
     number
@@ -64,7 +64,7 @@ function countsAndWaiting(state: ProjectState, vantage: Vantage): Pick<ProjectSt
 }
 
 /** The plan's subjects, then those that have a head and stand in no plan: edges, and tasks taken out of it. */
-function* subjectsOf(state: ProjectState): Generator<string> {
+function* subjectsOf(state: KeptWork): Generator<string> {
   yield* state.plan.subjects();
   for (const subject of state.heads.keys()) if (!state.plan.has(subject)) yield subject;
 }
@@ -97,7 +97,7 @@ function waitOf(head: Head, readiness: Readiness, rules: Rules, now_ms: number):
 }
 
 /** Claims that stand at this moment; one that lapsed since the last event is over, written down or not. */
-export function liveClaims(state: ProjectState, vantage: Vantage): TaskClaim[] {
+export function liveClaims(state: KeptWork, vantage: Vantage): TaskClaim[] {
   return [...state.live]
     .map((subject) => taskStateIn(state, subject, vantage).claim)
     .filter((claim) => claim !== null)

@@ -5,7 +5,7 @@ import { isoTime } from '../events/envelope.js';
 import type { EffectiveCheck } from '../graph/checklist.js';
 import { waitingFor } from '../plan/readiness.js';
 import { type Place, placeOf } from './place.js';
-import type { ProjectState } from './project-state.js';
+import type { KeptWork } from './project-state.js';
 import type { Vantage } from './vantage.js';
 
 /** Why nobody, or somebody, or anybody works on a subject. The order is that in which a claim is refused. */
@@ -130,7 +130,7 @@ function resultOfHead({ result }: Head): TaskStateResult | null {
 }
 
 /** The state of a subject as the project's state knows it. */
-export function taskStateIn(state: ProjectState, subject: string, vantage: Vantage): TaskState {
+export function taskStateIn(state: KeptWork, subject: string, vantage: Vantage): TaskState {
   const isComplete = (id: string): boolean => state.heads.get(id)?.phase === 'COMPLETED';
   const facts: TaskFacts = {
     ...vantage.key,
