@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, it, onTestFinished } from 'vitest';
@@ -148,4 +148,32 @@ it('up serves the workspace it is in: its log, its project, its inboxes', async 
     code: 0,
     out: expect.stringContaining('default/shop'),
   });
+});
+
+it('goes on by what the files said before where one cannot be read now, and decides nothing where none ever could', async () => {
+  const cwd = await workspaceFolder();
+  const roles = join(cwd, '.ai-workspace', 'agent_roles.yml');
+  await drop(cwd, 'a-01', '1.json', CLAIM);
+  await writeFile(roles, 'roles:\n  architect: [\n');
+  const never = await gen({ cwd }, 'serialise', '--json');
+  expect(never).toMatchObject({ code: 1, err: expect.stringMatching(/agent_roles\.yml:3:1 /) });
+  expect(JSON.parse(never.out)).toMatchObject({ code: 'INVALID_METHODOLOGY' });
+  await rm(roles);
+  expect((await gen({ cwd }, 'serialise')).out).toContain('GRANTED  1');
+  await drop(cwd, 'b-01', '1.json', CLAIM);
+  await writeFile(roles, 'roles:\n  architect: [\n');
+  const before = await gen({ cwd }, 'serialise');
+  expect(before).toMatchObject({ code: 1, out: expect.stringContaining('DENIED_ACTIVE_CLAIM  1') });
+  expect(before.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*said before goes on to hold/);
+});
+
+it('says of a log that another program wrote that it is one, and what to do with it, also to who only reads', async () => {
+  const cwd = await workspaceFolder();
+  const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
+  await writeFile(join(cwd, '.ai-workspace', 'events', 'events.jsonl'), line);
+  for (const command of ['status', 'start']) {
+    const told = await gen({ cwd }, command);
+    expect(told, command).toMatchObject({ code: 1, out: '' });
+    expect(told.err).toMatch(/not written by this program[\s\S]*gen import --foreign .*gen status --log /);
+  }
 });

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVE_FILE } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
-import { isForeign } from './store.js';
+import { isForeign } from './foreign.js';
 import type { Workspace } from './workspace.js';
 
 const FOREIGN_FOLDER = 'foreign';

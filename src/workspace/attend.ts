@@ -1,5 +1,5 @@
 import { cursorAt } from '../coordinator/cursor.js';
-import { isolate, promoteAccepted } from './drafts/index.js';
+import { isolate, promoteAccepted, tidyWorktree } from './drafts/index.js';
 import type { Desk } from './inbox/ask.js';
 import { Serialiser } from './inbox/serialiser.js';
 import type { Tally } from './inbox/tally.js';
@@ -27,11 +27,12 @@ export async function attendWorkspace(options: AttendOptions): Promise<void> {
   ]);
 }
 
-/** Who serves a workspace decides by its coordinator, and makes the folders of what it grants. */
-export const deskOf = (workspace: Workspace, house: Omit<Desk, 'place' | 'isolate'>): Desk => ({
+/** Who serves a workspace decides by its coordinator, makes the folders of what it grants, and clears them away. */
+export const deskOf = (workspace: Workspace, house: Omit<Desk, 'place' | 'isolate' | 'tidy'>): Desk => ({
   ...house,
   place: workspace,
   isolate: (grant) => isolate(workspace, grant),
+  tidy: (grant) => tidyWorktree(workspace, grant),
 });
 
 export const serialiserOf = ({

@@ -4,10 +4,11 @@ import { readFully } from '../stores/file/disk.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER } from '../stores/file/layout.js';
-import { decodeLine, HEADER } from '../stores/file/line.js';
+import { decodeLine } from '../stores/file/line.js';
 import { visitWholeLines } from '../stores/file/line-reader.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import type { ProjectKey, Store } from '../stores/store.js';
+import { refuseForeign } from './foreign.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { WorkspaceRefused } from './refused.js';
 import { isSwapUnderWay } from './sync/swap.js';
@@ -40,34 +41,15 @@ export async function openWorkspaceStore(
   return { store, blobs: new FolderBlobs(root), key };
 }
 
-/** Recovery would take a log of another kind for a torn one, and cut it. So it is looked at first. */
 async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void> {
+  await refuseForeign(workspace);
   const path = join(workspace.events, ACTIVE_FILE);
-  if (await isForeign(path)) {
-    throw new WorkspaceRefused(
-      `${path} was not written by this program: its lines carry no chain of hashes. Nothing was changed. ` +
-        `Bring it in, and keep it beside ours: gen import --foreign ${path}`,
-    );
-  }
   const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
   if (owner === null || (owner.tenant_id === key.tenant_id && owner.project_id === key.project_id)) return;
   throw new WorkspaceRefused(
     `${path} is the log of ${owner.tenant_id}/${owner.project_id}, but ${COORDINATION_FILE} says ` +
       `${key.tenant_id}/${key.project_id}. Put the old name back there: a log keeps its project for good.`,
   );
-}
-
-/** Whether a log is there that some other program began. */
-export async function isForeign(path: string): Promise<boolean> {
-  const file = await nodeDisk.openRead(path);
-  if (file === null) return false;
-  try {
-    // A crash may have left less than a whole first line.
-    const start = await readFully(file, 0, HEADER.length);
-    return start.compare(HEADER, 0, start.length) !== 0;
-  } finally {
-    await file.close();
-  }
 }
 
 async function firstSegment(workspace: Workspace): Promise<string> {

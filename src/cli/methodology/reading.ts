@@ -2,6 +2,7 @@ import type { Caller } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { eventAlone, skimLog } from '../../stores/file/skim.js';
+import { refuseForeign } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
@@ -11,6 +12,7 @@ import type { InProcess } from './in-process.js';
 
 /** Answers from what the log holds now. The log stays its writer's: nothing is locked, nothing written. */
 export async function openReading(workspace: Workspace, caller: Caller): Promise<InProcess> {
+  await refuseForeign(workspace);
   const copy = () => openCopy(workspace, caller);
   const glance = await shown(workspace.events, () => new Glance());
   return (await isUpToDate(workspace, glance)) ? withCopy(glance, copy) : copy();

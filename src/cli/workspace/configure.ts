@@ -8,13 +8,17 @@ import { plainText } from '../output/text.js';
 /** Says something to whoever runs the command. */
 export type Remark = (text: string) => void;
 
+/** Whether the record has what the files say now, what they said when they could last be read, or nothing at all. */
+export type Configured = 'now' | 'before' | 'never';
+
 /** Files that cannot be read as they are leave the record as it was; whoever runs this is told where to look. */
 export async function configure(
   remark: Remark,
   workspace: Workspace,
   coordinator: Coordinator,
-): Promise<boolean> {
-  const reply = await loadWorkspace(workspace, coordinator, await readProjectKey(workspace));
+): Promise<Configured> {
+  const key = await readProjectKey(workspace);
+  const reply = await loadWorkspace(workspace, coordinator, key);
   const findings = isProblem(reply) ? (reply.faults ?? []) : reply.warnings;
   if (isProblem(reply)) remark(plainText(reply.detail));
   for (const found of findings) {
@@ -22,5 +26,9 @@ export async function configure(
     const place = [file, line, column].filter((part) => part !== undefined).join(':');
     remark(plainText(`  ${place}  ${message}`));
   }
-  return !isProblem(reply);
+  if (!isProblem(reply)) return 'now';
+  const known = await coordinator.methodology.start(key, {});
+  if (isProblem(known) || known.state === 'UNINITIALISED') return 'never';
+  remark('Until it is mended, what the files said before goes on to hold.');
+  return 'before';
 }

@@ -1,10 +1,13 @@
-import { basename } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
 import { Coordinator } from '../../coordinator/coordinator.js';
+import { hasIntent } from '../../core/graph/intent.js';
 import { type Guess, guessTools } from '../../workspace/guess.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
+import { INTENT_FILE } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -30,7 +33,8 @@ export async function initHere(context: Context, options: InitOptions): Promise<
   const report = await initWorkspace(root, answers, guess, options.force === true).catch(spoken);
   for (const remark of unheard(options, report)) context.remark(remark);
   const configured = await configureLog(context, new Workspace(root));
-  context.show({ ...report, configured }, () => reportText(context, report, configured));
+  const intended = await isIntended(root);
+  context.show({ ...report, configured }, () => reportText(context, report, { configured, intended }));
   if (!configured) context.exit_code = EXIT.refused;
 }
 
@@ -80,7 +84,7 @@ async function configureLog(context: Context, workspace: Workspace): Promise<boo
     return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
       const coordinator = await Coordinator.open({ store, blobs });
       try {
-        return await configure((text) => context.remark(text), workspace, coordinator);
+        return (await configure((text) => context.remark(text), workspace, coordinator)) === 'now';
       } finally {
         coordinator.close();
       }
@@ -107,16 +111,24 @@ function unheard(options: InitOptions, { kept }: InitReport): string[] {
   );
 }
 
-function reportText({ paint }: Context, { made, kept, renewed }: InitReport, configured: boolean): string {
+/** Whether somebody has said what the project is for, now or before. */
+const isIntended = async (root: string): Promise<boolean> =>
+  hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
+
+function reportText(
+  { paint }: Context,
+  { made, kept, renewed }: InitReport,
+  { configured, intended }: { readonly configured: boolean; readonly intended: boolean },
+): string {
   const lines = [`${count(made.length, 'file')} made in .ai-workspace/ and specification/.`];
   if (renewed.length > 0) lines.push('Written anew:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Left alone, as they were there:', ...kept.map((file) => `  ${file}`));
   if (!configured) lines.push('What the files say is not in the log yet; see above, then: gen init');
+  lines.push('Next:');
+  if (!intended) lines.push(`  ${paint.bold('write specification/INTENT.md')}   what the project is for`);
   lines.push(
-    'Next:',
-    `  ${paint.bold('write specification/INTENT.md')}    what the project is for, if you have not said it yet`,
-    `  ${paint.bold('gen start')}                        see where to begin`,
-    `  ${paint.bold('gen up')}                           serve it to agents over HTTP and through the inboxes`,
+    `  ${paint.bold('gen start')}                       see where to begin`,
+    `  ${paint.bold('gen up')}                          serve agents, over HTTP and by inbox`,
   );
   return lines.join('\n');
 }

@@ -8,7 +8,7 @@ import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { CommandFailure, failed } from '../exit.js';
+import { CommandFailure, EXIT, failed } from '../exit.js';
 import { withStore } from '../open-store.js';
 import { count, plainText } from '../output/text.js';
 import { spoken } from '../spoken.js';
@@ -25,7 +25,11 @@ export async function serialiseHere(context: Context, watch: boolean): Promise<v
     await withStore(context, `workspace:${workspace.root}`, async (opened) => {
       const coordinator = await Coordinator.open({ ...opened, limits: ENTERPRISE_LIMITS });
       try {
-        await configure((text) => context.remark(text), workspace, coordinator);
+        const configured = await configure((text) => context.remark(text), workspace, coordinator);
+        // Without a word of how the project works, everything would be let through.
+        if (configured === 'never') throw unconfigured();
+        // Who runs it once may be a script, which reads no remark.
+        if (configured === 'before' && !watch) context.exit_code = EXIT.refused;
         await serve(context, workspace, { ...opened, coordinator }, watch ? signal : null);
       } finally {
         coordinator.close();
@@ -76,6 +80,12 @@ const singleAgent = (): CommandFailure =>
   new CommandFailure(
     'One agent works in this project, without inboxes: coordination.mode is single. ' +
       'To let others in, set it to multi in .ai-workspace/coordination.yml.',
+  );
+
+const unconfigured = (): CommandFailure =>
+  failed(
+    'INVALID_METHODOLOGY',
+    'Nothing was decided: the files of this workspace were never read whole. Mend them, then try again.',
   );
 
 /** Whoever has the log open decides what lies in the inboxes: there is nothing left to do, or somebody to stop. */

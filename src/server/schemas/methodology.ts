@@ -5,13 +5,8 @@ import type { Signal } from '../../core/features/feature-state.js';
 import { GAP_LAYERS } from '../../core/features/gaps.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
 import { FEATURE_STATUSES } from '../../core/features/survey.js';
-import {
-  CHECK_TYPES,
-  type FeatureVector,
-  ON_EXPIRY,
-  PRIORITIES,
-  VECTOR_TYPES,
-} from '../../core/graph/methodology.js';
+import { type FeatureVector, VECTOR_TYPES } from '../../core/graph/methodology.js';
+import { featureVectorSchema } from '../../core/graph/methodology-schema.js';
 import { type Escalation, type SharedWork, WORKSPACE_STATES } from '../../core/graph/route.js';
 import { count, data, describe, time } from './describe.js';
 
@@ -72,46 +67,7 @@ export const startReply = describe<wire.StartReply>()(
   }),
 );
 
-const timeBox = {
-  duration_seconds: z.number(),
-  check_in_seconds: z.number().nullable(),
-  on_expiry: z.enum(ON_EXPIRY),
-};
-const check = z.object({
-  name: text,
-  type: z.enum(CHECK_TYPES),
-  criterion: text,
-  required: z.union([z.boolean(), text]),
-  source: text,
-  command: text.exactOptional(),
-  pass_criterion: text.exactOptional(),
-});
-const criterion = z.object({
-  id: text,
-  description: text,
-  evaluator: z.enum(CHECK_TYPES),
-  check: text.exactOptional(),
-  required: z.boolean(),
-});
-export const featureVector = describe<FeatureVector>()(
-  'FeatureVector',
-  z.object({
-    feature_id: text,
-    title: text,
-    intent: text.nullable(),
-    vector_type: z.enum(VECTOR_TYPES),
-    profile: text,
-    priority: z.enum(PRIORITIES),
-    created: text.nullable(),
-    time_box: z.object({ ...timeBox, started: text.nullable() }).nullable(),
-    parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
-    dependencies: z.array(z.object({ feature: text, asset: text.nullable() })),
-    requirements: z.array(text),
-    acceptance_criteria: z.array(criterion),
-    threshold_overrides: data,
-    additional_checks: z.array(check),
-  }),
-);
+export const featureVector = describe<FeatureVector>()('FeatureVector', featureVectorSchema);
 export const spawnReply = describe<wire.SpawnReply>()(
   'Spawn',
   z.object({

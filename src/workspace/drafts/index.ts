@@ -6,4 +6,5 @@ export { type DraftsOf, type ProjectPlace, placesOf, type Shelf } from './places
 export { type AcceptedManifest, type Conflict, type Failure, type Promotion, promote } from './promote.js';
 export { type Log, promoteAccepted } from './redo.js';
 export { type DraftCode, type DraftRefusal, isRefusal } from './refusal.js';
+export { tidyWorktree } from './tidy.js';
 export type { WorktreeOf } from './worktree.js';

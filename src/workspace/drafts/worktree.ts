@@ -30,7 +30,7 @@ const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const recordSchema = z.strictObject({ base_commit: z.string().regex(COMMIT) });
 
 /** Where the worktree of a grant lies, and its branch. Ids are escaped, dots too: a name of git's has no two in a row. */
-function placeOf(places: DraftPlaces, generation: number) {
+export function placeOf(places: DraftPlaces, generation: number) {
   const folder = [...places.agent, 'worktrees'];
   const name = `${places.feature}__${places.edge}-gen${generation}`;
   const ref = (part: string) => part.replaceAll('.', '%2E');
@@ -83,7 +83,7 @@ async function isFolder(place: ProjectPlace, names: readonly string[]): Promise<
 const noWorktree = (path: string, why: string): DraftRefusal =>
   refusal('NO_WORKTREE', path, `There is no worktree at ${path}: ${why}.`);
 
-async function readBase(place: ProjectPlace, record: readonly string[]): Promise<string | null> {
+export async function readBase(place: ProjectPlace, record: readonly string[]): Promise<string | null> {
   const read = await readBelow(place.root, record.join('/'), { links: 'one' });
   if (!isRead(read)) return null;
   try {
@@ -140,7 +140,7 @@ async function addFrom(
  * What differs from the base, and what is new and not ignored. The repository and the index are ours: whatever the
  * worktree says about itself could lead git to settings of somebody else's.
  */
-async function changedIn(
+export async function changedIn(
   place: ProjectPlace,
   where: string,
   base_commit: string,
@@ -185,7 +185,7 @@ function judged(gone: GitResult, other: GitResult, added: GitResult): string[] |
 }
 
 /** The digests of files at a commit; null where a path was not there. One process of git for all of them. */
-async function basesAt(
+export async function basesAt(
   place: ProjectPlace,
   commit: string,
   paths: readonly string[],

@@ -32,6 +32,8 @@ export interface Desk extends Log {
   readonly place: ProjectPlace;
   /** Makes the folders of a grant. */
   readonly isolate?: (grant: WorktreeOf) => Promise<Isolation | DraftRefusal>;
+  /** Clears them away where nothing is lost; a sentence: they are kept, and why. */
+  readonly tidy?: (grant: WorktreeOf) => Promise<string | null>;
 }
 
 /** The same rules as over HTTP: the coordinator's own operations decide. */
@@ -47,9 +49,9 @@ export async function ask(desk: Desk, command: InboxCommand): Promise<Reply> {
     case 'renew':
       return coordinator.renewLease(key, body, caller);
     case 'release':
-      return coordinator.releaseClaim(key, body, caller);
+      return tidied(desk, command, await coordinator.releaseClaim(key, body, caller));
     case 'submit':
-      return hasResult(body) ? coordinator.submitResult(key, body, caller) : converge(desk, command, caller);
+      return tidied(desk, command, await submit(desk, command, caller));
     case 'append':
       return coordinator.appendEvent(key, body, caller);
   }
@@ -61,6 +63,21 @@ async function workplace(desk: Desk, reply: ClaimResult | Problem): Promise<Repl
   const { agent_id, task_id: subject, generation } = reply.claim;
   const made = await desk.isolate({ agent_id, subject, generation });
   return isRefusal(made) ? reply : { ...reply, work: made.work, scratch: made.scratch };
+}
+
+const submit = (desk: Desk, command: InboxCommand, caller: Caller): Promise<Reply> =>
+  hasResult(command.body)
+    ? desk.coordinator.submitResult(desk.key, command.body, caller)
+    : converge(desk, command, caller);
+
+/** The grant has ended, and with it the use of its worktree. */
+async function tidied(desk: Desk, { agent_id, body }: InboxCommand, reply: Reply): Promise<Reply> {
+  if (desk.tidy === undefined || !isDone(reply)) return reply;
+  const subject = readSubject(body.task_id);
+  const generation = body.generation ?? body.expected_generation;
+  if (isProblem(subject) || typeof generation !== 'number') return reply;
+  const kept = await desk.tidy({ agent_id, subject, generation });
+  return kept === null ? reply : { ...reply, next: kept };
 }
 
 const hasResult = (body: InboxCommand['body']): boolean =>

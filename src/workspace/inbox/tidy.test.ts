@@ -1,0 +1,101 @@
+import { execFileSync } from 'node:child_process';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { isolate, tidyWorktree } from '../drafts/index.js';
+import { bareWorkspace, drop, EDGE, FEATURE, KEY, outcome, Site } from '../testing/site.js';
+import type { Workspace } from '../workspace.js';
+import { Serialiser } from './serialiser.js';
+
+const about = { feature: FEATURE, edge: EDGE, generation: 1 };
+const released = { event_type: 'edge_released', ...about };
+const converged = { event_type: 'edge_converged', ...about };
+
+interface Bench {
+  readonly workspace: Workspace;
+  /** Where the agent works, from the root of the machine. */
+  readonly work: string;
+  readonly git: (...args: string[]) => string;
+  send(name: string, command: object): Promise<{ reply: Record<string, unknown> }>;
+}
+
+/** A git repository in which an agent has claimed an edge and works in a worktree. */
+async function bench(): Promise<Bench> {
+  const workspace = await bareWorkspace();
+  await appendFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
+  await writeFile(join(workspace.root, 'a.ts'), 'old');
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', workspace.root, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      encoding: 'utf8',
+    });
+  git('init', '-q');
+  await writeFile(join(workspace.root, '.gitignore'), '.ai-workspace/\n');
+  git('add', '.');
+  git('commit', '-qm', 'x');
+  const { coordinator, store } = await Site.open(workspace);
+  const { FolderBlobs } = await import('../../stores/file/folder-blobs.js');
+  const serialiser = new Serialiser({
+    events: workspace.events,
+    desk: {
+      place: workspace,
+      coordinator,
+      store,
+      blobs: new FolderBlobs(workspace.events),
+      key: KEY,
+      isolate: (grant) => isolate(workspace, grant),
+      tidy: (grant) => tidyWorktree(workspace, grant),
+    },
+    now: () => new Date(),
+    warn: () => {},
+  });
+  const send = async (name: string, command: object) => {
+    await drop(workspace, 'a-01', name, command);
+    await serialiser.pass();
+    return outcome(workspace, 'a-01', name);
+  };
+  const { reply } = await send('0.json', { event_type: 'edge_claim', feature: FEATURE, edge: EDGE });
+  return { workspace, git, send, work: join(workspace.root, reply.work as string) };
+}
+
+const worktrees = ({ git }: Bench): number => git('worktree', 'list').trim().split('\n').length - 1;
+
+it('takes the worktree away when its files are the project’s', async () => {
+  const made = await bench();
+  await writeFile(join(made.work, 'a.ts'), 'new');
+  expect((await made.send('1.json', converged)).reply).toMatchObject({ accepted: true });
+  expect(await readFile(join(made.workspace.root, 'a.ts'), 'utf8')).toBe('new');
+  expect(worktrees(made)).toBe(0);
+  expect(await readdir(made.workspace.path('agents', 'a-01', 'worktrees'))).toEqual([]);
+});
+
+it('takes it away when nothing was done in it', async () => {
+  const made = await bench();
+  const { reply } = await made.send('1.json', released);
+  expect(reply).toEqual({ success: true, reason: 'RELEASED' });
+  expect(worktrees(made)).toBe(0);
+});
+
+it.each(['uncommitted', 'committed', 'committed, and undone since'])(
+  'keeps what is %s, and says so',
+  async (how) => {
+    const made = await bench();
+    await writeFile(join(made.work, 'a.ts'), 'mine');
+    const inside = ['-C', made.work, '-c', 'user.name=a', '-c', 'user.email=a@b'];
+    if (how !== 'uncommitted') execFileSync('git', [...inside, 'commit', '-qam', 'x']);
+    if (how.endsWith('since')) await writeFile(join(made.work, 'a.ts'), 'old');
+    const { reply } = await made.send('1.json', released);
+    expect(reply).toMatchObject({
+      reason: 'RELEASED',
+      next: expect.stringContaining('does not have its a.ts'),
+    });
+    expect(worktrees(made)).toBe(1);
+  },
+);
+
+it('keeps what was not part of an accepted result', async () => {
+  const made = await bench();
+  await writeFile(join(made.work, 'b.ts'), 'mine');
+  const { reply } = await made.send('1.json', { ...converged, result: { done: true } });
+  expect(reply).toMatchObject({ accepted: true, next: expect.stringContaining('does not have its b.ts') });
+  expect(await readFile(join(made.work, 'b.ts'), 'utf8')).toBe('mine');
+});
