@@ -5,9 +5,8 @@ import { DEFAULT_FILES } from '../core/graph/defaults/files.js';
 import type { Guess } from './guess.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
 import type { ProjectKind } from './project-kinds.js';
-import { INTENT_FILE } from './read-files.js';
 import { WorkspaceRefused } from './refused.js';
-import { Workspace } from './workspace.js';
+import { INTENT_FILE, Workspace } from './workspace.js';
 
 /** What a person says of a new project. Empty: not said. */
 export interface InitAnswers {

@@ -1,10 +1,10 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ALL_FILES_LENGTH_MAX } from '../core/graph/read/workspace-files.js';
+import { ALL_FILES_LENGTH_MAX } from '../core/graph/read/places.js';
 import { WorkspaceRefused } from './refused.js';
 import { type FileFault, readRegular } from './regular-file.js';
-import type { Workspace } from './workspace.js';
+import { INTENT_FILE, type Workspace } from './workspace.js';
 
 const FILES_MAX = 2000;
 const FILE_BYTES_MAX = 1024 * 1024;
@@ -14,8 +14,6 @@ const DEPTH_MAX = 8;
 const YAML = /\.ya?ml$/;
 /** What is made by the work itself says nothing of how the project works. */
 const NOT_READ: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
-/** Beside the workspace, and read with it: whether a person has said what the project is for. */
-export const INTENT_FILE = 'specification/INTENT.md';
 
 /** Every YAML file of a workspace, by its path from `.ai-workspace/`, and the intent. Nothing outside is ever read. */
 export async function readFiles(workspace: Workspace): Promise<Map<string, string>> {

@@ -2,6 +2,8 @@ import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 export const WORKSPACE_FOLDER = '.ai-workspace';
+/** Beside the workspace, and read with it: whether a person has said what the project is for. */
+export const INTENT_FILE = 'specification/INTENT.md';
 
 /** Where things lie in a project that has a workspace. */
 export class Workspace {

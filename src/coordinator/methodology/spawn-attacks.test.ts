@@ -15,7 +15,7 @@ const answer = {
 
 async function begin(): Promise<House> {
   const house = await House.open('memory');
-  answered(await house.coordinator.configure(P, { files }));
+  answered(await house.coordinator.settings.configure(P, { files }));
   return house;
 }
 

@@ -5,7 +5,7 @@ import * as wire from '../../coordinator/methodology/wire.js';
 import { readBody } from '../../coordinator/operations/read.js';
 import { isProblem, type Problem } from '../../coordinator/problem.js';
 import { configureBody } from '../../coordinator/wire.js';
-import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/workspace-files.js';
+import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/places.js';
 import { projectIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Answer, answer } from '../answer.js';

@@ -1,7 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { INTENT_FILE } from '../read-files.js';
-import type { Workspace } from '../workspace.js';
+import { INTENT_FILE, type Workspace } from '../workspace.js';
 
 const DEPTH_MAX = 8;
 /** Made by the work itself: none of it says how the project works. */

@@ -1,3 +1,7 @@
+export const FILES_MAX = 5000;
+/** In characters. What is read takes many times its length in memory. */
+export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
+
 /** What a file of a workspace is about. */
 export type FileKind =
   | 'topology'

@@ -1,10 +1,6 @@
 import type { Findings } from './findings.js';
-import { type FileKind, sortFiles } from './places.js';
+import { ALL_FILES_LENGTH_MAX, FILES_MAX, type FileKind, sortFiles } from './places.js';
 import { openYamlFile, type YamlFile } from './yaml-file.js';
-
-export const FILES_MAX = 5000;
-/** In characters. What is read takes a hundred times its length in memory. */
-export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
 
 /** The files of a workspace by what they are about. */
 export class WorkspaceFiles {
