@@ -38,8 +38,9 @@ const FAMILIES: readonly Family[] = [
   { names: ['hook'], load: async () => (await import('./hook.js')).registerHook },
 ];
 
-/** The family that a command line calls; all of them where it calls for help, or for what is not there. */
+/** The family that a command line calls; all of them where it calls for help, or for what is not there; none for the version. */
 export function familiesFor(argv: readonly string[]): Promise<AddCommands[]> {
+  if (argv[0] === '--version' || argv[0] === '-V') return Promise.resolve([]);
   const called = calledName(argv);
   const family = FAMILIES.find(({ names }) => names.includes(called ?? ''));
   return family === undefined ? allFamilies() : Promise.all([family.load()]);
