@@ -3,6 +3,7 @@ import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
 import { engines } from './engines.js';
+import { heads } from './heads.js';
 import { inbox } from './inbox.js';
 import { methodology } from './methodology.js';
 import { million } from './million.js';
@@ -10,7 +11,8 @@ import { stages } from './stages.js';
 
 /**
  * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology|inbox] [-- --tasks N]`, or the engines alone:
- * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`. Prints; asserts nothing about time.
+ * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`, or what a claim costs them beside a million heads:
+ * `npm run bench -- --heads all|postgres,mysql,redis`. Prints; asserts nothing about time.
  */
 const quick = process.argv.includes('--quick');
 const at = process.argv.indexOf('--tasks');
@@ -29,7 +31,9 @@ const parts: Record<string, () => Promise<void>> = {
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
 const stores = process.argv.includes('--stores') ? process.argv[process.argv.indexOf('--stores') + 1] : null;
 if (stores != null) await engines(stores, quick);
-for (const [name, run] of stores == null ? Object.entries(parts) : []) {
+const beside = process.argv.includes('--heads') ? process.argv[process.argv.indexOf('--heads') + 1] : null;
+if (beside != null) await heads(beside);
+for (const [name, run] of stores == null && beside == null ? Object.entries(parts) : []) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();
 }

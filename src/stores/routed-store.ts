@@ -5,6 +5,7 @@ import type {
   ProjectKey,
   ProjectRow,
   Store,
+  StoreBroken,
   StoreCapabilities,
   StoredHead,
   StoreMeta,
@@ -20,6 +21,11 @@ export type RouteOf = (tenant_id: string) => string;
  */
 export class RoutedStore implements Store {
   private readonly opened = new Map<string, Promise<Store>>();
+  private tellFinished!: (error: StoreBroken) => void;
+  /** The first of them: whoever serves them all starts anew. */
+  readonly finished = new Promise<StoreBroken>((resolve) => {
+    this.tellFinished = resolve;
+  });
 
   private constructor(
     private readonly routeOf: RouteOf,
@@ -27,7 +33,9 @@ export class RoutedStore implements Store {
     /** Keeps what belongs to no tenant, and every tenant without a route of its own. */
     private readonly main: Store,
     private readonly main_url: string,
-  ) {}
+  ) {
+    this.watch(main);
+  }
 
   static async open(
     main_url: string,
@@ -49,7 +57,10 @@ export class RoutedStore implements Store {
     if (known !== undefined) return known;
     const opening = this.open(url);
     this.opened.set(url, opening);
-    opening.catch(() => this.opened.delete(url));
+    opening.then(
+      (store) => this.watch(store),
+      () => this.opened.delete(url),
+    );
     return opening;
   }
 
@@ -102,5 +113,9 @@ export class RoutedStore implements Store {
     const stores = await Promise.allSettled(this.opened.values());
     for (const store of stores) if (store.status === 'fulfilled') await store.value.close();
     await this.main.close();
+  }
+
+  private watch(store: Store): void {
+    void store.finished?.then(this.tellFinished);
   }
 }

@@ -54,6 +54,8 @@ export interface Store {
 
   /** Writes what must be written, and lets go of everything. Idempotent. */
   close(): Promise<void>;
+  /** Resolves when this object serves nobody any more and the store has to be opened anew, where that can happen. */
+  readonly finished?: Promise<StoreBroken>;
 }
 
 export interface StoreCapabilities {

@@ -91,16 +91,23 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
           }
         });
 
-        test('a URL of nobody is a sentence, without its password', async () => {
+        test('a URL of nobody, and a wrong password, is a sentence without the password', async () => {
           const cwd = await temporaryFolder();
           const nobody = new URL(fresh(url, name));
           if (name === 'dynamodb') nobody.searchParams.set('endpoint', 'http://127.0.0.1:9');
           else nobody.port = '9';
-          nobody.password = 'hidden-from-all';
-          const { code, out, err } = await gen({ cwd }, 'up', '--port', '0', '--store', nobody.href);
-          expect([code, out]).toEqual([1, '']);
-          expect(err).toMatch(/^[A-Z][^\n]+[.?]\n$/);
-          expect(err).not.toContain('hidden-from-all');
+          const stranger = new URL(fresh(url, name));
+          stranger.username = 'stranger';
+          // DynamoDB takes who asks from the environment.
+          for (const wrong of name === 'dynamodb' ? [nobody] : [nobody, stranger]) {
+            wrong.password = 'hidden-from-all';
+            for (const command of [['up', '--port', '0'], ['migrate']]) {
+              const { code, out, err } = await gen({ cwd }, ...command, '--store', wrong.href);
+              expect([code, out]).toEqual([1, '']);
+              expect(err).toMatch(/^[A-Z][^\n]+[.?]\n$/);
+              expect(err).not.toContain('hidden-from-all');
+            }
+          }
         });
       });
     },

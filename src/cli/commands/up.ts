@@ -76,10 +76,12 @@ async function up(context: Context, options: UpOptions): Promise<void> {
     url: server.url,
   });
   tellAddress(context, server, withoutPassword(url));
-  await (attending === null ? stopped : Promise.race([stopped, attending.failed]));
+  const why = await Promise.race([stopped, store.finished ?? stopped, attending?.failed ?? stopped]);
   context.remark('Stopping: what was accepted is answered first.');
   await attending?.stop();
   await server.stop();
+  // Whoever keeps it running starts it again: on a store that lost history, with handles that are refused.
+  if (why instanceof Error) throw new CommandFailure(why.message);
 }
 
 /** In a workspace the server does more than answer: it serves the inboxes, too. */

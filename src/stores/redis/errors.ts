@@ -33,6 +33,9 @@ export const codeOf = (reply: Error): string => reply.message.split(' ', 1)[0] ?
 
 export const endsConnection = (reply: Error): boolean => LET_GO.has(codeOf(reply));
 
+/** A commit met another server than the one its store was opened on. */
+export const isLostHistory = (reply: Error): boolean => codeOf(reply) === 'LINEAGE';
+
 /** A reply that is an error, as the contract of stores says it. */
 export function storeErrorOf(reply: Error): StoreUnavailable | StoreBroken {
   const code = codeOf(reply);
@@ -41,7 +44,7 @@ export function storeErrorOf(reply: Error): StoreUnavailable | StoreBroken {
   if (reply.message.startsWith('ERR max number of clients')) {
     return new StoreUnavailable('Redis has as many connections as it allows (maxclients).');
   }
-  if (code === 'LINEAGE') return historyLost();
+  if (isLostHistory(reply)) return historyLost();
   return new StoreBroken(`Redis refused what a store may ask: ${reply.message}`);
 }
 

@@ -2,7 +2,7 @@ import { certificateRefused, isCertificateFault } from '../certificate.js';
 import { loadDriver } from '../driver.js';
 import { type StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
 import type { RedisOptions } from './configuration.js';
-import { codeOf, endsConnection, ReplyLost, storeErrorOf } from './errors.js';
+import { codeOf, endsConnection, historyLost, isLostHistory, ReplyLost, storeErrorOf } from './errors.js';
 import type { Script } from './script.js';
 import { inspect, type Server } from './server.js';
 
@@ -29,7 +29,11 @@ export class Link {
   private connecting: Promise<Client> | null = null;
   private closed = false;
   /** Set once this store object is finished: everything rejects with it. */
-  private finished: StoreBroken | null = null;
+  private loss: StoreBroken | null = null;
+  private tellFinished!: (error: StoreBroken) => void;
+  readonly finished = new Promise<StoreBroken>((resolve) => {
+    this.tellFinished = resolve;
+  });
 
   private constructor(
     private readonly driver: Driver,
@@ -67,7 +71,8 @@ export class Link {
   }
 
   finish(error: StoreBroken): void {
-    this.finished = error;
+    this.loss = error;
+    this.tellFinished(error);
   }
 
   async close(): Promise<void> {
@@ -78,7 +83,7 @@ export class Link {
   }
 
   private async ready(): Promise<Client> {
-    if (this.finished !== null) throw this.finished;
+    if (this.loss !== null) throw this.loss;
     if (this.closed) throw new StoreUnavailable('This store is closed.');
     if (this.client?.isReady) return this.client;
     this.connecting ??= this.connect().finally(() => {
@@ -164,6 +169,7 @@ export class Link {
       if (!(error instanceof this.driver.ErrorReply)) throw new ReplyLost();
       if (codeOf(error) === 'NOSCRIPT') throw error;
       if (endsConnection(error)) client.destroy();
+      if (isLostHistory(error)) this.finish(historyLost());
       throw storeErrorOf(error);
     } finally {
       clearTimeout(timer);

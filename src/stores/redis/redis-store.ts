@@ -84,6 +84,7 @@ const newerSchema = (found: number): StoreRefused =>
 export class RedisStore implements Store {
   readonly capabilities: StoreCapabilities;
   readonly blobs: RedisBlobs;
+  readonly finished: Promise<StoreBroken>;
   private readonly keys: Keys;
   private latest_ms = 0;
 
@@ -94,6 +95,7 @@ export class RedisStore implements Store {
   ) {
     this.keys = new Keys(options.namespace);
     this.blobs = new RedisBlobs(link, this.keys);
+    this.finished = link.finished;
     this.capabilities = capabilitiesOf(options);
   }
 

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { createConnection } from 'mysql2/promise';
+import pg from 'pg';
+import { createClient } from 'redis';
+import { engineOf } from '../src/stores/engines.js';
+import { startMysql } from '../src/stores/mysql/testing.js';
+import { startPostgres } from '../src/stores/postgres/testing.js';
+import { Keys } from '../src/stores/redis/keys.js';
+import { startRedis } from '../src/stores/redis/testing.js';
+import type { ProjectKey, Store, Swap } from '../src/stores/store.js';
+import { unitOf } from '../src/stores/unit.js';
+import { table, whole } from './table.js';
+
+const FEW = 1000;
+/** FEW are doubled so often: 1,024,000. */
+const DOUBLINGS = 10;
+const ROUNDS = 9;
+const BATCHES = 40;
+const BATCH = 50;
+const TICK_US = 10_000;
+const NAMESPACE = 'genesis_fleet';
+
+/** Copies every head of a project once more, under subjects that end with the letter. */
+type Double = (project: ProjectKey, letter: string) => Promise<void>;
+
+const ENGINES = {
+  postgres: { start: startPostgres, filler: fillPostgres },
+  mysql: { start: startMysql, filler: fillMysql },
+  redis: { start: startRedis, filler: fillRedis },
+} as const;
+type EngineName = keyof typeof ENGINES;
+
+/**
+ * What a claim costs the engine, in processor time, beside a thousand heads of its project and beside a million: in
+ * turns, so that whatever else the machine does falls on both.
+ */
+export async function heads(asked: string): Promise<void> {
+  const names = (Object.keys(ENGINES) as EngineName[]).filter(
+    (name) => asked === 'all' || asked.split(',').includes(name),
+  );
+  if (names.length === 0)
+    throw new Error(`--heads: expected all, or some of ${Object.keys(ENGINES).join(',')}`);
+  const rows: string[][] = [];
+  for (const name of names) rows.push(await oneEngine(name));
+  console.log(`\nProcessor time of the engine for a claim, median of ${ROUNDS} rounds in turns\n`);
+  console.log(table(['engine', `${whole(FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
+}
+
+async function oneEngine(name: EngineName): Promise<string[]> {
+  const engine = await ENGINES[name].start();
+  if ('missing' in engine) return [name, engine.missing, '', '', ''];
+  const { migrator, open } = (await engineOf(engine.url))!;
+  const migrating = await migrator(engine.url);
+  await migrating.up();
+  await migrating.close();
+  const store = await open(engine.url);
+  const { double, close } = await ENGINES[name].filler(engine.url);
+  const many = await newProject(store);
+  for (const step of range(1, DOUBLINGS)) await double(many, String.fromCharCode(96 + step));
+  await close();
+  process.stderr.write(`  ${name}: filled\n`);
+  const [few_us, many_us]: [number[], number[]] = [[], []];
+  for (const _ of range(1, ROUNDS)) {
+    few_us.push(await claims(store, await newProject(store)));
+    many_us.push(await claims(store, many));
+  }
+  await store.close();
+  await engine.stop();
+  const [few, lot] = [median(few_us), median(many_us)];
+  return [name, `${whole(few)} µs`, `${whole(lot)} µs`, (lot / few).toFixed(2), loadavg()[0]!.toFixed(1)];
+}
+
+/** With a thousand heads that commits made. */
+async function newProject(store: Store): Promise<ProjectKey> {
+  const project = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'p' };
+  for (const batch of range(1, FEW / BATCH)) {
+    await store.commit(range(1, BATCH).map((n) => claimUnit(project, `~${batch}-${n}-`)));
+  }
+  return project;
+}
+
+/** A head, its event, two places and a request: what a claim is to a store. */
+function claimUnit(project: ProjectKey, subject: string) {
+  const until_ms = Date.now() + 3_600_000;
+  return unitOf(project, {
+    swaps: [firstSwap(project, subject)],
+    requests: [{ key: randomUUID(), digest: 'd', keep: true }],
+    slots: ['claims', 'sessions'].map((scope) => ({ scope, member: subject, until_ms })),
+    rooms: [{ scope: 'claims', max: 10_000_000 }],
+  });
+}
+
+function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Swap {
+  const event = {
+    event_id: randomUUID(),
+    event_type: 'TASK_CLAIMED',
+    timestamp: new Date().toISOString(),
+    tenant_id,
+    project_id,
+    subject,
+    seq: 1,
+    agent_id: 'agent',
+    session_id: 'session',
+    payload: { generation: 1, said: 'x'.repeat(200) },
+  };
+  const head = { subject, seq: 1, said: 'x'.repeat(400) };
+  return { subject, expected_seq: 0, head, events: [event] } as unknown as Swap;
+}
+
+/** Microseconds of the engine's processor time for one claim. */
+async function claims(store: Store, project: ProjectKey): Promise<number> {
+  const before_us = engineTime();
+  for (const _ of range(1, BATCHES)) {
+    await store.commit(range(1, BATCH).map(() => claimUnit(project, `~${randomUUID()}`)));
+  }
+  return (engineTime() - before_us) / (BATCHES * BATCH);
+}
+
+/** Of every process that this one started, and of those that they started. */
+function engineTime(): number {
+  const processes = readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) ? statOf(pid) : []));
+  const ours = new Set([process.pid]);
+  for (let size = 0; size < ours.size; ) {
+    size = ours.size;
+    for (const { pid, parent } of processes) if (ours.has(parent)) ours.add(pid);
+  }
+  const engine = processes.filter(({ pid }) => ours.has(pid) && pid !== process.pid);
+  return engine.reduce((sum, { ticks }) => sum + ticks, 0) * TICK_US;
+}
+
+function statOf(pid: string): { pid: number; parent: number; ticks: number }[] {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return [{ pid: Number(pid), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
+  } catch {
+    // It has ended.
+    return [];
+  }
+}
+
+async function fillPostgres(url: string): Promise<{ double: Double; close(): Promise<void> }> {
+  const client = new pg.Client(url);
+  await client.connect();
+  return {
+    double: async ({ tenant_id, project_id }, letter) => {
+      await client.query(
+        `INSERT INTO ${NAMESPACE}.head (tenant_id, project_id, subject, seq, body)
+        SELECT tenant_id, project_id, subject || $3, seq, body FROM ${NAMESPACE}.head
+        WHERE tenant_id = $1 AND project_id = $2`,
+        [tenant_id, project_id, letter],
+      );
+    },
+    async close() {
+      // As it would be in time: what the fill left to do is not the cost of a claim.
+      for (const statement of [`VACUUM ANALYZE ${NAMESPACE}.head`, 'CHECKPOINT'])
+        await client.query(statement);
+      await client.end();
+    },
+  };
+}
+
+async function fillMysql(url: string): Promise<{ double: Double; close(): Promise<void> }> {
+  const connection = await createConnection({ uri: url });
+  return {
+    double: async ({ tenant_id, project_id }, letter) => {
+      await connection.query(
+        `INSERT INTO heads (tenant_id, project_id, subject, seq, head)
+        SELECT tenant_id, project_id, CONCAT(subject, ?), seq, head FROM heads
+        WHERE tenant_id = ? AND project_id = ?`,
+        [letter, tenant_id, project_id],
+      );
+    },
+    async close() {
+      // The pages of the fill are written, and its undo log is let go, before anything is measured.
+      await connection.query('FLUSH TABLES heads FOR EXPORT');
+      await connection.query('UNLOCK TABLES');
+      await connection.end();
+    },
+  };
+}
+
+const DOUBLE = `
+local all = redis.call('HGETALL', KEYS[1])
+for at = 1, #all, 2 do
+  redis.call('HSET', KEYS[1], all[at] .. ARGV[1], all[at + 1])
+  redis.call('ZADD', KEYS[2], 0, all[at] .. ARGV[1])
+end`;
+
+async function fillRedis(url: string): Promise<{ double: Double; close(): Promise<void> }> {
+  const client = createClient({ url });
+  await client.connect();
+  const keys = new Keys(NAMESPACE);
+  return {
+    double: async (project, letter) => {
+      const [all, subjects] = [keys.heads(project), `${keys.project(project)}:subjects`];
+      await client.sendCommand(['EVAL', DOUBLE, '2', all, subjects, letter]);
+    },
+    close: async () => client.destroy(),
+  };
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] as number;

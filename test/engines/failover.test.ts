@@ -1,0 +1,99 @@
+import { createClient } from 'redis';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { start } from '../../src/cli/testing/terminal.js';
+import { isProblem } from '../../src/coordinator/index.js';
+import { startOwnRedis } from '../../src/stores/redis/testing.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { migrate } from '../support/engines.js';
+import { answered, planOf } from '../support/house.js';
+import { Switch } from '../support/switch.js';
+import { Fleet } from './fleet.js';
+
+const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+const [KEPT, LOST] = ['A-001-kept', 'A-002-lost'] as const;
+const NOWHERE = 'redis://127.0.0.1:9';
+
+async function say(url: string, ...command: string[]): Promise<string> {
+  const client = createClient({ url });
+  await client.connect();
+  try {
+    return String(await client.sendCommand(command));
+  } finally {
+    client.destroy();
+  }
+}
+
+await onEngine(
+  'redis',
+  () => startOwnRedis(HA),
+  (primary) => {
+    test('a grant that a failover of Redis lost opens nothing afterwards, and the coordinators of before end', async () => {
+      const replica = await startOwnRedis(HA);
+      if ('missing' in replica) return;
+      onTestFinished(async () => {
+        await primary.stop();
+        await replica.stop();
+      });
+      const replication = await Switch.to(primary.url);
+      const { hostname, port } = new URL(replication.url);
+      await say(replica.url, 'REPLICAOF', hostname, port);
+      while (!(await say(replica.url, 'INFO', 'replication')).includes('master_link_status:up'));
+
+      const line = await Switch.to(primary.url);
+      const store = `${line.url}?profile=ha`;
+      await migrate(store);
+      const before = await Fleet.open(store, 1);
+      const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
+      await up.seen('listens at');
+      await before.plan(planOf(KEPT, LOST));
+      const kept = answered(await claim(before, KEPT, 'before'));
+      const caught_up = ['WAIT', '1', '0'];
+      expect(await say(primary.url, ...caught_up)).toBe('1');
+
+      replication.point(NOWHERE);
+      const lost = answered(await claim(before, LOST, 'before'));
+      expect([kept.success, lost.success, lost.claim?.generation]).toEqual([true, true, 1]);
+      await say(replica.url, 'REPLICAOF', 'NO', 'ONE');
+      line.point(replica.url);
+
+      expect(await up.ended).toMatchObject({ code: 1, err: expect.stringContaining('may be lost') });
+      const late = await submit(before, LOST, 'before', lost.claim?.id);
+      expect(isProblem(late) && late.problem).toBe('UNKNOWN');
+
+      const after = await reopened(before, store);
+      const again = answered(await claim(after, LOST, 'after'));
+      expect(again.claim).toMatchObject({ generation: 1, session_id: 's-after' });
+      for (const [task, old] of [
+        [KEPT, kept],
+        [LOST, lost],
+      ] as const) {
+        const reply = answered(await submit(after, task, 'before', old.claim?.id));
+        expect(reply).toMatchObject({ accepted: false });
+      }
+      expect(answered(await submit(after, LOST, 'after', again.claim?.id))).toMatchObject({
+        accepted: true,
+      });
+      const [was, is] = [await before.store.meta(), await after.store.meta()];
+      expect(is.incarnation).toBeGreaterThan(was.incarnation);
+    });
+  },
+);
+
+const claim = (fleet: Fleet, task_id: string, who: string) =>
+  fleet.at(0).claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
+
+const submit = (fleet: Fleet, task_id: string, who: string, claim_id: string | undefined) =>
+  fleet.at(0).submitResult(fleet.project, {
+    task_id,
+    session_id: `s-${who}`,
+    generation: 1,
+    claim_id,
+    result_data: who,
+  });
+
+/** Coordinators that were started after it, in the project of those before. */
+async function reopened(before: Fleet, url: string): Promise<Fleet> {
+  const after = await Fleet.open(url, 1);
+  return Object.assign(after, { project: before.project });
+}
