@@ -18,47 +18,81 @@ const EXEC_ARGV = [
 const HERE = dirname(fileURLToPath(import.meta.url));
 type WorkerAnswer = { readonly result: SeedResult } | { readonly error: string };
 
-export interface ManyOptions {
-  readonly jobs: number;
+export interface PlayOptions {
   readonly onResult: (result: SeedResult) => void;
   /** Asked after each result: false ends it all. */
   readonly goesOn?: () => boolean;
 }
 
-/** Plays many runs in processes of their own, since a simulation takes the clock away from the whole process. */
-export async function runMany(runs: Iterable<RunOptions>, options: ManyOptions): Promise<void> {
-  // Bundled once: loaded file by file through a transpiler, a simulation runs at half the speed.
-  const folder = mkdtempSync(join(HERE, '..', 'node_modules', '.sim-'));
-  const script = join(folder, 'worker.mjs');
+/** Plays many runs and lets its processes go. */
+export async function runMany(
+  runs: Iterable<RunOptions>,
+  { jobs, ...options }: PlayOptions & { readonly jobs: number },
+): Promise<void> {
+  const players = await Players.start(jobs);
   try {
-    await build({
-      entryPoints: [join(HERE, 'worker.ts')],
-      outfile: script,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      packages: 'external',
-      sourcemap: 'inline',
-      logLevel: 'error',
-    });
-    const left = runs[Symbol.iterator]();
-    await Promise.all(Array.from({ length: options.jobs }, () => work(script, left, options)));
+    await players.play(runs, options);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    players.stop();
   }
 }
 
-async function work(script: string, left: Iterator<RunOptions>, options: ManyOptions): Promise<void> {
-  const child = fork(script, { execArgv: EXEC_ARGV });
-  giveWay(child);
-  try {
-    while (options.goesOn?.() ?? true) {
-      const next = left.next();
-      if (next.done) return;
-      options.onResult(await ask(child, next.value));
+/**
+ * Processes that play runs, since a simulation takes the clock away from the whole process. A new one takes twice as
+ * long for each of its first runs as for those after fifty: whoever plays several times keeps them.
+ */
+export class Players {
+  private constructor(
+    private readonly folder: string,
+    private readonly children: readonly ChildProcess[],
+  ) {}
+
+  static async start(jobs: number): Promise<Players> {
+    const folder = mkdtempSync(join(HERE, '..', 'node_modules', '.sim-'));
+    const script = join(folder, 'worker.mjs');
+    try {
+      await bundleWorker(script);
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
     }
-  } finally {
-    child.kill();
+    const children = Array.from({ length: jobs }, () => fork(script, { execArgv: EXEC_ARGV }));
+    for (const child of children) giveWay(child);
+    return new Players(folder, children);
+  }
+
+  /** Returns when nothing is under way any more, also where it fails. */
+  async play(runs: Iterable<RunOptions>, options: PlayOptions): Promise<void> {
+    const left = runs[Symbol.iterator]();
+    const ended = await Promise.allSettled(this.children.map((child) => work(child, left, options)));
+    for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  }
+
+  stop(): void {
+    for (const child of this.children) child.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Bundled once: loaded file by file through a transpiler, a simulation runs at half the speed. */
+async function bundleWorker(script: string): Promise<void> {
+  await build({
+    entryPoints: [join(HERE, 'worker.ts')],
+    outfile: script,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    sourcemap: 'inline',
+    logLevel: 'error',
+  });
+}
+
+async function work(child: ChildProcess, left: Iterator<RunOptions>, options: PlayOptions): Promise<void> {
+  while (options.goesOn?.() ?? true) {
+    const next = left.next();
+    if (next.done) return;
+    options.onResult(await ask(child, next.value));
   }
 }
 

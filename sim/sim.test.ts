@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { REGRESSIONS } from './regressions.js';
 import { describeRun } from './replay.js';
-import { runMany } from './run-many.js';
+import { Players } from './run-many.js';
 import type { SeedResult } from './run-seed.js';
 import { COMMANDS, type RunOptions } from './scenario/scenario.js';
 import { count, emptyTally, neverReached, summary } from './tally.js';
@@ -10,6 +10,12 @@ import { count, emptyTally, neverReached, summary } from './tally.js';
 const TIMEOUT_MS = 30 * 60_000;
 const JOBS = 2;
 const SEEDS = 2_000;
+
+let players: Players;
+beforeAll(async () => {
+  players = await Players.start(JOBS);
+});
+afterAll(() => players.stop());
 
 function* standardRuns(): Generator<RunOptions> {
   for (let seed = 1; seed <= SEEDS; seed += 1) yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
@@ -20,8 +26,7 @@ it(
   async () => {
     const tally = emptyTally();
     const cut_short: number[] = [];
-    await runMany(standardRuns(), {
-      jobs: JOBS,
+    await players.play(standardRuns(), {
       onResult: (result) => {
         count(tally, result);
         if (result.violation === null && result.commands < COMMANDS) cut_short.push(result.run.seed);
@@ -45,8 +50,7 @@ it(
       const run: RunOptions = { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness', commands_max: 200 };
       return [run, run, run];
     });
-    await runMany(runs, {
-      jobs: JOBS,
+    await players.play(runs, {
       onResult: ({ run, fingerprint }) => {
         told.set(run.seed, (told.get(run.seed) ?? new Set()).add(fingerprint));
       },
@@ -62,8 +66,7 @@ it(
   'does not fail again where it once failed',
   async () => {
     const failures: SeedResult[] = [];
-    await runMany(REGRESSIONS, {
-      jobs: JOBS,
+    await players.play(REGRESSIONS, {
       onResult: (result) => {
         if (result.violation !== null) failures.push(result);
       },

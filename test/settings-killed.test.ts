@@ -6,7 +6,9 @@ import { findLogs } from '../src/cli/verify/find-logs.js';
 import { verifyLog } from '../src/cli/verify/verify-log.js';
 import { Genesis, isProblem } from '../src/client/index.js';
 import { granted, startChild } from '../src/client/testing/house.js';
+import { bundled } from './support/bundled.js';
 
+const SERVER = join(import.meta.dirname, '../src/client/testing/server.child.ts');
 const ROUNDS = 3;
 const ANSWERED_PER_ROUND = 25;
 const WRITERS = 8;
@@ -52,10 +54,12 @@ async function changeLimit(genesis: Genesis, settings: Settings): Promise<boolea
 test('killed while keys and limits are written: what was answered is there, and nothing is broken', async () => {
   const root = await mkdtemp(join(tmpdir(), 'settings-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const program = await bundled(SERVER);
+  onTestFinished(program.remove);
   const settings = new Settings();
   let token: string | null = null;
   const start = async () => {
-    const server = startChild('server.child.ts', [root]);
+    const server = startChild(program.script, [root]);
     const url = `http://127.0.0.1:${await server.line()}`;
     const client = (given: string | null) =>
       new Genesis({ url, project: 'shop', retry: { tries: 1 }, ...(given === null ? {} : { token: given }) });

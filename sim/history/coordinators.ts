@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CoordinatorSettings } from './coordinator.child.js';
 
-const CHILD = join(import.meta.dirname, 'coordinator.child.ts');
+/** What a coordinator's process runs. It is started again and again, and so bundled first. */
+export const PROGRAM = join(import.meta.dirname, 'coordinator.child.ts');
 /** Until it serves: through a bad network, on a busy machine, it may need several starts. */
 const START_WITHIN_MS = 90_000;
 const STOP_WITHIN_MS = 30_000;
@@ -19,11 +20,16 @@ export class CoordinatorProcess {
 
   private constructor(
     readonly name: string,
+    private readonly script: string,
     private settings: CoordinatorSettings,
   ) {}
 
-  static async start(name: string, settings: CoordinatorSettings): Promise<CoordinatorProcess> {
-    const coordinator = new CoordinatorProcess(name, settings);
+  static async start(
+    name: string,
+    script: string,
+    settings: CoordinatorSettings,
+  ): Promise<CoordinatorProcess> {
+    const coordinator = new CoordinatorProcess(name, script, settings);
     await coordinator.start();
     return coordinator;
   }
@@ -61,8 +67,8 @@ export class CoordinatorProcess {
 
   /** Starts once; false: it ended before it served, or is not there in time. */
   private async serves(until_ms: number): Promise<boolean> {
-    const child = fork(CHILD, [JSON.stringify(this.settings)], {
-      execArgv: ['--import', 'tsx'],
+    const child = fork(this.script, [JSON.stringify(this.settings)], {
+      execArgv: [],
       cwd: join(import.meta.dirname, '../..'),
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

@@ -6,11 +6,12 @@ import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import type { ProjectKey, Store, StoreCapabilities } from '../../src/stores/store.js';
+import { type Bundled, bundled } from '../../test/support/bundled.js';
 import { Rng } from '../world/rng.js';
 import { Board } from './board.js';
 import { checkHistory, type Violation } from './check.js';
 import { Client } from './client.js';
-import { CoordinatorProcess } from './coordinators.js';
+import { CoordinatorProcess, PROGRAM } from './coordinators.js';
 import { Door } from './door.js';
 import { type Call, Recorder } from './history.js';
 import { networkPlaceOf, TcpProxy, type Trouble, throughPort } from './proxy.js';
@@ -86,6 +87,7 @@ class Run {
   readonly recorder = new Recorder();
   private readonly rng: Rng;
   private readonly board: Board;
+  private program: Bundled | null = null;
   private coordinators: CoordinatorProcess[] = [];
   private readonly proxies: { side: 'agents' | 'store'; proxy: TcpProxy }[] = [];
   private readonly doors: Door[] = [];
@@ -105,8 +107,10 @@ class Run {
   async start(coordinators: number): Promise<void> {
     const { limits } = this;
     const store = await this.storeUrl();
+    this.program = await bundled(PROGRAM);
+    const { script } = this.program;
     const names = Array.from({ length: coordinators }, (_, index) => `coordinator-${index + 1}`);
-    const starting = names.map((name) => CoordinatorProcess.start(name, { store, port: 0, limits }));
+    const starting = names.map((name) => CoordinatorProcess.start(name, script, { store, port: 0, limits }));
     const started = await Promise.allSettled(starting);
     this.coordinators = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     for (const one of started) if (one.status === 'rejected') throw one.reason;
@@ -138,6 +142,7 @@ class Run {
     for (const door of this.doors) door.close();
     await Promise.all(this.coordinators.map((coordinator) => coordinator.stop()));
     await Promise.all(this.proxies.map(({ proxy }) => proxy.close()));
+    await this.program?.remove();
   }
 
   summary(): Pick<RunResult, 'coordinators' | 'faults' | 'troubles' | 'ended'> {
