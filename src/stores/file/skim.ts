@@ -61,21 +61,33 @@ async function sealedPositions(disk: Disk, folder: string): Promise<number[]> {
 }
 
 async function skimFile(file: DiskFile, skim: Skim): Promise<boolean> {
-  const size = await file.size();
-  let length = CHUNK_BYTES;
-  for (let at = 0; at < size; ) {
-    const bytes = await readFully(file, at, Math.min(length, size - at));
+  /** The beginning of a line whose end is still to come. */
+  let begun: Uint8Array = new Uint8Array();
+  for await (const bytes of chunksOf(file)) {
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end === 0) {
-      if (at + bytes.length >= size) return false;
-      length *= 2;
-      continue;
-    }
-    if (!skim.takeLines(textOf(bytes.subarray(0, end)))) return false;
-    at += end;
-    length = CHUNK_BYTES;
+    if (end > 0 && !skim.takeLines(textOf(Buffer.concat([begun, bytes.subarray(0, end)])))) return false;
+    begun = end > 0 ? bytes.subarray(end) : Buffer.concat([begun, bytes]);
   }
-  return skim.isWhole;
+  return begun.length === 0 && skim.isWhole;
+}
+
+/** The disk reads the next chunk while this one is looked at. */
+async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
+  const size = await file.size();
+  const read = (at: number): Promise<Buffer> => readFully(file, at, Math.min(CHUNK_BYTES, size - at));
+  let next = read(0);
+  try {
+    for (let at = 0; at < size; ) {
+      const bytes = await next;
+      if (bytes.length === 0) return;
+      at += bytes.length;
+      next = read(at);
+      yield bytes;
+    }
+  } finally {
+    // Whoever has seen enough closes the file, and may do so only when nobody reads it.
+    await next.catch(() => {});
+  }
 }
 
 /** Most text is ASCII, and to look whether it is takes a fraction of what reading it as UTF-8 does. */
