@@ -1,7 +1,7 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import { eventAlone, skimLog } from '../../stores/file/skim.js';
+import { skimLog } from '../../stores/file/skim.js';
 import { refuseForeign } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -57,7 +57,7 @@ class Everything implements Onlooker {
   readonly events: EventEnvelope[] = [];
 
   see(event: EventEnvelope): void {
-    this.events.push(eventAlone(event));
+    this.events.push(event);
   }
 }
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from './file-store.js';
 import { nodeDisk } from './node-disk.js';
-import { eventAlone, skimLog } from './skim.js';
+import { skimLog } from './skim.js';
 import { activeFile, allEvents, beginning, commitOne, freshFolder, logFolder, remark } from './testing.js';
 
 async function written(segment_bytes_max = 64 * 1024 * 1024) {
@@ -23,7 +23,7 @@ async function written(segment_bytes_max = 64 * 1024 * 1024) {
 
 async function skimmed(root: string): Promise<EventEnvelope[] | null> {
   const events: EventEnvelope[] = [];
-  const fits = await skimLog(nodeDisk, logFolder(root), (event) => events.push(eventAlone(event)));
+  const fits = await skimLog(nodeDisk, logFolder(root), (event) => events.push(event));
   return fits ? events : null;
 }
 

@@ -5,23 +5,11 @@ import { placeInUnit } from './chain.js';
 import { type Disk, type DiskFile, readFully } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from './layout.js';
-import { type LineLog, NO_HASH } from './line.js';
+import { CHAIN_START, HASH_LENGTH, HEADER, NO_HASH, PAYLOAD } from './line.js';
 
 /** Small enough for what is made of it to be garbage, and cheap to collect, before the next is read. */
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
-
-/** An event as its line has it, with what the log notes beside it. */
-export interface LoggedEvent extends EventEnvelope {
-  readonly hash: string;
-  readonly log: LineLog;
-}
-
-/** The event alone, as a store gives it. */
-export function eventAlone(event: EventEnvelope): EventEnvelope {
-  const { hash: _, log: __, ...alone } = event as LoggedEvent;
-  return alone;
-}
 
 /**
  * Reads a log for a look from which nothing is decided. Every line must name the line before it, the project, the next
@@ -34,7 +22,7 @@ export function eventAlone(event: EventEnvelope): EventEnvelope {
 export async function skimLog(
   disk: Disk,
   folder: string,
-  see: (event: LoggedEvent) => void,
+  see: (event: EventEnvelope) => void,
 ): Promise<boolean> {
   const mark = await readDurableMark(disk, folder);
   const skim = new Skim(see);
@@ -100,28 +88,31 @@ class Skim {
   private hash = NO_HASH;
   /** How many lines there are of the unit that is not whole yet, and their events. */
   private parts = 0;
-  private unit: LoggedEvent[] = [];
+  private unit: EventEnvelope[] = [];
 
-  constructor(private readonly see: (event: LoggedEvent) => void) {}
+  constructor(private readonly see: (event: EventEnvelope) => void) {}
 
   get isWhole(): boolean {
     return this.parts === 0;
   }
 
   takeLines(text: string): boolean {
-    return parsed(text)?.every((line) => this.takeLine(line)) === true;
+    const lines = text.split('\n');
+    // What follows the last newline is nothing.
+    lines.pop();
+    const places: LinePlace[] = [];
+    const events = parsedTogether(lines.map((line) => withoutPlace(line, places)));
+    return events?.every((event, at) => this.take(event, places[at]!)) === true;
   }
 
-  private takeLine(line: LoggedEvent): boolean {
-    if (!isObject(line)) return false;
-    const { hash, log } = line;
-    if (typeof hash !== 'string' || log?.prev !== this.hash || typeof log.unit !== 'string') return false;
-    const { part, parts } = placeInUnit(log.unit);
+  private take(event: EventEnvelope, { hash, prev, unit }: LinePlace): boolean {
+    if (prev !== this.hash) return false;
+    const { part, parts } = placeInUnit(unit);
     if (part !== this.parts + 1) return false;
     // A unit that left no event is one line without an envelope.
-    if (line.event_id !== undefined) {
-      if (!this.fits(line)) return false;
-      this.unit.push(line);
+    if (event.event_id !== undefined) {
+      if (!this.fits(event)) return false;
+      this.unit.push(event);
     }
     this.hash = hash;
     this.parts = part === parts ? 0 : part;
@@ -144,17 +135,44 @@ class Skim {
   }
 }
 
+/** Where a line stands in the log. */
+interface LinePlace {
+  readonly hash: string;
+  readonly prev: string;
+  readonly unit: string;
+}
+
+const HEADER_TEXT = HEADER.toString();
+const LOG = '"log":{"prev":"';
+const UNIT = '","unit":"';
+
 /**
- * Lines of one shape are parsed together in less time than each by itself. The newlines stay between them, where JSON
- * allows them, so that no text reaches from one line into the next. Null: they are not one value each.
+ * The event of a line as JSON; its place goes to `places`. What the log notes of a line is half of its text, and reading it
+ * half of the work. Empty, which is no JSON: the line is none of this log.
  */
-function parsed(text: string): LoggedEvent[] | null {
-  const lines = text.split('\n');
-  // What follows the last newline is nothing.
-  lines.pop();
+function withoutPlace(line: string, places: LinePlace[]): string {
+  const log = line.indexOf(LOG);
+  const payload = line.indexOf(PAYLOAD, log);
+  const prev = log + LOG.length;
+  const unit = prev + HASH_LENGTH;
+  if (log < CHAIN_START || payload < 0 || !line.startsWith(HEADER_TEXT) || !line.startsWith(UNIT, unit))
+    return '';
+  places.push({
+    hash: line.slice(HEADER_TEXT.length, HEADER_TEXT.length + HASH_LENGTH),
+    prev: line.slice(prev, unit),
+    unit: line.slice(unit + UNIT.length, line.indexOf('"', unit + UNIT.length)),
+  });
+  return `{${line.slice(CHAIN_START, log)}${line.slice(payload + 1)}`;
+}
+
+/**
+ * Texts of one shape are parsed together in less time than each by itself. A newline stays between them, where JSON
+ * allows it, so that nothing reaches from one into the next. Null: they are not one value each.
+ */
+function parsedTogether(texts: readonly string[]): EventEnvelope[] | null {
   try {
-    const events: LoggedEvent[] = JSON.parse(`[${lines.join(',\n')}]`);
-    return events.length === lines.length ? events : null;
+    const events: EventEnvelope[] = JSON.parse(`[${texts.join(',\n')}]`);
+    return events.length === texts.length ? events : null;
   } catch {
     return null;
   }
