@@ -250,10 +250,10 @@ export class FileFleet implements Fleet {
     if (this.platter.folder(`${ROOT}/t1/p/snapshots`) !== null) reached.hit('snapshot written');
   }
 
-  private openStore(process: Process): Promise<Store> {
+  private async openStore(process: Process): Promise<Store> {
     const { world, scenario, reached } = this.setting;
     const random = this.rng.fork(`secret ${process.name}`);
-    return openFileStore({
+    const store = await openFileStore({
       root: ROOT,
       disk: new SimDisk(this.platter, process, this.faults, this.rng.fork(`disk ${process.name}`)),
       clock: process.clock,
@@ -265,8 +265,9 @@ export class FileFleet implements Fleet {
         // It gets its name when it is on the disk as a whole, and nothing here damages snapshots.
         if (sentence.includes('is left aside')) world.violate('INV-20', sentence);
       },
-      onBroken: () => process.after(1, 'stops', () => this.die(process)),
     });
+    void store.finished.then(() => process.after(1, 'stops', () => this.die(process)));
+    return store;
   }
 
   /** It could not be opened: right when the log is damaged or the disk at fault, and wrong otherwise. */

@@ -146,8 +146,8 @@ export class Machine {
       random: (size) => random.bytes(size),
       segment_bytes_max: scenario.segment_bytes_max,
       onWarning: (sentence) => world.trace(`warning: ${sentence}`),
-      onBroken: () => process.after(1, 'stops', () => process === this.process && this.crash()),
     });
+    void store.finished.then(() => process.after(1, 'stops', () => process === this.process && this.crash()));
     const { limits } = scenario;
     const environment = process.environment();
     const coordinator = await Coordinator.open({ store, blobs: this.blobs, environment, limits });

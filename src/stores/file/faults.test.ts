@@ -131,9 +131,8 @@ it('runs full on a real small disk, and goes on when there is space again', asyn
 it('is finished after a failed sync: nothing waits on, nothing is told, and a new start reads the disk', async () => {
   const root = await freshFolder();
   const faults: Faults = {};
-  const broken: string[] = [];
   const disk = faultyDisk(faults);
-  const store = await openFileStore({ root, disk, onBroken: (error) => broken.push(error.message) });
+  const store = await openFileStore({ root, disk });
   await commitOne(store, remark('kept'));
   let syncs = 0;
   faults.sync = async () => {
@@ -149,8 +148,7 @@ it('is finished after a failed sync: nothing waits on, nothing is told, and a ne
   expect(syncs).toBe(1);
   await expect(commitOne(store, remark('later'))).rejects.toBeInstanceOf(StoreBroken);
   await expect(store.project(KEY)).rejects.toBeInstanceOf(StoreBroken);
-  expect(broken).toHaveLength(1);
-  expect(broken[0]).toMatch(/could not be made durable/);
+  expect((await store.finished).message).toMatch(/could not be made durable/);
   await store.close();
   const again = await openFileStore({ root });
   expect((await allEvents(again))[0]?.event_id).toBe('kept');

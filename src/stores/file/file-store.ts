@@ -38,8 +38,6 @@ export interface FileStoreOptions {
   readonly segment_bytes_max?: number;
   /** Something was put right by itself, and an operator may want to know. */
   readonly onWarning?: (sentence: string) => void;
-  /** The store cannot go on: the process should stop. */
-  readonly onBroken?: (error: StoreBroken) => void;
 }
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
@@ -95,6 +93,10 @@ export class FileStore implements Store {
   private readonly clock: SteadyClock;
   private readonly tenant_options: TenantOptions;
   private broken: StoreBroken | null = null;
+  private tellFinished!: (error: StoreBroken) => void;
+  readonly finished = new Promise<StoreBroken>((resolve) => {
+    this.tellFinished = resolve;
+  });
   private closing: Promise<void> | null = null;
 
   constructor(
@@ -113,7 +115,7 @@ export class FileStore implements Store {
       warn: (sentence) => options.onWarning?.(sentence),
       onBroken: (error) => {
         this.broken ??= error;
-        options.onBroken?.(error);
+        this.tellFinished(this.broken);
       },
     };
   }
