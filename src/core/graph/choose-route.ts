@@ -43,8 +43,7 @@ const NOWHERE = {
 
 /** Edges are meant by any spelling, and a profile insisted on stands in for the feature's own. */
 function normalised(asking: RouteQuestion): RouteQuestion {
-  // What only another tool's log speaks of can be looked at, and not claimed.
-  const rows = asking.rows.filter(({ defined, vector }) => defined || vector.parent !== null);
+  const rows = asking.rows.every(isClaimable) ? asking.rows : asking.rows.filter(isClaimable);
   const question = { ...asking, rows };
   const { asked, methodology } = question;
   const { edge, profile, feature } = asked;
@@ -58,6 +57,10 @@ function normalised(asking: RouteQuestion): RouteQuestion {
   );
   return { ...question, asked: canonical, rows: other };
 }
+
+/** What only another tool's log speaks of can be looked at, and not claimed. */
+const isClaimable = ({ defined, vector }: RouteQuestion['rows'][number]): boolean =>
+  defined || vector.parent !== null;
 
 function waitingReasons(escalations: Route['escalations']): string[] {
   const [first] = escalations;
