@@ -29,7 +29,7 @@ export class Context {
   readonly memory: Memory;
   readonly is_json: boolean;
   exit_code: ExitCode = 0;
-  private here: Promise<ServedHere | null> | null = null;
+  private here: Promise<ServedHere> | null = null;
   private alone: Promise<string | null> | null = null;
 
   constructor(
@@ -137,17 +137,14 @@ export class Context {
     return this.genesisAt({ url: await this.address(), tenant, project: named_project ?? 'default' });
   }
 
-  /** Where the server answers. Where nobody named one, a workspace is served to this command by the command itself. */
+  /** Where the server answers. Where nobody named one, that of the workspace does, which may be this command itself. */
   async address(): Promise<string> {
     const workspace = this.named_url === null ? Workspace.find(this.io.cwd) : null;
     if (workspace === null) return this.url;
     this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) =>
       serveHere((text) => this.remark(text), workspace),
     );
-    const here = await this.here;
-    if (here !== null) return here.url;
-    const { readAddress } = await import('../workspace/address.js');
-    return (await readAddress(workspace)) ?? this.url;
+    return (await this.here).url;
   }
 
   /** The command is done. */

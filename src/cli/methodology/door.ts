@@ -2,7 +2,7 @@ import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
-import { type CommandFailure, failed, noWorkspace } from '../exit.js';
+import { type CommandFailure, noWorkspace, wrongUsage } from '../exit.js';
 import { plainText } from '../output/text.js';
 import { expected } from '../replies.js';
 import { spoken } from '../spoken.js';
@@ -46,6 +46,7 @@ export async function withMethodology(
     const plan = async () => withTasks(expected(await genesis.status()));
     return work({ calls: genesis.methodology, workspace, title: genesis.project, plan });
   }
+  await assertOwnProject(context, workspace);
   const opened = await (mode === 'read' ? reading(context, workspace) : writing(context, workspace)).catch(
     spoken,
   );
@@ -59,6 +60,17 @@ export async function withMethodology(
   } finally {
     await opened.close();
   }
+}
+
+/** Another project than the one whose workspace this is can only be meant of a server. */
+async function assertOwnProject({ named_project }: Context, workspace: Workspace): Promise<void> {
+  if (named_project === null) return;
+  const { readProjectKey } = await import('../../workspace/project-file.js');
+  const { project_id } = await readProjectKey(workspace).catch(spoken);
+  if (project_id === named_project) return;
+  throw wrongUsage(
+    `This is the workspace of ${project_id}. For ${plainText(named_project)} say where its server is, too: --url URL.`,
+  );
 }
 
 /** The workspace, for what cannot be done without its files. */
@@ -92,11 +104,11 @@ async function reading(context: Context, workspace: Workspace): Promise<InProces
 }
 
 async function writing(context: Context, workspace: Workspace): Promise<InProcess> {
-  const { openWorkspaceStore } = await import('../../workspace/store.js');
+  const { ownLog } = await import('../workspace/own-log.js');
   const { readFiles } = await import('../../workspace/read-files.js');
   const { openInProcess } = await import('./in-process.js');
   const warn = (sentence: string) => context.remark(plainText(sentence));
-  const found = await openWorkspaceStore(workspace, warn).catch((error: Error) => serverOf(workspace, error));
+  const found = await ownLog((text) => context.remark(text), workspace);
   if (typeof found === 'string') return throughServer(context, workspace, found);
   const { store, blobs, key } = found;
   try {
@@ -119,13 +131,6 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
   }
 }
 
-/** The address of the process that has the log, where it is a server that says so. */
-async function serverOf(workspace: Workspace, error: Error): Promise<string> {
-  const { readAddress } = await import('../../workspace/address.js');
-  const url = error.name === 'StoreUnavailable' ? await readAddress(workspace) : null;
-  return url ?? held(error);
-}
-
 async function throughServer(context: Context, workspace: Workspace, url: string): Promise<InProcess> {
   const { readProjectKey } = await import('../../workspace/project-file.js');
   const { tenant_id: tenant, project_id: project } = await readProjectKey(workspace);
@@ -139,14 +144,3 @@ async function throughServer(context: Context, workspace: Workspace, url: string
 }
 
 const callerOf = ({ io }: Context): Caller => ({ ...OPEN_CALLER, user_id: io.user });
-
-/** One process writes a log. Where that is a server, it takes the command as well. */
-function held(error: Error): never {
-  if (error.name !== 'StoreUnavailable') throw error;
-  throw failed(
-    'UNAVAILABLE',
-    `${error.message}\nIf that is gen up, say its address, which it printed when it began: GENESIS_URL=http://127.0.0.1:4680. ` +
-      'If it is gen serialise --watch, stop it and run gen up: it serves the inboxes as well. ' +
-      'What only reads (gen status, gen start, gen trace) works meanwhile.',
-  );
-}

@@ -1,8 +1,8 @@
-import { openWorkspaceStore } from '../../workspace/store.js';
+import { announce } from '../../workspace/address.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { plainText } from '../output/text.js';
 import { spoken } from '../spoken.js';
 import { configure, type Remark } from './configure.js';
+import { ownLog } from './own-log.js';
 import { promoteHere } from './promote.js';
 
 export interface ServedHere {
@@ -10,23 +10,25 @@ export interface ServedHere {
   stop(): Promise<void>;
 }
 
+/** Most commands are done by then. One that stays takes the commands of others in: it has the log. */
+const ANNOUNCED_AFTER_MS = 1000;
+
 /**
  * A server for one command: in a workspace every command works on the workspace's own log, whether somebody runs
- * `gen up` or not. Null: another process has the log, and is the one to ask.
+ * `gen up` or not. Where another process has the log and serves it, that is the one to ask.
  */
-export async function serveHere(remark: Remark, workspace: Workspace): Promise<ServedHere | null> {
-  const warn = (sentence: string) => remark(plainText(sentence));
-  const opened = await openWorkspaceStore(workspace, warn).catch((error: Error) =>
-    error.name === 'StoreUnavailable' ? null : spoken(error),
-  );
-  if (opened === null) return null;
+export async function serveHere(remark: Remark, workspace: Workspace): Promise<ServedHere> {
+  const opened = await ownLog(remark, workspace).catch(spoken);
+  if (typeof opened === 'string') return { url: opened, stop: async () => {} };
   // Loaded here alone: no other command has to wait for it.
   const { startServer } = await import('../../server/server.js');
   const server = await startServer({ ...opened, port: 0 });
   await configure(remark, workspace, server.coordinator);
+  const announced = announce(workspace, server.url, ANNOUNCED_AFTER_MS);
   return {
     url: server.url,
     stop: async () => {
+      await announced.withdraw();
       await promoteHere(remark, workspace, opened);
       await server.stop();
     },

@@ -69,10 +69,13 @@ async function openIn(options: FileStoreOptions): Promise<FileStore> {
   }
 }
 
-async function inUse(disk: Disk, root: string): Promise<StoreUnavailable> {
+/** Another process has it. */
+export class StoreInUse extends StoreUnavailable {}
+
+async function inUse(disk: Disk, root: string): Promise<StoreInUse> {
   const owner = await disk.lockOwner(`${root}/${LOCK_FILE}`);
   const who = owner === '' ? 'Another process' : `The process ${owner}`;
-  return new StoreUnavailable(
+  return new StoreInUse(
     `${who} has the store in ${root} open, and a log has one writer. ` +
       'Talk to that process instead, or stop it first; when it is gone, the store is free at once.',
   );

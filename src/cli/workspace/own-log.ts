@@ -1,0 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { StoreInUse } from '../../stores/file/file-store.js';
+import { readAddress } from '../../workspace/address.js';
+import { openWorkspaceStore, type WorkspaceStore } from '../../workspace/store.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import { type CommandFailure, failed } from '../exit.js';
+import { plainText } from '../output/text.js';
+import type { Remark } from './configure.js';
+
+/** Another command is done in a moment. */
+const PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+/**
+ * The log of a workspace, or the address of whoever has it and serves it. One process writes a log, so a command waits
+ * for the command before it. No other server is ever asked: it knows nothing of this workspace.
+ */
+export async function ownLog(remark: Remark, workspace: Workspace): Promise<WorkspaceStore | string> {
+  const warn = (sentence: string) => remark(plainText(sentence));
+  const until_ms = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const opened = await openWorkspaceStore(workspace, warn).catch(inUse);
+    if (!(opened instanceof StoreInUse)) return opened;
+    const url = await readAddress(workspace);
+    if (url !== null) return url;
+    if (performance.now() > until_ms) throw held(opened);
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+function inUse(error: unknown): StoreInUse {
+  if (error instanceof StoreInUse) return error;
+  throw error;
+}
+
+const held = ({ message }: StoreInUse): CommandFailure =>
+  failed(
+    'UNAVAILABLE',
+    `${message}\nIf it is gen serialise --watch, stop it and run gen up: it serves the inboxes as well, and takes ` +
+      'commands. What only reads (gen status, gen start, gen trace) works meanwhile.',
+  );
