@@ -45,13 +45,19 @@ export class Outcomes {
   private async prune(): Promise<void> {
     const names = (await this.folder.names()).map((name) => name.toString('utf8'));
     const found = await Promise.all(
-      names.map(async (name) => ({ name, at_ms: await this.folder.modifiedMs(name) })),
+      names.map(async (name) => ({ name, at_ms: await this.folder.modifiedMs(name).catch(goneByNow) })),
     );
     found.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
     const old = found.slice(0, Math.max(0, found.length - OUTCOMES_KEPT));
     await Promise.all(old.map(({ name }) => this.folder.remove(name)));
     this.count = found.length - old.length;
   }
+}
+
+/** Its agent has taken it away meanwhile: the first to go. */
+function goneByNow(error: unknown): number {
+  if (!isErrorCode(error, 'ENOENT')) throw error;
+  return 0;
 }
 
 /** Agents can write here too: what is counted of it is a code, and nothing else. */

@@ -1,5 +1,5 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { HeldFolder } from '../held-folder.js';
 import { type FileFault, readRegular } from '../regular-file.js';
@@ -75,7 +75,7 @@ class NodeFolder implements Folder {
   }
 
   async modifiedMs(name: string): Promise<number> {
-    return (await stat(this.held.nameOf(name))).mtimeMs;
+    return (await lstat(this.held.nameOf(name))).mtimeMs;
   }
 
   close(): Promise<void> {
