@@ -77,19 +77,25 @@ it('serves every agent in turn, however many never stop', async () => {
   expect(Math.min(...served.values())).toBe(1);
 });
 
-it('stops an agent that has sent too much that is no command, until a person has looked', async () => {
-  const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  const folder = workspace.path('events', 'broken', 'eve');
-  await mkdir(folder, { recursive: true });
-  for (let at = 0; at < BROKEN_MAX; at += 1) await writeFile(`${folder}/${at}.json`, '');
-  await drop(workspace, 'eve', '1.json', 'no command');
-  await drop(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
-  await drop(workspace, 'good', '1.json', claim);
-  expect((await site.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
-  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
-  expect(site.warnings).toEqual([expect.stringContaining('is full')]);
-});
+it.each([
+  [BROKEN_MAX, '.json'],
+  [2 * BROKEN_MAX, '.json.reason.json'],
+])(
+  'stops an agent that has sent too much that is no command, until a person has looked: %i %s',
+  async (count, ending) => {
+    const workspace = await bareWorkspace();
+    const site = await Site.open(workspace);
+    const folder = workspace.path('events', 'broken', 'eve');
+    await mkdir(folder, { recursive: true });
+    for (let at = 0; at < count; at += 1) await writeFile(`${folder}/${at}${ending}`, '');
+    await drop(workspace, 'eve', '1.json', 'no command');
+    await drop(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
+    await drop(workspace, 'good', '1.json', claim);
+    expect((await site.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
+    expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
+    expect(site.warnings).toEqual([expect.stringContaining('is full')]);
+  },
+);
 
 it('takes the drafts of an agent for its result, and brings them into the project', async () => {
   const workspace = await bareWorkspace();

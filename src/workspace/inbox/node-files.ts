@@ -24,7 +24,7 @@ export const nodeFiles: InboxFiles = {
     await mkdir(path, { recursive: true }).catch(unlessTaken);
     const held = await HeldFolder.itself(path);
     if (typeof held !== 'string') return new NodeFolder(held);
-    throw new NotAFolder(`${path} is no folder. Put it away; it is made anew.`);
+    throw new NotAFolder(`${path} is no folder: put it away, and it is made anew`);
   },
 };
 
