@@ -287,9 +287,12 @@ export class Coordinator {
     if (isProblem(told)) return told;
     const subject = told === null ? null : readSubject(told);
     if (isProblem(subject)) return subject;
-    return this.session(scope, { command: 'append_event', body }, (project) =>
-      project.run(new AppendOperation(subject, read, caller)),
-    );
+    return this.session(scope, { command: 'append_event', body }, (project) => {
+      const fault = roleFault(project, [{ body: read }], caller);
+      return fault === null
+        ? project.run(new AppendOperation(subject, read, caller))
+        : Promise.resolve(fault);
+    });
   }
 
   /** What other tools have written, brought in as it is. It moves no head, so nothing has to be decided. */
