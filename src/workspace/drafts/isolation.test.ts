@@ -122,6 +122,20 @@ describe('a git worktree for a grant', () => {
     expect(await collect(yard)).toMatchObject({ files: [{ path: 'src/a.ts' }] });
   });
 
+  test('knows a file by what is on the disk, where git keeps it with other line ends', async () => {
+    const { yard, git, at } = await repository();
+    await yard.share('.gitattributes', '*.txt eol=crlf\n');
+    await yard.share('a b.txt', 'one\r\n');
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'line ends');
+    await isolate(yard, GRANT);
+    expect(await collect(yard)).toMatchObject({ refused: 'NO_DRAFTS' });
+    await write(at('a b.txt'), 'two\r\n');
+    expect(await collect(yard)).toMatchObject({
+      files: [{ path: 'a b.txt', sha256: digest('two\r\n'), base_sha256: digest('one\r\n') }],
+    });
+  });
+
   test('refuses what drafts refuse, and what was removed', async () => {
     const { yard, at } = await repository();
     await isolate(yard, GRANT);

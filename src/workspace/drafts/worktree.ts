@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -212,23 +212,39 @@ function judged(differs: ReadonlyMap<string, string>, added: readonly string[]):
   return paths;
 }
 
-/** The digests of files at a commit; null where a path was not there. One process of git for all of them. */
+/**
+ * The digests of files at a commit, as git would put them on this disk: their line ends may differ from what it keeps.
+ * Null where a path was not there. They are written where nobody else is, a link as the text it holds.
+ */
 export async function basesAt(
   place: ProjectPlace,
   commit: string,
   paths: readonly string[],
 ): Promise<Bases | DraftRefusal> {
-  const input = paths.map((path) => `${commit}:${path}\n`).join('');
-  const asked = await git(place.root, ['cat-file', '--batch'], { input });
-  if (!asked.ok) return noWorktree(commit, asked.says);
+  const git_folder = await gitFolder(place);
+  if (git_folder === null) return noWorktree(commit, 'the project is no git repository');
+  const scratch = await mkdtemp(join(tmpdir(), 'gen-base-'));
+  const files = join(scratch, 'files');
+  const env = { GIT_DIR: git_folder, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(scratch, 'index') };
+  try {
+    await mkdir(files);
+    const read = await git(files, ['read-tree', commit], { env });
+    const known = new Set(listed(await git(files, ['ls-files', '-z', '--'], { env })));
+    const input = paths.filter((path) => known.has(path)).map((path) => `${path}\0`);
+    const put = ['-c', 'core.symlinks=false', 'checkout-index', '-z', '--stdin'];
+    const written = await git(files, put, { env, input: input.join('') });
+    for (const asked of [read, written]) if (!asked.ok) return noWorktree(commit, asked.says);
+    return await digestsBelow(files, paths);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function digestsBelow(folder: string, paths: readonly string[]): Promise<Bases> {
   const bases: Bases = new Map();
-  let at = 0;
   for (const path of paths) {
-    const end = asked.out.indexOf('\n', at);
-    const [, type, size] = / (\w+)(?: (\d+))?$/.exec(asked.out.toString('utf8', at, end)) ?? [];
-    const bytes = type === 'missing' ? 0 : Number(size);
-    bases.set(path, type === 'blob' ? sha256Hex(asked.out.subarray(end + 1, end + 1 + bytes)) : null);
-    at = type === 'missing' ? end + 1 : end + 1 + bytes + 1;
+    const read = await readBelow(folder, path, { links: 'any' });
+    bases.set(path, isRead(read) ? sha256Hex(read.bytes) : null);
   }
   return bases;
 }
