@@ -198,9 +198,42 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await coordinator.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
+    const payload = { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
+    const told = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
+    expect(await coordinator.appendEvent(P, { ...told, agent_role: 'human' }, agent)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
+    expect(await coordinator.appendEvent(P, { ...told, agent_role: 'tester' }, agent)).toMatchObject({
+      reason: 'APPENDED',
+    });
     await alpha.claims(EDGE, { agent_role: 'human' });
     const body = { ...alpha.handle(EDGE), result_data: 'v1', ...reported() };
     expect(await coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
+  });
+
+  test.each(['Human', 'HUMAN', ' human', 'human\u200b', 'admin', '__proto__'])(
+    'the role %j is nobody’s',
+    async (agent_role) => {
+      const { coordinator } = await begin({ 'agent_roles.yml': roles('reject') });
+      const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
+      const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
+      const granted = await coordinator.claimTask(P, claim, agent);
+      expect(granted).toSatisfy((it: object) => 'problem' in it || 'claim' in it);
+      const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 1, ...reported() };
+      expect(await coordinator.submitResult(P, body, agent)).not.toMatchObject({ accepted: true });
+    },
+  );
+
+  test('keeps the role of its grant, whatever its holder tells on the way', async () => {
+    const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    await alpha.claims(EDGE, { agent_role: 'tester' });
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const payload = { iteration: 1, status: 'iterating' };
+    const about = { feature_id: 'REQ-F-A', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
+    const told = { event_type: 'iteration_completed', ...about, generation: 1, agent_role: 'architect' };
+    const { claim_id } = alpha.handle(EDGE);
+    await coordinator.appendEvent(P, { ...told, claim_id, payload });
+    expect(await alpha.submits(EDGE, 'v1', reported())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
   });
 
   test('claimed before the project was configured converges only once its feature has a vector', async () => {
@@ -240,6 +273,22 @@ forEachStore('an edge of a configured project', (open) => {
       coordinator.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
     const wrong = { evaluators: { ...reported().evaluators, details: [{ name: 'x', result: 'maybe' }] } };
     expect(await asked(wrong)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    const details = [
+      { name: 'compiles', result: 'pass' },
+      { name: 'reads_well', result: 'pass' },
+      { name: 'extra', result: 'fail' },
+    ];
+    for (const counts of [
+      { passed: 3, failed: 0, skipped: 0, total: 3 },
+      { passed: 3, failed: 1, skipped: 0, total: 3 },
+      { passed: 2, failed: 0, skipped: 0, total: 3 },
+      { passed: 2, failed: 1, skipped: 0, total: 2 },
+    ]) {
+      expect(await asked({ evaluators: { ...counts, details } })).toMatchObject({
+        problem: 'INVALID_REQUEST',
+        detail: expect.stringContaining('agree with the details'),
+      });
+    }
     expect(await asked({ ...reported(), task_id: 'A-001-core' })).toMatchObject({
       problem: 'INVALID_REQUEST',
       faults: [{ path: 'evaluators' }],

@@ -8,7 +8,6 @@ import { kindOf, subjectKeys } from '../core/subject.js';
 import type { Caller } from './caller.js';
 import type { Desk } from './desk.js';
 import { HUMAN_ROLE } from './edge-facts.js';
-import type { ClaimRequest } from './operations/claim.js';
 import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 import type { SubmitBody } from './wire.js';
@@ -96,10 +95,14 @@ export function evidenceFault(body: SubmitBody, subject: string): Problem | null
   return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
 }
 
-/** Whoever claims in the role of a human must be one, as far as the door can tell. */
-export function roleFault(project: Project, claims: readonly ClaimRequest[], caller: Caller): Problem | null {
-  if (caller.may_review || !claims.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
+/** Whoever claims or tells in the role of a human must be one, as far as the door can tell. */
+export function roleFault(
+  project: Project,
+  asked: readonly { readonly body: { readonly agent_role?: string | undefined } }[],
+  caller: Caller,
+): Problem | null {
+  if (caller.may_review || !asked.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
   if (project.desk().methodology === null) return null;
-  const message = 'the role human is for those who may review: claim in the role of an agent';
+  const message = 'the role human is for those who may review: take the role of an agent';
   return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
 }

@@ -1,5 +1,6 @@
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
+import type { EventEnvelope } from '../core/events/envelope.js';
 import { kindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
@@ -13,7 +14,7 @@ import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, readTold } from './operations/append.js';
-import { AtomicClaimOperation, ClaimOperation } from './operations/claim.js';
+import { AtomicClaimOperation, ClaimOperation, replayedClaim } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
 import { notAfter, readImported } from './operations/import-events.js';
 import { NextOperation } from './operations/next.js';
@@ -120,6 +121,11 @@ export class Coordinator {
       const fault = roleFault(project, [claim], caller);
       return fault === null ? project.run(new ClaimOperation(claim, caller)) : Promise.resolve(fault);
     });
+  }
+
+  /** A grant as it was told when it was given. Only for who is sure to speak with its holder: it has the claim id. */
+  grantOf(scope: ProjectKey, granted: EventEnvelope): Reply<wire.ClaimResult> {
+    return this.projects.in(scope, async (project) => replayedClaim([granted], project.desk()));
   }
 
   async batchClaim(
@@ -281,9 +287,12 @@ export class Coordinator {
     if (isProblem(told)) return told;
     const subject = told === null ? null : readSubject(told);
     if (isProblem(subject)) return subject;
-    return this.session(scope, { command: 'append_event', body }, (project) =>
-      project.run(new AppendOperation(subject, read, caller)),
-    );
+    return this.session(scope, { command: 'append_event', body }, (project) => {
+      const fault = roleFault(project, [{ body: read }], caller);
+      return fault === null
+        ? project.run(new AppendOperation(subject, read, caller))
+        : Promise.resolve(fault);
+    });
   }
 
   /** What other tools have written, brought in as it is. It moves no head, so nothing has to be decided. */

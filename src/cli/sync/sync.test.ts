@@ -42,6 +42,19 @@ describe('gen sync', () => {
     expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
   });
 
+  it('tells nothing while another process has the log, and says which', async () => {
+    const cwd = await temporaryFolder();
+    const workspace = await workspaceIn(cwd);
+    const url = await served();
+    await offline(workspace, async (here) => {
+      await here.claimTask(KEY, { ...EDGE, ...by('ada') });
+      // Whoever pushes has the log open all the while, as this does.
+      const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
+      expect(push).toMatchObject({ code: 1, out: '', err: expect.stringContaining('one writer') });
+    });
+    expect((await gen({ cwd }, 'sync', 'push', '--remote', url)).out).toContain('1 told to the remote');
+  });
+
   it('says who holds what was refused, and works with a store as well', async () => {
     const cwd = await temporaryFolder();
     const workspace = await workspaceIn(cwd);

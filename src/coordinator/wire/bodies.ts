@@ -89,7 +89,7 @@ export const releaseBody = z.strictObject({
 });
 const EVALUATORS_BYTES_MAX = 64 * 1024;
 const checkCount = z.number().int().min(0).max(100_000);
-/** How the checks of an edge came out. Judged one by one; the counts are for those who read. */
+/** How the checks of an edge came out. Judged one by one; the counts are for those who read, and must not mislead them. */
 const evaluators = z
   .strictObject({
     passed: checkCount,
@@ -111,7 +111,12 @@ const evaluators = z
   .refine(
     (said) => JSON.stringify(said).length <= EVALUATORS_BYTES_MAX,
     `at most ${EVALUATORS_BYTES_MAX} bytes`,
-  );
+  )
+  .refine(({ passed, failed, total, details }) => {
+    const not_passed = details.filter(({ result }) => result !== 'pass').length;
+    const known_failed = details.filter(({ result }) => result === 'fail').length;
+    return details.length <= total && passed <= total - not_passed && failed >= known_failed;
+  }, 'expected counts that agree with the details');
 export const submitBody = z
   .strictObject({
     ...handle,

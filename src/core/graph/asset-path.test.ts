@@ -13,6 +13,9 @@ describe('a path of a result', () => {
     'gitignore',
     '.gitignore',
     'features/.git-keep',
+    'app/[slug]/(page).tsx',
+    'console.ts',
+    'auxiliary/com10.ts',
     `${'x'.repeat(255)}/${'é'.repeat(127)}x/`.slice(0, -1),
   ])('may be %s', (path) => {
     expect(pathFault(path)).toBeNull();
@@ -36,6 +39,13 @@ describe('a path of a result', () => {
     'a\u0000b',
     'a\u007f',
     'a./b',
+    'a?',
+    '<a>/b',
+    'a"b',
+    'CON',
+    'src/aux.c',
+    'nul .txt',
+    'COM1',
     'a /b',
     'a.',
     '.git/config',

@@ -11,6 +11,9 @@ const CLOSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'git~1', '.ai-works
 const HUMAN_ANYWHERE: ReadonlySet<string> = new Set(['adrs', 'decisions']);
 const HUMAN_AT_ROOT: ReadonlySet<string> = new Set(HUMAN_FOLDERS);
 
+/** On some disks a device, whatever comes after the first dot. */
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
+
 const NOT_PRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 const IGNORED_BY_DISKS = /\p{Default_Ignorable_Code_Point}/gu;
 
@@ -30,6 +33,7 @@ export function pathFault(path: string): string | null {
   if (NOT_PRINTABLE.test(path)) return 'a path has no control characters';
   if (path.normalize('NFC') !== path) return 'a path is in Unicode normal form C';
   if (/[\\:]/.test(path)) return 'a path has forward slashes only, and no colon';
+  if (/[<>"|?*]/.test(path)) return 'a path has none of < > " | ? *';
   const names = path.split('/');
   if (names.length > DEPTH_MAX) return `a path is at most ${DEPTH_MAX} folders deep`;
   for (const name of names) {
@@ -47,6 +51,7 @@ function nameFault(name: string): string | null {
   if (isLonger(name, NAME_BYTES_MAX)) return `a name in a path has at most ${NAME_BYTES_MAX} bytes`;
   if (/^\.+$/.test(name)) return 'a path has no "." and no ".." in it';
   if (/[. ]$/.test(name)) return 'no name in a path ends with a dot or a space';
+  if (DEVICE.test(name)) return `${name} is a device on some systems`;
   if (CLOSED_FOLDERS.has(foldedPath(name))) return `nothing is promoted into ${name}`;
   return null;
 }

@@ -177,3 +177,14 @@ it('is empty for an edge that there is not', () => {
   expect(effectiveChecklist(WITH_TOOLS, aFeature(), 'code→moon')).toEqual([]);
   expect(effectiveChecklist(WITH_TOOLS, aFeature(), 'constructor')).toEqual([]);
 });
+
+it('asks a human whom a feature or its edge names, though a program has a check of the same name', () => {
+  const m = edgeOf(
+    '  - { name: agreed, type: deterministic, criterion: c, required: true, command: make }\n',
+  );
+  const criterion = { id: 'agreed', description: 'd', evaluator: 'human', required: true } as const;
+  expect(named(m, 'tdd', { acceptance_criteria: [criterion] }).get('agreed')).toMatchObject({
+    type: 'human',
+    required: true,
+  });
+});

@@ -125,13 +125,19 @@ function undecided(name: string, m: Methodology): string | null {
   return decided ? null : `${dimension.name} is undecided in the project's constraints.`;
 }
 
-/** Of several checks of one name the most restrictive stands: required if one is, skipped only if none can be run. */
+/** Of several checks of one name the most restrictive stands, and it is required if one of them is. */
 function merged(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
   const byName = new Map<string, EffectiveCheck>();
   for (const check of checks) {
     const first = byName.get(check.name);
-    const stands = first === undefined || (first.skipped !== null && check.skipped === null) ? check : first;
+    const stands = first === undefined || isStricter(check, first) ? check : first;
     byName.set(check.name, { ...stands, required: check.required || (first?.required ?? false) });
   }
   return [...byName.values()];
+}
+
+/** A human is asked whatever others say under that name. Else the first stands that can be run. */
+function isStricter(check: EffectiveCheck, first: EffectiveCheck): boolean {
+  const [human, was] = [check.type === 'human', first.type === 'human'];
+  return human === was ? first.skipped !== null && check.skipped === null : human;
 }

@@ -151,6 +151,22 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK' });
   });
 
+  test('a way into the specification by another name: a link of the project, or of the case of a letter', async () => {
+    const { yard } = await yardWithSecret();
+    await yard.share('specification/INTENT.md', 'what we want');
+    await mkdir(join(yard.root, 'docs'));
+    await symlink('../specification', join(yard.root, 'docs/s'));
+    await yard.draft('docs/s/INTENT.md', 'what I want');
+    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK', path: 'docs/s/INTENT.md' });
+    await rm(yard.draftAt('docs'), { recursive: true });
+    await yard.draft('SPECIFICATION/INTENT.md', 'a');
+    await yard.draft('specification/intent.md', 'b');
+    expect(await yard.collect()).toMatchObject({
+      refused: 'BAD_NAME',
+      says: expect.stringContaining('one file'),
+    });
+  });
+
   test('a hard link', async () => {
     const { yard, secret } = await yardWithSecret();
     await link(join(secret, 'a.ts'), yard.draftAt('src/a.ts'));

@@ -11,24 +11,30 @@ const QUIET = [
   ...['-c', 'core.quotePath=false', '-c', 'diff.external=', '-c', 'submodule.recurse=false'],
 ];
 
+/** Everybody waits for the round in which an agent's worktree is looked at: files without end must not hold it up. */
+const TIME_MAX_MS = 60_000;
+
 interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  readonly time_max_ms?: number;
 }
 
 /** Runs git, never through a shell. What fails is said in git's own words. */
 export function git(
   cwd: string,
   args: readonly string[],
-  { env, input }: GitOptions = {},
+  { env, input, time_max_ms = TIME_MAX_MS }: GitOptions = {},
 ): Promise<GitResult> {
+  const bounds = { maxBuffer: 2 * TOTAL_BYTES_MAX, timeout: time_max_ms, killSignal: 'SIGKILL' } as const;
   return new Promise((resolve) => {
     const child = execFile(
       'git',
       [...QUIET, ...args],
-      { cwd, encoding: 'buffer', maxBuffer: 2 * TOTAL_BYTES_MAX, env: { ...cleanEnv(), ...env } },
+      { cwd, encoding: 'buffer', env: { ...cleanEnv(), ...env }, ...bounds },
       (error, out, said) => {
         if (error === null) resolve({ ok: true, out });
+        else if (error.killed) resolve({ ok: false, says: `git ${args[0]} took too long, or said too much` });
         else resolve({ ok: false, says: said.toString('utf8').trim().slice(0, 500) || error.message });
       },
     );

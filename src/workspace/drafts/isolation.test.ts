@@ -7,10 +7,12 @@ import { House, P } from '../../../test/support/house.js';
 import { beginDrafts } from './begin.js';
 import { collectDrafts } from './collect.js';
 import { convergeFromDrafts } from './converge.js';
+import { git } from './git.js';
 import { endIsolation, isolate } from './isolation.js';
 import { promote } from './promote.js';
 import { isRefusal } from './refusal.js';
 import { ALPHA, digest, EDGE, write, Yard } from './testing/yard.js';
+import { tidyWorktree } from './tidy.js';
 
 const GRANT = { ...ALPHA, generation: 1 };
 const FEATURE = '%52%45%51-%46-%50%41%59-1';
@@ -120,6 +122,20 @@ describe('a git worktree for a grant', () => {
     expect(await collect(yard)).toMatchObject({ files: [{ path: 'src/a.ts' }] });
   });
 
+  test('knows a file by what is on the disk, where git keeps it with other line ends', async () => {
+    const { yard, git, at } = await repository();
+    await yard.share('.gitattributes', '*.txt eol=crlf\n');
+    await yard.share('a b.txt', 'one\r\n');
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'line ends');
+    await isolate(yard, GRANT);
+    expect(await collect(yard)).toMatchObject({ refused: 'NO_DRAFTS' });
+    await write(at('a b.txt'), 'two\r\n');
+    expect(await collect(yard)).toMatchObject({
+      files: [{ path: 'a b.txt', sha256: digest('two\r\n'), base_sha256: digest('one\r\n') }],
+    });
+  });
+
   test('refuses what drafts refuse, and what was removed', async () => {
     const { yard, at } = await repository();
     await isolate(yard, GRANT);
@@ -158,6 +174,69 @@ describe('a git worktree for a grant', () => {
     await rm(ran, { force: true });
     expect(await collect(yard)).toMatchObject({ files: [{ path: '.gitattributes' }, { path: 'src/a.ts' }] });
     expect(await yard.shared('ran')).toBeNull();
+  });
+
+  test('refuses what lies in a submodule, or in a repository of its own: it would go with the worktree', async () => {
+    const { yard, git, at } = await repository();
+    git('init', '--quiet', 'lib');
+    git('-C', 'lib', 'commit', '--quiet', '--allow-empty', '-m', 'lib');
+    git('add', 'lib');
+    git('commit', '--quiet', '-m', 'a submodule');
+    await isolate(yard, GRANT);
+    expect(await collect(yard)).toMatchObject({ refused: 'NO_DRAFTS' });
+    await write(at('lib/new.ts'), 'mine');
+    expect(await collect(yard)).toMatchObject({ refused: 'NOT_A_FILE', path: 'lib' });
+    expect(await tidyWorktree(yard, GRANT)).toContain('lib is a submodule');
+    await rm(at('lib'), { recursive: true });
+    await symlink('/etc', at('lib'));
+    expect(await collect(yard)).toMatchObject({ refused: 'NOT_A_FILE', path: 'lib' });
+    await rm(at('lib'));
+    git('clone', '--quiet', 'lib', at('nested'));
+    expect(await collect(yard)).toMatchObject({ refused: 'NOT_A_FILE', path: 'nested/' });
+  });
+
+  test.each([
+    ['--upload-pack=x', '--upload-pack=x'],
+    ['-x', '-x'],
+    ['..', '..'],
+    ['a', 'x.lock'],
+    ['a', '@{-1}'],
+    ['a', 'HEAD'],
+  ])(
+    'of %s for %s is in its folder and on a branch of its own, and goes without a trace',
+    async (agent_id, feature) => {
+      const { yard, git } = await repository();
+      const grant = { agent_id, subject: `${feature}#code_unit_tests`, generation: 1 };
+      const made = await isolate(yard, grant);
+      if (isRefusal(made)) throw new Error(made.says);
+      expect(git('for-each-ref', '--format=%(refname:short)', 'refs/heads/gen')).toBe(made.branch);
+      await write(join(yard.root, made.work, 'src/a.ts'), 'new');
+      expect(await collectDrafts(yard, yard, grant)).toMatchObject({ files: [{ path: 'src/a.ts' }] });
+      expect(await endIsolation(yard, grant)).toBeNull();
+      expect(git('for-each-ref', 'refs/heads/gen')).toBe('');
+      expect(git('worktree', 'list').split('\n')).toHaveLength(1);
+    },
+  );
+
+  test('begins at a commit, also where it is no branch’s, and says so where there is none', async () => {
+    const { yard, git } = await repository();
+    git('checkout', '--quiet', '--detach');
+    expect(await isolate(yard, GRANT)).toMatchObject({ kind: 'worktree' });
+    await rm(join(yard.root, '.git'), { recursive: true });
+    git('init', '--quiet');
+    expect(await isolate(yard, { ...GRANT, generation: 2 })).toMatchObject({
+      refused: 'NO_WORKTREE',
+      says: expect.stringContaining('no commit to start from'),
+    });
+  });
+
+  test('keeps nobody waiting for ever: git that does not end is ended', async () => {
+    const { yard, git: set } = await repository();
+    set('config', 'alias.hang', '!sleep 5');
+    expect(await git(yard.root, ['hang'], { time_max_ms: 50 })).toEqual({
+      ok: false,
+      says: 'git hang took too long, or said too much',
+    });
   });
 
   test('is not for a project that is no repository, or only part of one', async () => {

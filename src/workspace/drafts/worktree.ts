@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -153,12 +153,13 @@ export async function changedIn(
   try {
     const read = await git(worktree, ['read-tree', base_commit], { env });
     if (!read.ok) return noWorktree(where, read.says);
+    const base = await git(worktree, ['ls-files', '--stage', '-z', '--'], { env });
+    // Once: whatever it has no times of, it reads whole.
     const diff = ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules=all', '-z'];
-    const gone = await git(worktree, [...diff, '--name-only', '--diff-filter=D', '--'], { env });
-    const other = await git(worktree, [...diff, '--name-only', '--diff-filter=d', '--'], { env });
+    const differs = await git(worktree, [...diff, '--name-status', '--'], { env });
     const added = await git(worktree, ['ls-files', '--others', '--exclude-standard', '-z', '--'], { env });
-    for (const asked of [gone, other, added]) if (!asked.ok) return noWorktree(where, asked.says);
-    return judged(gone, other, added);
+    for (const asked of [base, differs, added]) if (!asked.ok) return noWorktree(where, asked.says);
+    return (await submoduleFault(place, where, base)) ?? judged(statusesOf(differs), listed(added));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -166,10 +167,37 @@ export async function changedIn(
 
 const listed = (asked: GitResult): string[] => (asked.ok ? namesOf(asked.out) : []);
 
-function judged(gone: GitResult, other: GitResult, added: GitResult): string[] | DraftRefusal {
-  const [deleted] = listed(gone);
+/** Of each path that differs a letter: `D` where it is gone. */
+function statusesOf(differs: GitResult): ReadonlyMap<string, string> {
+  const said = listed(differs);
+  const pairs = Array.from({ length: said.length / 2 }, (_, at) => [said[2 * at + 1], said[2 * at]] as const);
+  return new Map(pairs as [string, string][]);
+}
+
+/** No git is run in a submodule, whose settings are the agent's: what lies there would be lost without a word. */
+async function submoduleFault(
+  place: ProjectPlace,
+  where: string,
+  base: GitResult,
+): Promise<DraftRefusal | null> {
+  for (const line of listed(base)) {
+    const [, path] = /^160000 [^\t]*\t(.*)$/s.exec(line) ?? [];
+    if (path === undefined) continue;
+    const folder = await HeldFolder.reach(place.root, [...where.split('/'), ...path.split('/')]);
+    if (folder === 'absent') continue;
+    const empty = typeof folder !== 'string' && (await folder.names()).length === 0;
+    if (typeof folder !== 'string') await folder.close();
+    if (!empty) return refusal('NOT_A_FILE', path, `${path} is a submodule, and stays empty in a worktree.`);
+  }
+  return null;
+}
+
+function judged(differs: ReadonlyMap<string, string>, added: readonly string[]): string[] | DraftRefusal {
+  const [deleted] = [...differs].find(([, status]) => status === 'D') ?? [];
   if (deleted !== undefined) return refusal('DELETION', deleted, `${deleted} was removed in the worktree.`);
-  const paths = [...listed(other), ...listed(added)];
+  const nested = added.find((path) => path.endsWith('/'));
+  if (nested !== undefined) return refusal('NOT_A_FILE', nested, `${nested} is a repository of its own.`);
+  const paths = [...differs.keys(), ...added];
   if (paths.length > MANIFEST_FILES_MAX) {
     return refusal(
       'TOO_MANY',
@@ -184,23 +212,39 @@ function judged(gone: GitResult, other: GitResult, added: GitResult): string[] |
   return paths;
 }
 
-/** The digests of files at a commit; null where a path was not there. One process of git for all of them. */
+/**
+ * The digests of files at a commit, as git would put them on this disk: their line ends may differ from what it keeps.
+ * Null where a path was not there. They are written where nobody else is, a link as the text it holds.
+ */
 export async function basesAt(
   place: ProjectPlace,
   commit: string,
   paths: readonly string[],
 ): Promise<Bases | DraftRefusal> {
-  const input = paths.map((path) => `${commit}:${path}\n`).join('');
-  const asked = await git(place.root, ['cat-file', '--batch'], { input });
-  if (!asked.ok) return noWorktree(commit, asked.says);
+  const git_folder = await gitFolder(place);
+  if (git_folder === null) return noWorktree(commit, 'the project is no git repository');
+  const scratch = await mkdtemp(join(tmpdir(), 'gen-base-'));
+  const files = join(scratch, 'files');
+  const env = { GIT_DIR: git_folder, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(scratch, 'index') };
+  try {
+    await mkdir(files);
+    const read = await git(files, ['read-tree', commit], { env });
+    const known = new Set(listed(await git(files, ['ls-files', '-z', '--'], { env })));
+    const input = paths.filter((path) => known.has(path)).map((path) => `${path}\0`);
+    const put = ['-c', 'core.symlinks=false', 'checkout-index', '-z', '--stdin'];
+    const written = await git(files, put, { env, input: input.join('') });
+    for (const asked of [read, written]) if (!asked.ok) return noWorktree(commit, asked.says);
+    return await digestsBelow(files, paths);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function digestsBelow(folder: string, paths: readonly string[]): Promise<Bases> {
   const bases: Bases = new Map();
-  let at = 0;
   for (const path of paths) {
-    const end = asked.out.indexOf('\n', at);
-    const [, type, size] = / (\w+)(?: (\d+))?$/.exec(asked.out.toString('utf8', at, end)) ?? [];
-    const bytes = type === 'missing' ? 0 : Number(size);
-    bases.set(path, type === 'blob' ? sha256Hex(asked.out.subarray(end + 1, end + 1 + bytes)) : null);
-    at = type === 'missing' ? end + 1 : end + 1 + bytes + 1;
+    const read = await readBelow(folder, path, { links: 'any' });
+    bases.set(path, isRead(read) ? sha256Hex(read.bytes) : null);
   }
   return bases;
 }

@@ -9,6 +9,7 @@ import type {
   RenewalResult,
   SubmissionResult,
 } from '../../coordinator/wire.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
   convergeFromDrafts,
   type DraftRefusal,
@@ -64,6 +65,10 @@ async function workplace(desk: Desk, reply: ClaimResult | Problem): Promise<Repl
   const made = await desk.isolate({ agent_id, subject, generation });
   return isRefusal(made) ? reply : { ...reply, work: made.work, scratch: made.scratch };
 }
+
+/** A grant that the log has already, told as it was when it was given. */
+export const grantedBefore = async (desk: Desk, granted: EventEnvelope): Promise<Reply> =>
+  workplace(desk, await desk.coordinator.grantOf(desk.key, granted));
 
 const submit = (desk: Desk, command: InboxCommand, caller: Caller): Promise<Reply> =>
   hasResult(command.body)

@@ -1,8 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
 import { BROKEN_MAX } from './broken.js';
+import type { InboxFiles } from './files.js';
 import { OUTCOMES_KEPT } from './mail.js';
+import { nodeFiles } from './node-files.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 
@@ -25,19 +28,74 @@ it('keeps the newest outcomes of an agent, and lets the oldest go', async () => 
   expect(names).toContain(old.at(-1));
 });
 
-it('stops an agent that has sent too much that is no command, until a person has looked', async () => {
+it('loses nothing by outcomes that their agent takes away, or has put a link in the place of', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  const folder = workspace.path('events', 'broken', 'eve');
+  const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
-  for (let at = 0; at < BROKEN_MAX; at += 1) await writeFile(`${folder}/${at}.json`, '');
-  await drop(workspace, 'eve', '1.json', 'no command');
-  await drop(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
-  await drop(workspace, 'good', '1.json', claim);
-  expect((await site.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
-  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
-  expect(site.warnings).toEqual([expect.stringContaining('is full')]);
+  for (let at = 0; at < OUTCOMES_KEPT + 200; at += 1) await writeFile(`${folder}/${at}.json`, '{}');
+  await symlink('/nowhere', `${folder}/link.json`);
+  let listed = 0;
+  const taking: InboxFiles = {
+    ...nodeFiles,
+    async make(path) {
+      const held = await nodeFiles.make(path);
+      const names = held.names.bind(held);
+      held.names = async () => {
+        const found = await names();
+        listed += 1;
+        await unlink(`${folder}/${listed}.json`);
+        return found;
+      };
+      return held;
+    },
+  };
+  const site = await Site.open(workspace, { files: taking });
+  await drop(workspace, 'a-01', 'new.json', claim);
+  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect(site.warnings).toEqual([]);
+  expect(listed).toBeGreaterThan(1);
+  expect((await namesIn(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_KEPT);
 });
+
+it('serves every agent in turn, however many never stop', async () => {
+  const workspace = await bareWorkspace();
+  const agents = Array.from({ length: 502 }, (_, at) => `a-${String(at).padStart(3, '0')}`);
+  const served = new Map(agents.map((agent_id) => [agent_id, 0]));
+  const stop = new AbortController();
+  const site = await Site.open(workspace, {
+    onStep: (step, { agent_id }) => {
+      if (step !== 'told') return;
+      const times = (served.get(agent_id) as number) + 1;
+      served.set(agent_id, times);
+      writeFileSync(workspace.path('events', 'inbox', agent_id, `${times}.json`), JSON.stringify(claim));
+      // Some have had their second turn: by now everybody has had the first.
+      if (times === 2) stop.abort();
+    },
+  });
+  for (const agent_id of agents) await drop(workspace, agent_id, '0.json', claim);
+  await site.serialiser.pass(stop.signal);
+  expect(Math.min(...served.values())).toBe(1);
+});
+
+it.each([
+  [BROKEN_MAX, '.json'],
+  [2 * BROKEN_MAX, '.json.reason.json'],
+])(
+  'stops an agent that has sent too much that is no command, until a person has looked: %i %s',
+  async (count, ending) => {
+    const workspace = await bareWorkspace();
+    const site = await Site.open(workspace);
+    const folder = workspace.path('events', 'broken', 'eve');
+    await mkdir(folder, { recursive: true });
+    for (let at = 0; at < count; at += 1) await writeFile(`${folder}/${at}${ending}`, '');
+    await drop(workspace, 'eve', '1.json', 'no command');
+    await drop(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
+    await drop(workspace, 'good', '1.json', claim);
+    expect((await site.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
+    expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
+    expect(site.warnings).toEqual([expect.stringContaining('is full')]);
+  },
+);
 
 it('takes the drafts of an agent for its result, and brings them into the project', async () => {
   const workspace = await bareWorkspace();

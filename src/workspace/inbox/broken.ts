@@ -14,9 +14,11 @@ export class BrokenFiles {
     return new BrokenFiles(await files.make(path));
   }
 
+  /** Reasons count as well: it is looked through for every file that comes. */
   async isFull(): Promise<boolean> {
     const names = await this.folder.names();
-    return names.filter((name) => !name.toString('utf8').endsWith(REASON_ENDING)).length >= BROKEN_MAX;
+    const kept = names.filter((name) => !name.toString('utf8').endsWith(REASON_ENDING)).length;
+    return kept >= BROKEN_MAX || names.length >= 2 * BROKEN_MAX;
   }
 
   /** Returns the name under which it is kept. */

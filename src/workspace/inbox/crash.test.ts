@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+import { FILES, reported } from '../../../test/support/workspace-files.js';
+import { bareWorkspace, drop, EDGE, FEATURE, KEY, namesIn, outcome, Site } from '../testing/site.js';
 import type { Workspace } from '../workspace.js';
 import type { InboxCommand } from './command.js';
 import { STEPS, type Step } from './serialiser.js';
@@ -103,6 +104,25 @@ for (const [name, { before, command, rival, reply, story }] of Object.entries(CA
     expect(new Set(ids).size).toBe(ids.length);
   });
 }
+
+it('a convergence accepted with a warning stays accepted, though the serialiser dies before it is told', async () => {
+  const workspace = await bareWorkspace();
+  const prelude = await Site.open(workspace);
+  const warn = 'roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: warn }\n';
+  const files = { ...FILES, 'agent_roles.yml': warn };
+  expect(await prelude.coordinator.settings.configure(KEY, { files })).not.toHaveProperty('problem');
+  const edge = { feature: 'REQ-F-A', edge: EDGE };
+  await drop(workspace, 'a-01', '0.json', { event_type: 'edge_claim', ...edge, agent_role: 'a' });
+  await prelude.serialiser.pass();
+  await prelude.close();
+  const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...reported() };
+  await drop(workspace, 'a-01', '1.json', done);
+  await crashingAt(workspace, 'decided');
+  const site = await Site.open(workspace);
+  await site.serialiser.pass();
+  expect((await site.story()).slice(1)).toEqual(['edge_converged a-01 1', 'convergence_escalated a-01 1']);
+  expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'ACCEPTED' });
+});
 
 it('leaves a command where it is while the store cannot be reached, and decides it when it can', async () => {
   const workspace = await bareWorkspace();

@@ -7,6 +7,7 @@ import type { Folder, InboxFiles } from './files.js';
 export const OUTCOMES_KEPT = 1000;
 /** Not every outcome is worth a look at all of them. */
 const PRUNE_EVERY = 100;
+const AT_ONCE_MAX = 500;
 
 /** More than any refusal says. */
 const OUTCOME_BYTES_MAX = 64 * 1024;
@@ -44,14 +45,28 @@ export class Outcomes {
 
   private async prune(): Promise<void> {
     const names = (await this.folder.names()).map((name) => name.toString('utf8'));
-    const found = await Promise.all(
-      names.map(async (name) => ({ name, at_ms: await this.folder.modifiedMs(name) })),
-    );
+    const found: { name: string; at_ms: number }[] = [];
+    await inTurns(names, async (name) => {
+      found.push({ name, at_ms: await this.folder.modifiedMs(name).catch(goneByNow) });
+    });
     found.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
     const old = found.slice(0, Math.max(0, found.length - OUTCOMES_KEPT));
-    await Promise.all(old.map(({ name }) => this.folder.remove(name)));
+    await inTurns(old, ({ name }) => this.folder.remove(name));
     this.count = found.length - old.length;
   }
+}
+
+/** Agents can write here too: of a hundred thousand files only some are under way at once. */
+async function inTurns<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += AT_ONCE_MAX) {
+    await Promise.all(all.slice(at, at + AT_ONCE_MAX).map(work));
+  }
+}
+
+/** Its agent has taken it away meanwhile: the first to go. */
+function goneByNow(error: unknown): number {
+  if (!isErrorCode(error, 'ENOENT')) throw error;
+  return 0;
 }
 
 /** Agents can write here too: what is counted of it is a code, and nothing else. */

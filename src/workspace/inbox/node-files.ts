@@ -1,5 +1,5 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { HeldFolder } from '../held-folder.js';
 import { type FileFault, readRegular } from '../regular-file.js';
@@ -24,7 +24,7 @@ export const nodeFiles: InboxFiles = {
     await mkdir(path, { recursive: true }).catch(unlessTaken);
     const held = await HeldFolder.itself(path);
     if (typeof held !== 'string') return new NodeFolder(held);
-    throw new NotAFolder(`${path} is no folder. Put it away; it is made anew.`);
+    throw new NotAFolder(`${path} is no folder: put it away, and it is made anew`);
   },
 };
 
@@ -75,7 +75,7 @@ class NodeFolder implements Folder {
   }
 
   async modifiedMs(name: string): Promise<number> {
-    return (await stat(this.held.nameOf(name))).mtimeMs;
+    return (await lstat(this.held.nameOf(name))).mtimeMs;
   }
 
   close(): Promise<void> {

@@ -3,7 +3,7 @@ import { readSubject } from '../../coordinator/operations/read.js';
 import { isProblem } from '../../coordinator/problem.js';
 import type { ClaimResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { Desk, Reply } from './ask.js';
+import { type Desk, grantedBefore, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
 
 /** More than a busy day's. Beyond it everything is forgotten, and read again from the log when it is asked for. */
@@ -12,71 +12,87 @@ const IDS_KEPT_MAX = 100_000;
 /**
  * Which commands the log has decided already, so that none is decided twice: a crash may come between a decision and
  * the end of its file, a loss of power brings back files that were gone, and an agent that lost an outcome drops its
- * file again. Of each subject the log is read once; what is decided from then on is kept in mind.
+ * file again. Of each edge the log is read once; what is decided from then on is kept in mind.
  *
- * Grants and told events are remembered by the coordinator as well. Everything else it would answer from the head, which
- * may have moved on with the commands of others: the log still knows.
+ * Grants and told events are remembered by the coordinator as well, but for a day. Everything else it would answer from
+ * the head, which may have moved on with the commands of others: the log still knows.
  */
 export class Memory {
-  private readonly bySubject = new Map<string, Promise<Set<string>>>();
+  private readonly byPlace = new Map<string, Promise<Set<string>>>();
   private ids = 0;
 
   constructor(private readonly desk: Desk) {}
 
   /** The reply to a command that was decided before, from the event it left; null where there is none. */
   async recall(command: InboxCommand): Promise<Reply | null> {
-    const subject = subjectOf(command);
-    if (subject === null || !(await this.idsOf(subject)).has(command.request_id)) return null;
-    const left = (await this.eventsOf(subject)).findLast(
-      ({ event_type, request_id }) => request_id === command.request_id && REPLIES.has(event_type),
+    const place = placeOf(command);
+    if (place === null || !(await this.idsOf(place)).has(command.request_id)) return null;
+    const left = (await this.eventsOf(place)).filter(
+      ({ request_id, agent_id }) => request_id === command.request_id && agent_id === command.agent_id,
     );
-    return left === undefined ? null : (REPLIES.get(left.event_type)?.(left) ?? null);
+    const told = command.kind === 'append' ? left.at(-1) : undefined;
+    if (told !== undefined) return { success: true, reason: 'APPENDED', event_id: told.event_id };
+    const granted = left.find(
+      // Others can choose the ids of their requests: a grant is told to its own session.
+      ({ event_type, session_id }) => event_type === 'edge_started' && session_id === command.session_id,
+    );
+    if (granted !== undefined) return grantedBefore(this.desk, granted);
+    // A result that was accepted with a warning left both, and the warning last.
+    const decisive = left.find(({ event_type }) => REPLIES.has(event_type));
+    return decisive === undefined ? null : (REPLIES.get(decisive.event_type)?.(decisive) ?? null);
   }
 
   async decided(command: InboxCommand): Promise<void> {
-    const subject = subjectOf(command);
-    const known = subject === null ? undefined : this.bySubject.get(subject);
+    const place = placeOf(command);
+    const known = place === null ? undefined : this.byPlace.get(nameOf(place));
     if (known !== undefined) (await known).add(command.request_id);
     this.ids += 1;
   }
 
   /** Nobody knows whether it was decided: only the log does. */
   unsure(command: InboxCommand): void {
-    const subject = subjectOf(command);
-    if (subject !== null) this.bySubject.delete(subject);
+    const place = placeOf(command);
+    if (place !== null) this.byPlace.delete(nameOf(place));
   }
 
-  private idsOf(subject: string): Promise<Set<string>> {
-    const known = this.bySubject.get(subject);
+  private idsOf(place: Place): Promise<Set<string>> {
+    const name = nameOf(place);
+    const known = this.byPlace.get(name);
     if (known !== undefined) return known;
     if (this.ids > IDS_KEPT_MAX) {
-      this.bySubject.clear();
+      this.byPlace.clear();
       this.ids = 0;
     }
-    const read = this.readIds(subject);
-    this.bySubject.set(subject, read);
-    read.catch(() => this.bySubject.delete(subject));
+    const read = this.readIds(place);
+    this.byPlace.set(name, read);
+    read.catch(() => this.byPlace.delete(name));
     return read;
   }
 
-  private async readIds(subject: string): Promise<Set<string>> {
+  private async readIds(place: Place): Promise<Set<string>> {
     const ids = new Set<string>();
-    for (const { request_id } of await this.eventsOf(subject))
+    for (const { request_id } of await this.eventsOf(place))
       if (request_id !== undefined) ids.add(request_id);
     this.ids += ids.size;
     return ids;
   }
 
-  private eventsOf(subject: string): Promise<EventEnvelope[]> {
+  private eventsOf(place: Place): Promise<EventEnvelope[]> {
     const { coordinator, key } = this.desk;
-    return coordinator.history.of(key, subject);
+    return coordinator.history.read(key, place);
   }
 }
 
-function subjectOf(command: InboxCommand): string | null {
-  const subject = command.subject === null ? null : readSubject(command.subject);
-  return subject === null || isProblem(subject) ? null : subject;
+/** Where in the log a command has left its events: with the edge it is about, or else with who tells of none. */
+type Place = { readonly subject: string } | { readonly session_id: string };
+
+function placeOf({ subject, session_id }: InboxCommand): Place | null {
+  if (subject === null) return typeof session_id === 'string' ? { session_id } : null;
+  const read = readSubject(subject);
+  return isProblem(read) ? null : { subject: read };
 }
+
+const nameOf = (place: Place): string => ('subject' in place ? place.subject : `~${place.session_id}`);
 
 const REPLIES: ReadonlyMap<string, (event: EventEnvelope) => Reply> = new Map<
   string,

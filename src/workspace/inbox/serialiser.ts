@@ -49,6 +49,8 @@ interface Turn {
 export class Serialiser {
   /** Whose turn it is to be first. */
   private first = 0;
+  /** The agent at whom the last look ended: the next begins with who comes after. */
+  private last_looked = '';
   private readonly warned = new Set<string>();
 
   private readonly files: InboxFiles;
@@ -90,15 +92,15 @@ export class Serialiser {
   }
 
   private async open(stuck: Set<string>): Promise<Inbox[]> {
-    const agents = rotated(
-      (await this.agents()).filter((agent_id) => !stuck.has(agent_id)),
-      this.first,
-    );
+    const names = (await this.agents()).filter((agent_id) => !stuck.has(agent_id));
+    const agents = rotated(names, names.filter((agent_id) => agent_id <= this.last_looked).length);
     const open = (agent_id: string) => this.guarded(agent_id, stuck, () => this.openOne(agent_id));
     const opened: Inbox[] = [];
     for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
-      const found = await Promise.all(agents.slice(at, at + AGENTS_AT_ONCE_MAX).map(open));
+      const some = agents.slice(at, at + AGENTS_AT_ONCE_MAX);
+      const found = await Promise.all(some.map(open));
       opened.push(...found.filter((inbox) => inbox !== null));
+      this.last_looked = some.at(-1) as string;
     }
     return opened;
   }
