@@ -1,0 +1,65 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readAddress, writeAddress } from '../workspace/address.js';
+import { openWorkspaceStore } from '../workspace/store.js';
+import { Workspace } from '../workspace/workspace.js';
+import { gen, start } from './testing/terminal.js';
+import { F, project } from './testing/workspace.js';
+
+const SUBJECT = `${F}#intent_requirements`;
+
+it('of four who claim an edge at once, without a server, one has it and three hear who', async () => {
+  const setting = await project({});
+  const claims = ['a1', 'a2', 'a3', 'a4'].map((agent) =>
+    gen(setting, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
+  );
+  const replies = (await Promise.all(claims)).map(({ out }) => JSON.parse(out) as { reason: string });
+  expect(replies.map(({ reason }) => reason).sort()).toEqual([
+    'DENIED_ACTIVE_CLAIM',
+    'DENIED_ACTIVE_CLAIM',
+    'DENIED_ACTIVE_CLAIM',
+    'GRANTED',
+  ]);
+});
+
+it('features begun at once are all begun', async () => {
+  const setting = await project({});
+  const spawned = ['REQ-F-A-001', 'REQ-F-B-001', 'REQ-F-C-001'].map((id) =>
+    gen(setting, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
+  );
+  expect((await Promise.all(spawned)).map(({ code }) => code)).toEqual([0, 0, 0]);
+});
+
+it('who follows the events keeps nobody out, and sees what others do', async () => {
+  const setting = await project({});
+  const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  await following.seen(/METHODOLOGY_CHANGED/);
+  expect((await gen(setting, 'task', 'claim', SUBJECT, '--agent', 'a1')).code).toBe(0);
+  await following.seen(/a1/);
+  expect(
+    (await gen(setting, 'spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x')).code,
+  ).toBe(0);
+  await following.seen(/REQ-F-B-001/);
+  following.stop('SIGINT');
+  expect((await following.ended).code).toBe(0);
+});
+
+it('only who has the log is believed to serve it', async () => {
+  const { cwd } = await project({});
+  const workspace = new Workspace(cwd);
+  const { store } = await openWorkspaceStore(workspace, () => {});
+  await writeAddress(workspace, 'http://127.0.0.1:4680');
+  expect(await readAddress(workspace)).toBe('http://127.0.0.1:4680');
+  const path = join(workspace.events, 'server.json');
+  const said = await readFile(path, 'utf8');
+  await writeFile(path, said.replace(String(process.pid), '1'));
+  expect(await readAddress(workspace)).toBeNull();
+  await store.close();
+});
+
+it('another project than the workspace’s own is not taken for it', async () => {
+  const setting = await project({});
+  const { code, err } = await gen(setting, 'status', '--project', 'other');
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('This is the workspace of') });
+});
