@@ -37,5 +37,6 @@ const held = ({ message }: StoreInUse): CommandFailure =>
   failed(
     'UNAVAILABLE',
     `${message}\nIf it is gen serialise --watch, stop it and run gen up: it serves the inboxes as well, and takes ` +
-      'commands. What only reads (gen status, gen start, gen trace) works meanwhile.',
+      'commands. If it is a server whose address is not known here, say it: GENESIS_URL=http://127.0.0.1:4680. ' +
+      'What only reads (gen status, gen start, gen trace) works meanwhile.',
   );
