@@ -14,7 +14,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   DENIED_BACKOFF: 'The last attempt failed. Try again at retry_at, or take other work.',
   DENIED_LIMIT: 'Finish or release something, or have an admin raise the limit.',
   DENIED_BATCH: 'Another claim of the same all-or-nothing batch was refused; nothing was granted.',
-  NOTHING_READY: 'Wait for one of the things named, or ask again with wait_seconds.',
+  NOTHING_READY:
+    'Ask again when one of the things named is done, or let the question wait for it (wait_seconds; gen next --wait).',
   GENERATION_MISMATCH:
     'The claim has passed to another generation. Stop, keep your drafts, ask for new work.',
   SESSION_MISMATCH: 'This handle is not the one that was granted. Use the handle of the grant.',
