@@ -63,6 +63,11 @@ function ofStep({ methodology }: RouteQuestion, { row, profile }: Standing, step
     const says = `${edge} of ${feature_id} waits for a review`;
     found.push({ ...at, kind: 'review', severity: 'high', says, next: reviewCommand(feature_id, edge) });
   }
+  if (state.hold !== null) {
+    const says = `${edge} of ${feature_id} is held: ${state.hold}`;
+    const next = command('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
+    found.push({ ...at, kind: 'hold', severity: 'high', says, next });
+  }
   if (step.stuck) {
     const says = `${edge} of ${feature_id} is stuck: delta ${state.delta} again and again, ${state.iteration} iterations so far`;
     const next = command(

@@ -208,5 +208,7 @@ function nothingToDo(base: Route, asked: RouteQuestion['asked']): Route {
     return { ...base, reasons: [...base.reasons, 'every feature has converged'], next: 'gen gaps' };
   }
   const says = 'nothing can go on now: every feature is claimed, stuck or waits for something';
-  return { ...base, reasons: [...base.reasons, says], next: base.escalations[0]?.next ?? 'gen status' };
+  // An intent begins something new; what is in the way of the features there are comes before it.
+  const first = base.escalations.find(({ kind }) => kind !== 'intent') ?? base.escalations[0];
+  return { ...base, reasons: [...base.reasons, says], next: first?.next ?? 'gen status' };
 }

@@ -19,6 +19,7 @@ export const seen = { position: count, last_updated: time.nullable() };
 export const ESCALATION_KINDS = [
   'review',
   'escalation',
+  'hold',
   'intent',
   'stuck',
   'stale_claim',
