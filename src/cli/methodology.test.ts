@@ -202,7 +202,9 @@ it('gaps and trace look through the files', async () => {
   expect(dry.code).toBe(1);
   expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
   expect(await logOf(setting)).toBe('');
-  expect((await gen(setting, 'gaps')).out).toContain('src/plain.ts');
+  const written = await gen(setting, 'gaps');
+  expect(written.out).toContain('src/plain.ts');
+  expect(written.out).toContain('This is in the log now');
   expect(await logOf(setting)).toContain('gaps_validated');
   await put(setting.cwd, 'tests/login.test.ts', `// Validates: ${F}\nlog({ req: '${F}' })\n`);
   await put(setting.cwd, 'src/plain.ts', `// Implements: ${F}\n`);

@@ -438,7 +438,6 @@ describe('what waits for a human', () => {
       .tell('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
     const route = go({ features: [feature('F')], story });
     expect(route.escalations).toMatchObject([
-      { kind: 'intent' },
       {
         kind: 'hold',
         severity: 'high',
@@ -446,6 +445,7 @@ describe('what waits for a human', () => {
         edge: 'intent_requirements',
         says: 'intent_requirements of F is held: not what we meant',
       },
+      { kind: 'intent' },
     ]);
     expect([route.state, route.next]).toEqual([
       'ALL_BLOCKED',
