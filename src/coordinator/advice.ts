@@ -1,7 +1,7 @@
 /** Every refusal names the next step. One sentence per code, for a person and for a model. */
 const ADVICE: Readonly<Record<string, string>> = {
   INVALID_LEASE: 'Ask for a lease within the limits of the tenant.',
-  UNKNOWN_TASK: 'Check the id against the plan; add the task to the plan if it is new.',
+  UNKNOWN_TASK: 'Check the id against the plan (gen plan show); add the task to the plan if it is new.',
   SESSION_CLOSED: 'Open a new session and claim with that.',
   DENIED_SINGLE_AGENT:
     'One agent works in this project, and its agent_id is primary. To let others in, set coordination.mode: multi in coordination.yml, and run gen init again.',
@@ -40,4 +40,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   UNKNOWN_RESULT: 'There is no parked result by that id. List the results of the task.',
 };
 
-export const adviceFor = (code: string): string => ADVICE[code] ?? 'See the history of the task.';
+/** `subject`: what was asked for, where the refusal names it. */
+export function adviceFor(code: string, subject?: string): string {
+  const advice = ADVICE[code] ?? 'See the history of the task.';
+  return code === 'UNKNOWN_TASK' && subject !== undefined
+    ? `${subject} is not in the plan. ${advice}`
+    : advice;
+}
