@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { startServer } from '../server/server.js';
@@ -282,6 +284,20 @@ it('a feature is traced by its id, whatever it is called', async () => {
   expect((await gen(setting, ...asked)).code).toBe(0);
   const { code, out } = await gen(setting, 'trace', 'CART');
   expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
+});
+
+it('a checkpoint says why it names no commit', async () => {
+  const setting = await project();
+  expect((await gen(setting, 'checkpoint')).out).toContain('this is no git repository');
+  await promisify(execFile)('git', ['init', '-q'], { cwd: setting.cwd });
+  expect((await gen(setting, 'checkpoint')).out).toContain('nothing has been committed yet');
+});
+
+it('a workspace exports the project that it is', async () => {
+  const setting = await project();
+  await gen(setting, 'checkpoint');
+  const { code, out } = await gen(setting, 'export');
+  expect([code, out]).toEqual([0, expect.stringContaining('checkpoint_created')]);
 });
 
 it('zoom of a project without a methodology says what to do', async () => {
