@@ -41,6 +41,7 @@ const FAILURES: readonly (readonly [line: string, code: string])[] = [
   ['serialise', 'NO_WORKSPACE'],
   ['gaps', 'NO_WORKSPACE'],
   ['plan check none.yaml', 'FILE_UNREADABLE'],
+  ['import none.jsonl --store memory:', 'FILE_UNREADABLE'],
   [`status --url ${NOBODY} --project shop`, 'UNREACHABLE'],
   ['export --project p --store nowhere:', 'STORE_REFUSED'],
   ['status --never-heard-of', 'WRONG_USAGE'],

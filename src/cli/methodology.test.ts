@@ -1,11 +1,13 @@
+import { execFile } from 'node:child_process';
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { startServer } from '../server/server.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
-import { temporaryFolder } from './testing/house.js';
+import { planned, temporaryFolder } from './testing/house.js';
 import { gen, type Setting } from './testing/terminal.js';
 import { F, project, put } from './testing/workspace.js';
 
@@ -202,7 +204,9 @@ it('gaps and trace look through the files', async () => {
   expect(dry.code).toBe(1);
   expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
   expect(await logOf(setting)).toBe('');
-  expect((await gen(setting, 'gaps')).out).toContain('src/plain.ts');
+  const written = await gen(setting, 'gaps');
+  expect(written.out).toContain('src/plain.ts');
+  expect(written.out).toContain('This is in the log now');
   expect(await logOf(setting)).toContain('gaps_validated');
   await put(setting.cwd, 'tests/login.test.ts', `// Validates: ${F}\nlog({ req: '${F}' })\n`);
   await put(setting.cwd, 'src/plain.ts', `// Implements: ${F}\n`);
@@ -217,6 +221,7 @@ it('gaps and trace look through the files', async () => {
   });
   expect((await gen(setting, 'trace', 'REQ-F-NONE-001')).code).toBe(1);
   expect((await gen(setting, 'trace', 'nonsense')).code).toBe(2);
+  expect((await gen(setting, 'trace', 'no sense')).code).toBe(2);
 });
 
 it('a review shows the candidate, and decides on that one alone', async () => {
@@ -261,6 +266,52 @@ it('a release is made once, with a manifest that is never written over', async (
   expect(await readFile(join(setting.cwd, path), 'utf8')).toContain('version: 1.0.0');
   expect((await gen(setting, 'release', '--version', '1.0.0')).code).toBe(1);
   expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+it('a release says what is not in it', async () => {
+  const setting = await project();
+  const plain = { ...setting, env: { ...setting.env, NO_COLOR: '1' } };
+  const { code, out } = await gen(plain, 'release', '--version', '1.0.0', '--dry-run');
+  expect(code).toBe(0);
+  expect(out).toContain('✓ No feature is critical, so none had to converge.');
+  expect(out).toContain(`! No feature has converged: this release has none. Left out: ${F}.`);
+  expect(out).toContain('! Known gaps: 1.');
+});
+
+it('a feature is traced by its id, whatever it is called', async () => {
+  const setting = await project();
+  const asked = ['spawn', '--type', 'feature', '--id', 'CART', '--reason', 'people buy more than one thing'];
+  expect((await gen(setting, ...asked)).code).toBe(0);
+  const { code, out } = await gen(setting, 'trace', 'CART');
+  expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
+});
+
+it('a checkpoint says why it names no commit', async () => {
+  const setting = await project();
+  expect((await gen(setting, 'checkpoint')).out).toContain('this is no git repository');
+  await promisify(execFile)('git', ['init', '-q'], { cwd: setting.cwd });
+  expect((await gen(setting, 'checkpoint')).out).toContain('nothing has been committed yet');
+});
+
+it('a workspace exports the project that it is', async () => {
+  const setting = await project();
+  await gen(setting, 'checkpoint');
+  const { code, out } = await gen(setting, 'export');
+  expect([code, out]).toEqual([0, expect.stringContaining('checkpoint_created')]);
+});
+
+it('zoom of a project without a methodology says what to do', async () => {
+  const { setting } = await planned();
+  const { code, err } = await gen(setting, 'zoom');
+  expect([code, err]).toEqual([1, expect.stringContaining('gen init')]);
+});
+
+it('status of a project that nobody ever wrote in says so', async () => {
+  const { setting } = await planned();
+  const { code, out, err } = await gen(setting, 'status', '--project', 'shpo');
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toContain('There is no project shpo of default there');
+  expect((await gen(setting, 'status', '--project', 'shop')).code).toBe(0);
 });
 
 it('zoom shows the graph, and one edge of it', async () => {

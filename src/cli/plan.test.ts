@@ -20,6 +20,12 @@ it('finds everything wrong with a plan, with its place, and needs no server', as
   });
 });
 
+it('counts the parts of tasks beside the tasks', async () => {
+  const { setting } = await house();
+  expect((await gen(setting, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 parts');
+  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 parts (');
+});
+
 it('draws tracks, dependencies and states, within the width of the terminal', async () => {
   const { setting } = await house();
   await gen({ ...setting, stdin: PLAN }, 'plan', 'import', '-');

@@ -88,8 +88,9 @@ function addGlobalOptions(program: Command): void {
     );
 }
 
-/** Runs one command line to its end. Never throws for what a person can cause or mend. */
-export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+/** Runs one command line to its end; help of a command's command is what `--help` says of it. Never throws for what a person can cause or mend. */
+export async function run(words: readonly string[], io: Io): Promise<ExitCode> {
+  const argv = words[0] === 'help' && words.length > 2 ? [...words.slice(1), '--help'] : words;
   let code: ExitCode = EXIT.done;
   const program = buildProgram(io, await familiesFor(argv), (exit_code) => {
     code = exit_code;

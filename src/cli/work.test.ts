@@ -1,7 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { house, planned } from './testing/house.js';
+import { house, planned, temporaryFolder } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';
@@ -110,6 +110,13 @@ it('exit codes: 1 refused or not there, 2 wrong usage, 3 a human is needed', asy
   expect((await gen(setting, 'next')).code).toBe(0);
   expect((await gen(setting, '--help')).code).toBe(0);
   expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+it('help of a command’s command is its own', async () => {
+  const setting = { cwd: await temporaryFolder() };
+  const asked = await gen(setting, 'help', 'task', 'submit');
+  expect(asked).toEqual(await gen(setting, 'task', 'submit', '--help'));
+  expect(asked).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
 });
 
 it('says how to start a server where none answers', async () => {

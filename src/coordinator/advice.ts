@@ -1,7 +1,7 @@
 /** Every refusal names the next step. One sentence per code, for a person and for a model. */
 const ADVICE: Readonly<Record<string, string>> = {
   INVALID_LEASE: 'Ask for a lease within the limits of the tenant.',
-  UNKNOWN_TASK: 'Check the id against the plan; add the task to the plan if it is new.',
+  UNKNOWN_TASK: 'Check the id against the plan (gen plan show); add the task to the plan if it is new.',
   SESSION_CLOSED: 'Open a new session and claim with that.',
   DENIED_SINGLE_AGENT:
     'One agent works in this project, and its agent_id is primary. To let others in, set coordination.mode: multi in coordination.yml, and run gen init again.',
@@ -14,7 +14,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   DENIED_BACKOFF: 'The last attempt failed. Try again at retry_at, or take other work.',
   DENIED_LIMIT: 'Finish or release something, or have an admin raise the limit.',
   DENIED_BATCH: 'Another claim of the same all-or-nothing batch was refused; nothing was granted.',
-  NOTHING_READY: 'Wait for one of the things named, or ask again with wait_seconds.',
+  NOTHING_READY:
+    'Ask again when one of the things named is done, or let the question wait for it (wait_seconds; gen next --wait).',
   GENERATION_MISMATCH:
     'The claim has passed to another generation. Stop, keep your drafts, ask for new work.',
   SESSION_MISMATCH: 'This handle is not the one that was granted. Use the handle of the grant.',
@@ -39,4 +40,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   UNKNOWN_RESULT: 'There is no parked result by that id. List the results of the task.',
 };
 
-export const adviceFor = (code: string): string => ADVICE[code] ?? 'See the history of the task.';
+/** `subject`: what was asked for, where the refusal names it. */
+export function adviceFor(code: string, subject?: string): string {
+  const advice = ADVICE[code] ?? 'See the history of the task.';
+  return code === 'UNKNOWN_TASK' && subject !== undefined
+    ? `${subject} is not in the plan. ${advice}`
+    : advice;
+}

@@ -58,6 +58,18 @@ forEachStore('bad input', (open) => {
     }
   });
 
+  test('is told in words for people', async () => {
+    const { coordinator } = await begin();
+    const asked = { task_id: A, session_id: 's1' };
+    const said = async (body: object) => {
+      const reply = await coordinator.claimTask(P, body);
+      return isProblem(reply) ? reply.detail : '';
+    };
+    expect(await said(asked)).toBe('agent_id: is missing');
+    expect(await said({ ...asked, agent_id: '!' })).toMatch(/^agent_id: an agent_id starts with/);
+    expect(await said({ ...asked, agent_id: 'a', session_id: '!' })).toMatch(/: a session_id starts with/);
+  });
+
   test('items of a batch are refused one by one', async () => {
     const house = await begin();
     const before = await positions(house);

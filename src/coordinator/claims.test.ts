@@ -34,7 +34,11 @@ forEachStore('claims', (open) => {
     const completed = await beta.claims(A);
     expect(completed).toMatchObject({ success: false, reason: 'DENIED_COMPLETED', current_holder: null });
     expect(completed.next).toContain('reset');
-    expect(await beta.claims('A-999-nowhere')).toMatchObject({ success: false, reason: 'UNKNOWN_TASK' });
+    expect(await beta.claims('A-999-nowhere')).toMatchObject({
+      success: false,
+      reason: 'UNKNOWN_TASK',
+      next: expect.stringMatching(/^A-999-nowhere is not in the plan\. .*gen plan show/),
+    });
     expect((await beta.claims(C)).reason).toBe('GRANTED');
   });
 

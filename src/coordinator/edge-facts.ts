@@ -1,5 +1,6 @@
 import type { Decision, EdgeFacts, SharedClaim } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
+import { wayOf } from '../core/features/way.js';
 import type { Methodology } from '../core/graph/methodology.js';
 import { innerProduct, touchedModules } from '../core/graph/modules.js';
 import { edgesOf, profileOf } from '../core/graph/profile.js';
@@ -59,10 +60,26 @@ export function edgeFacts(
     second_agent: isSingle(methodology) && agent_id !== SINGLE_AGENT.agent_id,
     shared: shared.slice(0, SHARED_NAMED_MAX),
     enforced: enforce,
-    warnings: [roleWarning(methodology, agent_role), ...found.map(({ warning }) => warning)]
+    warnings: [
+      roleWarning(methodology, agent_role),
+      orderWarning(desk, methodology, subject),
+      ...found.map(({ warning }) => warning),
+    ]
       .filter((warning) => warning !== null)
       .slice(0, SHARED_NAMED_MAX),
   };
+}
+
+/** The order of edges is advice, so who goes ahead of it may, and hears of it. */
+function orderWarning(desk: Desk, methodology: Methodology, subject: string): string | null {
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = desk.feature(feature_id);
+  if (vector === null) return null;
+  const way = wayOf(profileOf(methodology, vector), methodology.topology);
+  const needs = way.find((stage) => stage.edge === edge)?.needs ?? [];
+  const open = needs.filter((before) => desk.glimpse(`${feature_id}#${before}`).phase !== 'COMPLETED');
+  if (open.length === 0) return null;
+  return `${edge} builds on ${open.join(', ')}, of which ${feature_id} has no accepted result yet. What comes first: gen start --feature ${feature_id}`;
 }
 
 /** Authority is asked for when the edge converges. Who has none, because nobody knows its role, hears of it now. */

@@ -52,6 +52,25 @@ forEachStore('next', (open) => {
     expect(await taken(beta)).toBe('A-002-x');
   });
 
+  test('says where nothing is left to wait for', async () => {
+    const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
+    await alpha.claims('A-001-x');
+    expect((await alpha.next({ track: 'A' })).next).toContain('wait_seconds');
+    await alpha.submits('A-001-x');
+    const nothing = { reason: 'NOTHING_READY', waiting_for: [] };
+    expect(await alpha.next({ track: 'A' })).toMatchObject({
+      ...nothing,
+      next: 'Nothing is left to do in track A: every task is completed. Do not wait.',
+    });
+    expect(await alpha.next({ track: 'C' })).toMatchObject({
+      ...nothing,
+      next: 'There is no task in track C: there is nothing to wait for until somebody adds one.',
+    });
+    await alpha.claims('B-001-x');
+    await alpha.submits('B-001-x');
+    expect((await alpha.next()).next).toContain('Nothing is left to do in the plan');
+  });
+
   test('stays in the track it is asked for', async () => {
     const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
     expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');

@@ -59,7 +59,7 @@ export function claimResult(key: ProjectKey, decision: Decision, id: string): Cl
     reason: code,
     claim: null,
     current_holder: code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null,
-    next: details.says ?? adviceFor(code),
+    next: details.says ?? adviceFor(code, head.subject),
     ...(details.stale === undefined ? {} : { stale: details.stale }),
     ...(details.expires_at_ms === undefined ? {} : { expires_at: timeOrNull(details.expires_at_ms) }),
     ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for }),

@@ -2,9 +2,11 @@
 export const ID_LENGTH_MAX = 128;
 export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}$/;
 
-export const idTooLong = (what: string): string => `a ${what} has at most ${ID_LENGTH_MAX} characters`;
+const one = (what: string): string => `${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`;
+
+export const idTooLong = (what: string): string => `${one(what)} has at most ${ID_LENGTH_MAX} characters`;
 export const idGrammar = (what: string): string =>
-  `a ${what} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
+  `${one(what)} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
 
 /** What is wrong with an id; null: nothing. */
 export function idFault(what: string, text: string): string | null {

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { gitRef } from '../../workspace/scan/git-ref.js';
+import { gitRef, whyNoCommit } from '../../workspace/scan/git-ref.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure } from '../exit.js';
@@ -41,12 +41,13 @@ async function checkpoint(context: Context, { message }: { message?: string }): 
     const written = await writeNew(`${workspace.root}/${snapshot_path}`, stringify(snapshot), 'read_only');
     if (!written)
       throw new CommandFailure(`${snapshot_path} is there already, and stays as it is. Try again.`);
+    const commit = snapshot.git_ref ?? (await whyNoCommit(workspace.root));
     context.show({ ...reply, snapshot_path }, () =>
       [
         `${context.paint.bold(snapshot_path)}`,
         `  position ${snapshot.position}, ${count(snapshot.feature_states.length, 'feature')}`,
         `  context ${snapshot.context_hash}`,
-        `  commit  ${snapshot.git_ref ?? 'none: this is no git repository'}`,
+        `  commit  ${commit}`,
       ].join('\n'),
     );
   });

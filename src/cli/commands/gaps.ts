@@ -17,7 +17,7 @@ interface GapsOptions {
 export const addGaps: AddCommands = (program, act) => {
   program
     .command('gaps')
-    .description('which requirements no code, no test, no telemetry answers to')
+    .description('find and write down which requirements no code, no test, no telemetry answers to')
     .addOption(
       new Option('--layer <layer>', '1: tags in code, 2: tests, 3: telemetry')
         .choices(['1', '2', '3', 'all'])
@@ -32,6 +32,9 @@ Examples:
   gen gaps --dry-run
   gen gaps --layer 2 --feature REQ-F-AUTH-001
   gen gaps --json | jq '.clusters[] | .intent_id'
+
+What is found goes into the log, and each domain that lacks something is raised as an intent, which waits for a human
+in gen start and gen status; the same gaps found again raise no second one. --dry-run writes nothing.
 
 Requirements are the keys in specification/ and those that features deliver. Code answers with "Implements: REQ-…",
 a test with "Validates: REQ-…", telemetry with req="REQ-…". Exit code 1: there are gaps.`,

@@ -5,7 +5,7 @@ import type { ArchiveLine } from '../../coordinator/transfer/archive.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-import { CommandFailure, wrongUsage } from '../exit.js';
+import { CommandFailure, unreadable, wrongUsage } from '../exit.js';
 import { withStore } from '../open-store.js';
 import { progress } from '../output/progress.js';
 import { count } from '../output/text.js';
@@ -46,13 +46,12 @@ export const addMove: AddCommands = (program, act) => {
 };
 
 async function exportTo(context: Context, { store: url }: StoreOption): Promise<void> {
-  const project_id = context.named_project;
-  if (project_id === null) throw wrongUsage('Which project? Say --project NAME.');
-  const key = { tenant_id: context.tenant, project_id };
+  const { tenant: tenant_id, project: project_id } = await context.place();
+  const key = { tenant_id, project_id };
   const { exportProject } = await import('../../coordinator/transfer/export-project.js');
   await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
     if ((await store.project(key)) === null) {
-      throw new CommandFailure(`There is no project ${project_id} of ${context.tenant} in this store.`);
+      throw new CommandFailure(`There is no project ${project_id} of ${tenant_id} in this store.`);
     }
     const waiting = progress(context.io, 'reading');
     for await (const line of exportProject(store, blobs, key)) {
@@ -104,9 +103,14 @@ async function importFrom(
 async function* linesOf({ io }: Context, file: string | undefined): AsyncGenerator<ArchiveLine> {
   const input = file === undefined || file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file));
   let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    number += 1;
-    if (line !== '') yield parsedLine(line, number);
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      number += 1;
+      if (line !== '') yield parsedLine(line, number);
+    }
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    throw unreadable(file ?? 'standard input', error);
   }
 }
 

@@ -32,22 +32,21 @@ async function next(context: Context, options: NextOptions): Promise<void> {
   const session_id = await context.session();
   const reply = expected(await genesis.next({ ...given, agent_id: await context.agent(), session_id }));
   if (reply.success || reply.reason !== 'NOTHING_READY') return taken(context, reply);
-  const { is_done, needs_human, says } = standing(expected(await genesis.status()));
-  const why = is_done ? 'All work is done.' : [whyNot(reply), says].join(' ').trim();
-  refuse(context, is_done ? { ...reply, next: '' } : reply, why, needs_human ? EXIT.human : EXIT.refused);
+  const { needs_human, says } = standing(expected(await genesis.status()));
+  const why = [whyNot(reply), says].join(' ').trim();
+  refuse(context, reply, why, needs_human ? EXIT.human : EXIT.refused);
 }
 
 /** Whether anything will become ready by itself. */
-function standing(status: {
-  readonly counts: Readonly<Record<string, number>>;
-  readonly total: { readonly in_progress: number; readonly pending: number };
-}): { is_done: boolean; needs_human: boolean; says: string } {
-  const { counts, total } = status;
+function standing(status: { readonly counts: Readonly<Record<string, number>> }): {
+  needs_human: boolean;
+  says: string;
+} {
+  const { counts } = status;
   const stuck = (counts.held ?? 0) + (counts.suspended ?? 0) + (counts.exhausted ?? 0) + (counts.stale ?? 0);
   const moving = (counts.claimed ?? 0) + (counts.backoff ?? 0) + (counts.ready ?? 0);
   const needs_human = stuck > 0 && moving === 0;
   return {
-    is_done: total.in_progress + total.pending === 0,
     needs_human,
     says: needs_human ? 'A human must act first: see gen status.' : '',
   };

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Genesis } from '../../client/index.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { NOTHING_STARTED, type PlanInput, readPlan } from '../../core/plan/index.js';
+import { plannedTask, subtaskCount } from '../../core/plan/task.js';
 import type { TaskState } from '../../core/views/index.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
@@ -37,14 +38,15 @@ export const addPlan: AddCommands = (program, act) => {
 
 async function importPlan(context: Context, file: string): Promise<void> {
   const source = await sourceOf(context, file);
-  const project = projectOf(context, soundPlan(file, source));
+  const input = soundPlan(file, source);
+  const project = projectOf(context, input);
   const place = { url: context.url, tenant: context.tenant, project };
   const genesis = await context.genesisAt({ ...place, url: await context.address() });
   const reply = expected(await genesis.putPlan(source));
   await context.memory.keepProject(place);
   context.show(reply, ({ version, added, changed, removed, task_count }) => {
     const changes = `${added} added, ${changed} changed, ${removed} removed`;
-    return `${project} is at version ${version} of its plan: ${count(task_count, 'task')} (${changes})`;
+    return `${project} is at version ${version} of its plan: ${count(task_count, 'task')}${partsText(input)} (${changes})`;
   });
 }
 
@@ -59,8 +61,16 @@ async function check(context: Context, file: string): Promise<void> {
   };
   context.show(
     summary,
-    ({ tracks }) => `${file} is sound: ${count(tracks, 'track')}, ${count(tasks.length, 'task')}`,
+    ({ tracks }) =>
+      `${file} is sound: ${count(tracks, 'track')}, ${count(tasks.length, 'task')}${partsText(input)}`,
   );
+}
+
+/** Parts are work of their own, and are counted beside the tasks by gen status. */
+function partsText({ tracks }: PlanInput): string {
+  const tasks = Object.values(tracks).flat();
+  const parts = tasks.reduce((sum, task) => sum + subtaskCount(plannedTask(task)), 0);
+  return parts === 0 ? '' : `, ${count(parts, 'part')}`;
 }
 
 /** The plan that the text is; where it is none, everything that is wrong with it. */

@@ -1,7 +1,8 @@
+import type { ProjectStatus } from '../../core/views/index.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-import { wrongUsage } from '../exit.js';
+import { type CommandFailure, failed, wrongUsage } from '../exit.js';
 import type { StatusOptions } from '../methodology/status-options.js';
 import { expected } from '../replies.js';
 import { show, watch } from '../watch.js';
@@ -49,11 +50,22 @@ async function planStatus(context: Context, options: StatusOptions): Promise<voi
     const now = expected(await genesis.status());
     return { json: now, text: statusText(now, context) };
   };
-  if (options.watch !== true) return show(context, await look());
+  if (options.watch !== true) {
+    const now = await look();
+    if (now.json.position === 0) throw unknownProject(now.json);
+    return show(context, now);
+  }
   return watch(context, look, async (changed, signal) => {
     for await (const _ of genesis.follow({ after: 'now' }, { signal })) changed();
   });
 }
+
+/** The server has an answer for every name. To a person one that nothing was ever written under is a slip of the hand. */
+const unknownProject = ({ project_id, tenant_id }: ProjectStatus): CommandFailure =>
+  failed(
+    'NOT_FOUND',
+    `There is no project ${project_id} of ${tenant_id} there: nothing was ever written in it. Check the name, or give it a plan: gen plan import FILE`,
+  );
 
 async function agents(context: Context): Promise<void> {
   const genesis = await context.genesis();

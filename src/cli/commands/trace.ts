@@ -34,11 +34,15 @@ async function trace(
   req: string,
   { direction }: { direction: (typeof DIRECTIONS)[number] },
 ): Promise<void> {
-  if (!isReqKey(req)) throw wrongUsage(`${req} is no requirement's key. Expected one as REQ-F-AUTH-001.`);
-  const key = withoutVersion(req);
+  const is_key = isReqKey(req);
+  const key = is_key ? withoutVersion(req) : req;
   await withMethodology(context, 'read', async ({ calls, workspace }) => {
     const known = expected(await calls.trace({ req: key, direction }));
-    const found = workspace === null ? NO_FILES : await inFiles(workspace.root, key);
+    if (!is_key && known.features.length === 0) {
+      throw wrongUsage(`${req} is no requirement's key, as REQ-F-AUTH-001, and no feature of this project.`);
+    }
+    // Files and commits name requirements, and no other ids.
+    const found = workspace === null || !is_key ? NO_FILES : await inFiles(workspace.root, key);
     const traced = { ...known, ...found, gaps: [...known.gaps, ...missing(found, key)] };
     if (isNowhere(traced)) {
       throw new CommandFailure(

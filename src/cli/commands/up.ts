@@ -34,7 +34,7 @@ export const addUp: AddCommands = (program, act) => {
     )
     .option(
       '--store <url>',
-      'where everything is kept (GENESIS_STORE): file:./dir, workspace:./project or memory:',
+      'where everything is kept (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml or memory:',
     )
     .option('--port <n>', 'the port; 0 picks a free one', wholeNumber, DEFAULT_PORT)
     .option('--host <address>', 'the address; any but loopback needs keys or tokens', '127.0.0.1')

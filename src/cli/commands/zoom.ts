@@ -1,6 +1,7 @@
+import { NOT_INITIALISED } from '../../coordinator/methodology/told.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { CommandFailure, failed } from '../exit.js';
 import { withMethodology } from '../methodology/door.js';
 import { zoomText } from '../output/zoom.js';
 import { defined } from '../read-options.js';
@@ -31,6 +32,7 @@ Examples:
 async function zoom(context: Context, { edge, feature }: ZoomOptions): Promise<void> {
   await withMethodology(context, 'read', async ({ calls }) => {
     const view = expected(await calls.zoom(defined({ edge, feature })));
+    if (view.bands.length === 0) throw failed('NOT_INITIALISED', NOT_INITIALISED);
     if (view.unknown_edge !== null) {
       const known = view.bands.flatMap(({ edges }) => edges).join(', ');
       throw new CommandFailure(`The graph has no edge ${view.unknown_edge}. It has: ${known}`);

@@ -11,6 +11,7 @@ const HEADS: Readonly<Record<Layer, readonly [head: string, kind: TagKind]>> = {
   2: ['Tests', 'validates'],
   3: ['Telemetry', 'telemetry'],
 };
+const WRITTEN = 'This is in the log now, with an intent for each thing to decide on. --dry-run only looks.';
 const ROWS_MAX = 60;
 const NAMES_MAX = 20;
 
@@ -29,7 +30,7 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: Context)
     ...strayLines(coverage, context),
     ...clusterLines(reply, context),
   );
-  if (event_id === null) lines.push('', paint.dim('A dry run: nothing was written down.'));
+  lines.push('', paint.dim(event_id === null ? 'A dry run: nothing was written down.' : WRITTEN));
   if (result !== 'COMPLETE') lines.push('', ...wrapped(`Do now: ${next}`, 0, context.io.columns));
   return lines.join('\n');
 }

@@ -28,4 +28,9 @@ export function releaseText(
 }
 
 export const readinessText = (readiness: ReleaseReply['readiness'], { paint }: Context): string =>
-  readiness.map(({ passed, says }) => `  ${passed ? paint.green('✓') : paint.red('✗')} ${says}`).join('\n');
+  readiness
+    .map(({ passed, lacking, says }) => {
+      const good = lacking ? paint.yellow('!') : paint.green('✓');
+      return `  ${passed ? good : paint.red('✗')} ${says}`;
+    })
+    .join('\n');

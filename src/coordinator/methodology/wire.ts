@@ -49,8 +49,13 @@ export const featureBody = z.strictObject({ feature: featureId });
 /** One edge, or none: the whole graph from afar. Of all features, or of one. */
 export const zoomBody = z.strictObject({ edge: edge.optional(), feature: featureId.optional() });
 export const TRACE_DIRECTIONS = ['forward', 'backward', 'both'] as const;
+/** Features may be called anything that an id can be, and are traced by that. */
+const traced = z
+  .string()
+  .max(256, { abort: true })
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, { error: 'expected a requirement key or the id of a feature' });
 export const traceBody = z.strictObject({
-  req: reqKey,
+  req: traced,
   direction: z.enum(TRACE_DIRECTIONS).default('both'),
 });
 

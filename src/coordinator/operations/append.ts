@@ -60,7 +60,10 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
     unit.check(subject, head.seq);
     const unknown = head.seq === 0 ? unknownSays(desk, subject) : null;
     if (unknown !== null) {
-      return refused('UNKNOWN_TASK', kindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK'));
+      return refused(
+        'UNKNOWN_TASK',
+        kindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK', subject),
+      );
     }
     const fault = speakerFault(head, this.handle(), desk.context(subject));
     return fault === null ? null : refused(fault);

@@ -52,7 +52,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     if (!this.followed) return { needs: () => this.lookAgain() };
     const reply = isSessionClosed(desk, this.body.session_id)
       ? refusedClaim('SESSION_CLOSED')
-      : { ...refusedClaim('NOTHING_READY'), waiting_for: everythingWaitsFor(desk, track) };
+      : nothingReady(desk, track);
     return { unit: new UnitBuilder(desk).build(this.request), reply };
   }
 
@@ -77,6 +77,20 @@ const trackOf = (desk: Desk, subject: string): string => desk.state.plan.get(sub
 /** Refusals that no other task would change. */
 const isFinal = (reply: ClaimResult | Problem): boolean =>
   'problem' in reply || reply.reason === 'SESSION_CLOSED' || reply.reason === 'DENIED_LIMIT';
+
+/** Who is to wait hears for what; who would wait for ever hears that nothing is left. */
+function nothingReady(desk: Desk, track: string | undefined): ClaimResult {
+  const waiting_for = everythingWaitsFor(desk, track);
+  const refused = { ...refusedClaim('NOTHING_READY'), waiting_for };
+  if (waiting_for.length > 0) return refused;
+  const { plan } = desk.state;
+  const where = track === undefined ? 'the plan' : `track ${track}`;
+  const is_empty = track === undefined ? plan.task_count === 0 : plan.tasksOf(track).length === 0;
+  const next = is_empty
+    ? `There is no task in ${where}: there is nothing to wait for until somebody adds one.`
+    : `Nothing is left to do in ${where}: every task is completed. Do not wait.`;
+  return { ...refused, next };
+}
 
 /** The work under way and the held work that the rest of the plan waits for. */
 function everythingWaitsFor(desk: Desk, track: string | undefined): string[] {

@@ -116,7 +116,9 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const kept = parkedResults(this.history ?? []).length - (decision.code === 'ADOPTED' ? 1 : 0);
     const state = stateOf(desk, decision.next, Math.max(kept, 0));
     const base = { success: decision.ok, reason: decision.code, ...state };
-    return decision.ok ? base : { ...base, next: decision.details.says ?? adviceFor(decision.code) };
+    return decision.ok
+      ? base
+      : { ...base, next: decision.details.says ?? adviceFor(decision.code, decision.head.subject) };
   }
 }
 

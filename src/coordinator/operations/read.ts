@@ -8,6 +8,9 @@ import { isProblem, type Problem, problem } from '../problem.js';
 import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire.js';
 import type { ClaimRequest } from './claim.js';
 
+/** What the schemas say of a field that is not there, which is no word for people. */
+const MISSING = /received undefined$/;
+
 /** Reads a body at the border, or says field by field what was expected. */
 export function readBody<S extends z.ZodType>(
   schema: S,
@@ -18,7 +21,7 @@ export function readBody<S extends z.ZodType>(
   if (read.success) return read.data;
   const faults = read.error.issues.slice(0, 20).map((issue) => ({
     path: issue.path.join('.'),
-    message: issue.message,
+    message: MISSING.test(issue.message) ? 'is missing' : issue.message,
   }));
   const first = faults[0];
   const detail = `${first?.path || where}: ${first?.message ?? 'not understood'}`;

@@ -6,7 +6,10 @@ import { type Survey, surveyOf } from './survey.js';
 
 const SEVERITIES: readonly Escalation['severity'][] = ['critical', 'high', 'medium', 'low'];
 
-/** What waits for a human, the gravest first and of equals the oldest: folded from the log, stored nowhere. */
+/**
+ * What waits for a human, the gravest first; of equals what is in the way of work comes before an intent, and then the
+ * oldest. Folded from the log, stored nowhere.
+ */
 export function escalationsOf(
   question: RouteQuestion,
   survey: Survey = surveyOf(question),
@@ -19,7 +22,8 @@ export function escalationsOf(
     found.push(...ofFeature(question, standing).filter((one) => !told.has(place(one))));
   }
   const rank = ({ severity }: Escalation): number => SEVERITIES.indexOf(severity);
-  return found.sort((a, b) => rank(a) - rank(b) || compare(a.since, b.since));
+  const isNew = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
+  return found.sort((a, b) => rank(a) - rank(b) || isNew(a) - isNew(b) || compare(a.since, b.since));
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -62,6 +66,11 @@ function ofStep({ methodology }: RouteQuestion, { row, profile }: Standing, step
   if (step.status === 'pending_review') {
     const says = `${edge} of ${feature_id} waits for a review`;
     found.push({ ...at, kind: 'review', severity: 'high', says, next: reviewCommand(feature_id, edge) });
+  }
+  if (state.hold !== null) {
+    const says = `${edge} of ${feature_id} is held: ${state.hold}`;
+    const next = command('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
+    found.push({ ...at, kind: 'hold', severity: 'high', says, next });
   }
   if (step.stuck) {
     const says = `${edge} of ${feature_id} is stuck: delta ${state.delta} again and again, ${state.iteration} iterations so far`;

@@ -4,6 +4,8 @@ import type { Standing } from './standing.js';
 export interface ReadinessCheck {
   readonly name: string;
   readonly passed: boolean;
+  /** It stands against nothing, and yet something is not there that a release usually has. */
+  readonly lacking: boolean;
   readonly says: string;
 }
 
@@ -18,33 +20,55 @@ export interface ReleaseGround {
 /** Whether the project may be released, question by question. */
 export function readinessOf(ground: ReleaseGround): ReadinessCheck[] {
   const { standings, state, pending_reviews, known_gaps } = ground;
-  const open = [...standings]
-    .filter(({ row, complete }) => row.vector.priority === 'critical' && !complete)
-    .map(({ row }) => row.vector.feature_id);
+  const all = [...standings];
+  const critical = all.filter(({ row }) => row.vector.priority === 'critical');
   const gaps = known_gaps ?? (state.last_gaps === null ? null : gapsIn(state.last_gaps));
   return [
-    check('critical_features', open.length === 0, {
-      passed: 'Every critical feature has converged.',
-      failed: `Not converged: ${some(open)}. Finish them first.`,
-    }),
-    check('reviews', pending_reviews.length === 0, {
-      passed: 'Nothing waits for a human.',
-      failed: `Waiting for a human: ${some(pending_reviews)}. Decide on them first.`,
-    }),
-    check('gaps', gaps !== null, {
-      passed: `Known gaps: ${gaps}.`,
-      failed: 'Nobody has looked for gaps. Run gen gaps first, or say known_gaps.',
-    }),
+    ofCritical(critical.filter(isOpen).map(idOf), critical.length),
+    ofFeatures(all.filter(isOpen).map(idOf), all.length),
+    pending_reviews.length === 0
+      ? passed('reviews', 'Nothing waits for a human.')
+      : failed('reviews', `Waiting for a human: ${some(pending_reviews)}. Decide on them first.`),
+    gaps === null
+      ? failed('gaps', 'Nobody has looked for gaps. Run gen gaps first, or say known_gaps.')
+      : passed('gaps', `Known gaps: ${gaps}.`, gaps > 0),
   ];
+}
+
+const isOpen = ({ complete }: Standing): boolean => !complete;
+const idOf = ({ row }: Standing): string => row.vector.feature_id;
+
+function ofCritical(open: readonly string[], count: number): ReadinessCheck {
+  if (open.length > 0) return failed('critical_features', `Not converged: ${some(open)}. Finish them first.`);
+  const says =
+    count === 0
+      ? 'No feature is critical, so none had to converge.'
+      : 'Every critical feature has converged.';
+  return passed('critical_features', says);
+}
+
+/** A release may go out without a feature, but not without a word of it. */
+function ofFeatures(open: readonly string[], count: number): ReadinessCheck {
+  if (count === 0) return passed('features', 'The project has no features: this release has none.', true);
+  if (open.length === 0) return passed('features', 'Every feature has converged.');
+  const says = open.length === count ? 'No feature has converged: this release has none. ' : '';
+  return passed('features', `${says}Left out: ${some(open)}.`, true);
 }
 
 const gapsIn = ({ total_req_keys, full_coverage }: NonNullable<MethodologyState['last_gaps']>): number =>
   total_req_keys - full_coverage;
 
-const check = (name: string, passed: boolean, says: { passed: string; failed: string }): ReadinessCheck => ({
+const passed = (name: string, says: string, lacking = false): ReadinessCheck => ({
   name,
-  passed,
-  says: passed ? says.passed : says.failed,
+  passed: true,
+  lacking,
+  says,
+});
+const failed = (name: string, says: string): ReadinessCheck => ({
+  name,
+  passed: false,
+  lacking: true,
+  says,
 });
 
 const NAMED_MAX = 10;

@@ -60,14 +60,14 @@ describe('variables', () => {
   it('that nobody answers leave a check skipped, and required', () => {
     expect(named(methodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
       required: true,
-      skipped: "$tools.test_runner.command is empty in the project's constraints.",
+      skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
     });
     const m = edgeOf(
       '  - { name: a, type: agent, required: $tools.moon.required, criterion: "as $standards.moon" }\n',
     );
     expect(named(m, 'tdd').get('a')).toMatchObject({
       required: true,
-      skipped: "$standards.moon is not said in the project's constraints.",
+      skipped: '$standards.moon is not said in .ai-workspace/context/project_constraints.yml.',
     });
   });
 });

@@ -10,7 +10,7 @@ import {
   type Profile,
 } from './methodology.js';
 import { edgesOf, profileOf } from './profile.js';
-import { resolveVariables } from './variables.js';
+import { CONSTRAINTS_FILE, resolveVariables } from './variables.js';
 
 /** A check as it stands for one feature on one edge: variables replaced, and whether it must pass. */
 export interface EffectiveCheck {
@@ -122,7 +122,7 @@ function undecided(name: string, m: Methodology): string | null {
   if (dimension === undefined || !dimension.mandatory) return null;
   const { constraint_dimensions: said } = m.constraints;
   const decided = Object.hasOwn(said, dimension.name) && said[dimension.name];
-  return decided ? null : `${dimension.name} is undecided in the project's constraints.`;
+  return decided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
 }
 
 /** Of several checks of one name the most restrictive stands, and it is required if one of them is. */

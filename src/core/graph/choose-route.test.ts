@@ -431,6 +431,30 @@ describe('what waits for a human', () => {
     expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
   });
 
+  it('is an edge that is held, and to lift the hold comes before anything new', () => {
+    const story = new Story()
+      .tell('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
+      .tell('edge_started', 'F', 'intent_requirements')
+      .tell('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
+    const route = go({ features: [feature('F')], story });
+    expect(route.escalations).toMatchObject([
+      {
+        kind: 'hold',
+        severity: 'high',
+        feature_id: 'F',
+        edge: 'intent_requirements',
+        says: 'intent_requirements of F is held: not what we meant',
+      },
+      { kind: 'intent' },
+    ]);
+    expect([route.state, route.next]).toEqual([
+      'ALL_BLOCKED',
+      'gen task unhold F#intent_requirements --reason settled',
+    ]);
+    story.tell('edge_unheld', 'F', 'intent_requirements');
+    expect(go({ features: [feature('F')], story }).escalations).toMatchObject([{ kind: 'intent' }]);
+  });
+
   it('is an edge that has used its iterations', () => {
     const story = new Story().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
     expect(go({ features: [feature('F')], story }).escalations).toMatchObject([{ kind: 'max_iterations' }]);

@@ -10,6 +10,7 @@ import { type Candidate, chooseEdge } from './route-edge.js';
 import { openClaims, sharedWith } from './route-parallel.js';
 import { undecided, workspaceState } from './route-state.js';
 import { inOrder, whyFirst } from './route-tiers.js';
+import { CONSTRAINTS_FILE } from './variables.js';
 
 /**
  * Where to go next, and why. Writes nothing and promises nothing: only a claim decides. `known`: the survey of the
@@ -81,7 +82,7 @@ function prepare(methodology: Methodology, state: WorkspaceState): Pick<Route, '
     const says = `a feature has come to its design, and the project has not decided: ${undecided(methodology).join(', ')}`;
     return {
       reasons: [says],
-      next: 'fill in constraint_dimensions in .ai-workspace/context/project_constraints.yml',
+      next: `fill in constraint_dimensions in ${CONSTRAINTS_FILE}`,
     };
   }
   if (state === 'NEEDS_INTENT') return { reasons: [SAYS[state]], next: 'write specification/INTENT.md' };
@@ -208,5 +209,7 @@ function nothingToDo(base: Route, asked: RouteQuestion['asked']): Route {
     return { ...base, reasons: [...base.reasons, 'every feature has converged'], next: 'gen gaps' };
   }
   const says = 'nothing can go on now: every feature is claimed, stuck or waits for something';
-  return { ...base, reasons: [...base.reasons, says], next: base.escalations[0]?.next ?? 'gen status' };
+  // An intent begins something new; what is in the way of the features there are comes before it.
+  const first = base.escalations.find(({ kind }) => kind !== 'intent') ?? base.escalations[0];
+  return { ...base, reasons: [...base.reasons, says], next: first?.next ?? 'gen status' };
 }

@@ -31,7 +31,15 @@ export interface RouteQuestion {
 }
 
 export interface Escalation {
-  readonly kind: 'review' | 'escalation' | 'intent' | 'stuck' | 'stale_claim' | 'time_box' | 'max_iterations';
+  readonly kind:
+    | 'review'
+    | 'escalation'
+    | 'hold'
+    | 'intent'
+    | 'stuck'
+    | 'stale_claim'
+    | 'time_box'
+    | 'max_iterations';
   readonly feature_id: string | null;
   readonly edge: string | null;
   readonly severity: 'critical' | 'high' | 'medium' | 'low';

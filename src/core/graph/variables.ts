@@ -8,6 +8,9 @@ const SUBSTITUTIONS_MAX = 1000;
 /** What a tool may leave out: it is then called without arguments, and its exit code says all. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['args', 'pass_criterion']);
 
+/** Where a person writes what is missing. */
+export const CONSTRAINTS_FILE = '.ai-workspace/context/project_constraints.yml';
+
 type Prefix = 'tools' | 'thresholds' | 'standards' | 'architecture';
 
 export const isVariable = (text: string): boolean => WHOLE.test(text);
@@ -52,12 +55,12 @@ class Resolver {
       value = inside ? (value as Record<string, unknown>)[step] : undefined;
       // A tool that is there may say nothing of its arguments; one that is not there is not.
       const may_be_absent = inside || (at > 0 && at === path.length - 1 && MAY_BE_EMPTY.has(step));
-      if (!may_be_absent) throw new Unresolved(`${name} is not said in the project's constraints.`);
+      if (!may_be_absent) throw new Unresolved(`${name} is not said in ${CONSTRAINTS_FILE}.`);
     }
     const said = value ?? '';
     if (typeof said === 'object') throw new Unresolved(`${name} is not a single value.`);
     if (said === '' && !MAY_BE_EMPTY.has(path.at(-1) ?? '')) {
-      throw new Unresolved(`${name} is empty in the project's constraints.`);
+      throw new Unresolved(`${name} is empty in ${CONSTRAINTS_FILE}.`);
     }
     return String(said);
   }

@@ -38,6 +38,31 @@ function faultsOf(yaml: string, current: Plan | null = null, stands = NOTHING_ST
 }
 const codesAndLines = (yaml: string) => faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
 
+it('what is wrong with a field hides nothing else that is wrong', () => {
+  const yaml = `tracks:
+  A:
+    - {id: A-001-a, description: x, owner: me, depends_on: [A-002-b, A-009-none]}
+    - {id: A-002-b, depends_on: [A-001-a]}
+    - {id: bad, description: 7}
+    - {id: A-001-a, priority: high}
+    - {id: A-003-c, description: x, depend_on: [], depends_on: 4}
+`;
+  const found = faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
+  expect(found.sort()).toEqual([
+    'BAD_ID 5',
+    'BAD_VALUE 4',
+    'BAD_VALUE 5',
+    'BAD_VALUE 6',
+    'BAD_VALUE 6',
+    'BAD_VALUE 7',
+    'CYCLE 3',
+    'DUPLICATE_ID 6',
+    'UNKNOWN_DEPENDENCY 3',
+    'UNKNOWN_FIELD 3',
+    'UNKNOWN_FIELD 7',
+  ]);
+});
+
 describe('the shop rebuilt', () => {
   it('is read as it is written', () => {
     const reading = readPlan({ yaml: SHOP }, null, NOTHING_STARTED);

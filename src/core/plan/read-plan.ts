@@ -101,9 +101,22 @@ function readTasks(tracks: Outline['tracks'], faults: FaultList) {
   return { candidates, inputs, legible };
 }
 
+const soundPartSchema = z.object({
+  id: taskInputSchema.shape.id,
+  // Whoever spelt it wrong may mean to wait for nothing: to say that it waits for its neighbour could be a fault too many.
+  depends_on: taskInputSchema.shape.depends_on.default([]).catch([]),
+  subtasks: taskInputSchema.shape.subtasks,
+});
+
+/** What a task with faults says of its place and of what it waits for, so that what is wrong there is found as well. */
+function soundPart(item: unknown): TaskInput | null {
+  const read = soundPartSchema.safeParse(item);
+  return read.success ? { description: '', ...read.data } : null;
+}
+
 /** One task as it stands under its heading; null when it cannot be placed at all. */
 function readTask(item: unknown, track: string, path: Path, faults: FaultList): TaskInput | null {
-  const input = fits(taskInputSchema, item, path, faults);
+  const input = fits(taskInputSchema, item, path, faults) ?? soundPart(item);
   if (input === null) return null;
   const reading = parseTaskId(input.id);
   if (!reading.ok || reading.id.parent !== null) {

@@ -19,6 +19,7 @@ export const seen = { position: count, last_updated: time.nullable() };
 export const ESCALATION_KINDS = [
   'review',
   'escalation',
+  'hold',
   'intent',
   'stuck',
   'stale_claim',
@@ -221,7 +222,7 @@ export const releaseReply = describe<wire.ReleaseReply>()(
     success: z.boolean(),
     reason: text,
     version: text,
-    readiness: z.array(z.object({ name: text, passed: z.boolean(), says: text })),
+    readiness: z.array(z.object({ name: text, passed: z.boolean(), lacking: z.boolean(), says: text })),
     release: z
       .object({
         version: text,

@@ -15,6 +15,12 @@ export async function gitRef(root: string): Promise<string | null> {
   return /^[0-9a-f]{40,64}$/.test(sha) ? sha : null;
 }
 
+/** Why there is no commit to name. */
+export async function whyNoCommit(root: string): Promise<string> {
+  const is_repository = (await git(root, ['rev-parse', '--git-dir'])) !== null;
+  return is_repository ? 'none: nothing has been committed yet' : 'none: this is no git repository';
+}
+
 export async function latestTag(root: string): Promise<string | null> {
   const said = await git(root, ['describe', '--tags', '--abbrev=0', 'HEAD']);
   return said?.trim() || null;
