@@ -6,7 +6,7 @@ import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
-import { homeFolder } from '../memory/folder.js';
+import { homeFolder } from '../memory/home-folder.js';
 import type { Place } from '../memory/memory.js';
 import { count } from '../output/text.js';
 import { seconds } from '../read-options.js';
