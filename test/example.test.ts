@@ -1,9 +1,27 @@
 import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+
+const run = promisify(execFile);
 
 it('the example of the README runs and shows the zombie refused', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/zombie.ts']);
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'examples/zombie.ts']);
   expect(stdout).toContain('agent-bob claims      GRANTED, generation 2');
   expect(stdout).toContain('agent-alice submits   STALE_GENERATION, her work is kept as res_');
+});
+
+it('the program that README embeds is the one that is compiled here, and it runs', async () => {
+  const [, shown] = /```ts\n([\s\S]*?)```/.exec(await readFile('README.md', 'utf8')) ?? [];
+  const compiled = (await readFile('examples/embed.ts', 'utf8'))
+    .replace('../src/coordinator/index.js', 'genesis-fleet/coordinator')
+    .replace('../src/stores/file/file-store.js', 'genesis-fleet/stores/file');
+  expect(shown).toBe(compiled);
+  const cwd = await mkdtemp(join(tmpdir(), 'embed-'));
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  await cp('examples/plan.yaml', join(cwd, 'examples', 'plan.yaml'));
+  const { stdout } = await run(resolve('node_modules/.bin/tsx'), [resolve('examples/embed.ts')], { cwd });
+  expect(stdout).toMatch(/^A-001-schema [\s\S]*accepted: true/);
 });

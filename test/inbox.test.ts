@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,6 +44,19 @@ test('an agent in bash carries an edge to its end, and a second one is told that
     'edge_converged one 1',
     'claim_rejected two 1',
   ]);
+});
+
+test('an agent in bash that nobody answers says what it waits for', async () => {
+  const { folder } = await bareWorkspace();
+  const agent = spawn('bash', ['examples/inbox-bash/agent.sh', 'REQ-F-AUTH-001', 'design_code'], {
+    env: { ...process.env, GENESIS_WORKSPACE: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  // With the shell that it waits in.
+  onTestFinished(() => void process.kill(-Number(agent.pid)));
+  const [said] = await once(agent.stderr, 'data');
+  expect(String(said)).toContain('is gen serialise --watch or gen up running here?');
 });
 
 /** All but what is made up anew each time (ids, times, sessions) and the address that only HTTP has. */

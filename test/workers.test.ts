@@ -1,5 +1,7 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,7 +41,48 @@ for (const [name, [program, ...args]] of Object.entries(WORKERS)) {
     expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(task_count);
     const done = await genesis.tasks({ phase: 'COMPLETED' });
     expect(!isProblem(done) && done.tasks).toHaveLength(task_count);
+    const again = await run(program, args, { env });
+    expect(again.stdout).toBe('All work of shop is done.\n');
   });
+
+  test(`a worker in ${name} says in a sentence what is missing`, async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const env = { ...process.env, GENESIS_URL: url, GENESIS_PROJECT: '' };
+    const nameless = run(program, args, { env });
+    await expect(nameless).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^Which project.*\n$/),
+    });
+    const waiting = spawn(program, args, {
+      env: { ...env, GENESIS_PROJECT: 'shop' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [said] = await once(waiting.stderr, 'data');
+    expect(waiting.exitCode).toBeNull();
+    waiting.kill();
+    await once(waiting, 'exit');
+    expect(String(said)).toMatch(new RegExp(`${url}.*gen up.*GENESIS_URL`));
+  });
+}
+
+test('the agent that README gives to gen run does a whole plan', async () => {
+  const { genesis, env, task_count } = await planned();
+  const [, command = ''] = /`gen (run --loop -- [^`]+)`/.exec(await readFile('README.md', 'utf8')) ?? [];
+  await run(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...command.split(' ')], { env });
+  const done = await genesis.tasks({ phase: 'COMPLETED' });
+  expect(!isProblem(done) && done.tasks).toHaveLength(task_count);
+  const task_id = (!isProblem(done) && done.tasks[0]?.task_id) || '';
+  expect(await genesis.results(task_id)).toMatchObject({ results: [{ result_data: { made: task_id } }] });
+});
+
+/** Where nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 test('the requests of docs/http.md make a worker, as they stand there', async () => {

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # A worker in plain bash, with curl and nothing else. It takes work until the plan is done, renews its claim while it
-# works, and hands in what it made. Ends with 1 when one of its results did not count.
+# works, and hands in what it made. Ends with 1 when one of its results did not count, with 2 when it cannot begin. A
+# server that is away is tried again for about half a minute, and said to be away after the first try.
 #
 #   GENESIS_PROJECT=shop ./worker.sh
 set -euo pipefail
 
+project=${GENESIS_PROJECT:-}
+[[ -n $project ]] || { echo "Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop." >&2; exit 2; }
 url=${GENESIS_URL:-http://127.0.0.1:4680}
-api=$url/api/tenants/${GENESIS_TENANT:-default}/projects/${GENESIS_PROJECT:?say which project}
+api=$url/api/tenants/${GENESIS_TENANT:-default}/projects/$project
 agent=${GENESIS_AGENT:-bash-worker}
 session=$agent-$$
 lease=${GENESIS_LEASE:-30}
@@ -18,6 +21,12 @@ post() { curl --silent --show-error --retry 5 --retry-connrefused "${headers[@]}
 
 # field NAME JSON: the first string or number by that name.
 field() { [[ $2 =~ \"$1\":\"?([^\",}]*) ]] && printf %s "${BASH_REMATCH[1]}"; }
+
+reach() { curl --silent --output /dev/null "$@" "$url"; }
+if ! reach; then
+  echo "$url is not reachable: start it with gen up, or set GENESIS_URL. Trying again." >&2
+  reach --retry 5 --retry-connrefused || { echo "$url does not answer." >&2; exit 2; }
+fi
 
 # Renews until it is refused; then the work is somebody else's, and whoever does it must stop.
 keep() {
@@ -57,4 +66,5 @@ while :; do
   echo "$task generation $generation: $(field reason "$reply")"
   [[ $reply == *'"accepted":true'* ]] || refused=$((refused + 1))
 done
+echo "All work of $project is done."
 exit $((refused > 0))

@@ -17,7 +17,14 @@ ask() {
   local name=$EPOCHREALTIME-$$-$count.json
   printf '{"feature":"%s","edge":"%s",%s}' "$feature" "$edge" "$1" >"$inbox/.$name.tmp"
   mv "$inbox/.$name.tmp" "$inbox/$name"
-  until [[ -e $outcome/$name ]]; do sleep 0.05; done
+  local tell_at=$((SECONDS + 3))
+  until [[ -e $outcome/$name ]]; do
+    if ((SECONDS >= tell_at)); then
+      echo "nobody has answered $inbox/$name yet: is gen serialise --watch or gen up running here? Waiting." >&2
+      tell_at=$((SECONDS + 60))
+    fi
+    sleep 0.05
+  done
   cat "$outcome/$name"
 }
 

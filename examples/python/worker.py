@@ -2,7 +2,8 @@
 """A worker in Python with nothing but its standard library.
 
 It takes work until the plan is done, renews its claim from a thread of its own while it works, and hands in what it
-made. Ends with 1 when one of its results did not count.
+made. Ends with 1 when one of its results did not count, with 2 when it cannot begin. A server that is away is tried
+again for about half a minute, and said to be away after the first try.
 
     GENESIS_PROJECT=shop python3 worker.py
 """
@@ -18,13 +19,17 @@ import uuid
 
 URL = os.environ.get("GENESIS_URL", "http://127.0.0.1:4680")
 TENANT = os.environ.get("GENESIS_TENANT", "default")
-PROJECT = os.environ["GENESIS_PROJECT"]
+PROJECT = os.environ.get("GENESIS_PROJECT")
 AGENT = os.environ.get("GENESIS_AGENT", "python-worker")
 TOKEN = os.environ.get("GENESIS_TOKEN")
 LEASE_SECONDS = int(os.environ.get("GENESIS_LEASE", "30"))
 SESSION = f"{AGENT}-{uuid.uuid4()}"
 API = f"{URL}/api/tenants/{TENANT}/projects/{PROJECT}"
 TRIES = 10
+
+
+def say(sentence):
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def call(method, path, body=None):
@@ -43,10 +48,14 @@ def call(method, path, body=None):
         except urllib.error.HTTPError as refusal:
             if refusal.code < 500:
                 return json.load(refusal)
-        except OSError:
-            pass
+            problem = f"it answers {refusal.code}"
+        except OSError as error:
+            problem = getattr(error, "reason", error)
+        if attempt == 1:
+            say(f"{URL} is not reachable ({problem}): start it with gen up, or set GENESIS_URL. Trying again.")
         time.sleep(min(0.1 * 2**attempt, 5))
-    raise SystemExit(f"{URL} does not answer")
+    say(f"{URL} does not answer.")
+    sys.exit(2)
 
 
 def keep(handle, lost, done):
@@ -76,6 +85,9 @@ def take():
 
 
 def main():
+    if not PROJECT:
+        say("Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop.")
+        return 2
     refused = 0
     while (grant := take()) is not None:
         claim = grant["claim"]
@@ -91,6 +103,7 @@ def main():
         reply = call("POST", "/results", {**handle, "generation": generation, "result_data": result})
         print(f"{task_id} generation {generation}: {reply['reason']}", flush=True)
         refused += not reply["accepted"]
+    print(f"All work of {PROJECT} is done.")
     return 1 if refused else 0
 
 

@@ -1,8 +1,21 @@
 // A worker with the SDK. It takes work until the plan is done; renewing, repeating what got lost, and keeping finished
-// results safe from its own crash are the SDK's business. Ends with 1 when one of its results did not count.
+// results safe from its own crash are the SDK's business. Ends with 1 when one of its results did not count, with 2 when
+// it cannot begin. It waits for a server that is away, and says so after the first try.
 //
 //   GENESIS_PROJECT=shop npx tsx examples/typescript/worker.ts
-import { Genesis } from '../../src/client/index.js';
+import { Genesis, isProblem } from '../../src/client/index.js';
+
+const project = process.env.GENESIS_PROJECT;
+if (!project) {
+  console.error('Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop.');
+  process.exit(2);
+}
+const first = await new Genesis({ retry: { tries: 1 } }).status();
+if (isProblem(first)) {
+  console.error(first.detail);
+  // A refusal stays one; what did not answer may come back.
+  if (first.status >= 400 && first.status < 500) process.exit(2);
+}
 
 const genesis = new Genesis();
 const summary = await genesis.work(
@@ -17,4 +30,5 @@ const summary = await genesis.work(
 for (const { task_id, generation, reason } of summary.outcomes) {
   console.log(`${task_id} generation ${generation}: ${reason}`);
 }
-process.exitCode = summary.refused > 0 || summary.accepted === 0 ? 1 : 0;
+console.log(`All work of ${project} is done.`);
+process.exitCode = summary.refused > 0 ? 1 : 0;

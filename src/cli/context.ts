@@ -4,7 +4,7 @@ import { Workspace } from '../workspace/workspace.js';
 import { type ExitCode, wrongUsage } from './exit.js';
 import { namedAgent, terminalName, userAgent } from './identity.js';
 import type { Io } from './io.js';
-import { homeFolder } from './memory/folder.js';
+import { homeFolder } from './memory/home-folder.js';
 import { Memory, type Place } from './memory/memory.js';
 import { type Paint, paintFor } from './output/paint.js';
 import type { ServedHere } from './workspace/serve-here.js';

@@ -25,6 +25,7 @@ it('makes a workspace from an empty folder, and says what to do next', async () 
   expect(await read(cwd, 'context', 'project_constraints.yml')).toContain('default_profile: full');
   expect(await readFile(join(cwd, 'specification', 'INTENT.md'), 'utf8')).toContain('Sell books');
   expect(await readdir(join(cwd, '.ai-workspace', 'profiles'))).toHaveLength(6);
+  expect(await readFile(join(cwd, '.genesis', '.gitignore'), 'utf8')).toBe('*\n');
   const [first = ''] =
     (await read(cwd, 'events', 'events.jsonl')).match(/"event_type":"[^"]+"/g)?.slice(-1) ?? [];
   expect(first).toBe('"event_type":"project_initialized"');

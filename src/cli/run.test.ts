@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { planned } from './testing/house.js';
@@ -78,6 +78,23 @@ it('run in a loop works until all is done', async () => {
     /^NOTHING_READY\. Nothing is left to do in the plan: every task is completed\. Do not wait\.\n$/,
   );
   expect((await gen(setting, 'run', '--', 'true')).err).toContain('NOTHING_READY');
+});
+
+it('run claims nothing for a program that cannot be started', async () => {
+  const { setting } = await planned();
+  const file = join(setting.cwd, 'agent.sh');
+  const missing = await gen(setting, 'run', '--loop', '--', './agent.sh');
+  expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('There is no program ./agent.sh') });
+  const unknown = await gen(setting, 'run', '--', 'no-such-agent');
+  expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('No no-such-agent is on the PATH') });
+  await writeFile(file, '#!/no/such/shell\n');
+  const locked = await gen(setting, 'run', '--loop', '--', './agent.sh');
+  expect(locked).toMatchObject({ code: 2, err: expect.stringContaining(`chmod +x ${file}`) });
+  expect((await gen(setting, 'events')).out).not.toContain('A-001-schema');
+  await chmod(file, 0o755);
+  const broken = await gen(setting, 'run', '--loop', '--json', '--', './agent.sh');
+  expect(broken.code).toBe(1);
+  expect(JSON.parse(broken.out)).toMatchObject({ failed: 1 });
 });
 
 async function written(file: string): Promise<string> {

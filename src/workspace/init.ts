@@ -77,6 +77,8 @@ function filesFor(answers: InitAnswers, guess: Guess): Map<string, string> {
   files.set(`.ai-workspace/${COORDINATION_FILE}`, `${projectText(answers.name)}\n${coordination}`);
   files.set('.ai-workspace/context/project_constraints.yml', constraintsText(answers, guess));
   files.set('.ai-workspace/.gitignore', IGNORED);
+  // What the command line remembers here: handles, sessions, results that nobody has answered.
+  files.set('.genesis/.gitignore', '*\n');
   files.set(INTENT_FILE, intentText(answers));
   return files;
 }

@@ -86,7 +86,7 @@ const opening = ({ url }: DemoServer, folder: string, agents: number): string =>
 
 const WHAT_NOW = `
 What now? Join an agent of your own (README.md, “Join an agent”), or look around in what this leaves behind:
-run it again with --keep.`;
+npm run demo -- --keep (or gen demo --keep).`;
 
 function ending(context: Context, { guarantees, lineage, log }: DemoOutcome): string {
   const { paint } = context;

@@ -6,7 +6,7 @@ import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
-import { homeFolder } from '../memory/folder.js';
+import { homeFolder } from '../memory/home-folder.js';
 import type { Place } from '../memory/memory.js';
 import { count } from '../output/text.js';
 import { seconds } from '../read-options.js';
@@ -15,6 +15,7 @@ import { jsonOrText } from '../result.js';
 import { rememberClaim } from '../taking.js';
 import { WorkDesk } from '../worker/desk.js';
 import { type GroupEnd, runGroup } from '../worker/process-group.js';
+import { assertRunnable } from '../worker/runnable.js';
 
 interface RunOptions {
   readonly loop?: true;
@@ -57,6 +58,7 @@ Examples:
 };
 
 async function runCommand(context: Context, command: string[], options: RunOptions): Promise<void> {
+  assertRunnable(context.io, command[0] ?? '');
   const place = { ...(await context.place()), url: await context.address() };
   // A worker waits for a server that is away; a person who forgot to start one should hear of it.
   expected(await (await context.genesis()).status());
@@ -83,7 +85,7 @@ async function runCommand(context: Context, command: string[], options: RunOptio
       (work, { signal, stop }) => {
         if (options.loop !== true) stop();
         const stopWith = (): NodeJS.Signals => asked ?? 'SIGTERM';
-        return perform({ context, place, genesis, command, options, work, signal, stopWith });
+        return perform({ context, place, genesis, command, options, work, signal, stop, stopWith });
       },
     );
     tell(context, summary, options.loop === true);
@@ -107,11 +109,13 @@ interface Performance {
   readonly options: RunOptions;
   readonly work: Work;
   readonly signal: AbortSignal;
+  readonly stop: () => void;
   readonly stopWith: () => NodeJS.Signals;
 }
 
 /** Returns the result of the program. Throws why there is none: the work is given back with it. */
-async function perform({ context, place, genesis, command, options, work, signal, stopWith }: Performance) {
+async function perform({ context, place, genesis, command, options, work, ...running }: Performance) {
+  const { signal, stop, stopWith } = running;
   const { io } = context;
   await rememberClaim(context, work.claim);
   context.remark(`${work.task_id}, generation ${work.claim.generation}: ${command.join(' ')}`);
@@ -131,6 +135,8 @@ async function perform({ context, place, genesis, command, options, work, signal
       signal,
       stopWith,
     }).catch((error: NodeJS.ErrnoException) => {
+      // The next work would fail of the same.
+      stop();
       throw new Error(`${command[0]} cannot be run (${error.code ?? error.message})`);
     });
     if (ended.exit_code !== 0) throw new Error(failureText(ended));

@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import type { Io } from '../io.js';
-
-/** Where the CLI keeps what is its own, beside the embedded log. */
-export const homeFolder = (io: Io): string => resolve(io.cwd, io.env.GENESIS_HOME ?? '.genesis');
+import { join } from 'node:path';
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;

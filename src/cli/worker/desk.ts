@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Work } from '../../client/index.js';
 import type { Context } from '../context.js';
-import { homeFolder } from '../memory/folder.js';
+import { homeFolder } from '../memory/home-folder.js';
 import type { Place } from '../memory/memory.js';
 
 /** What one piece of work is done at: a folder of its own, with the briefing in it and room for the result. */

@@ -119,7 +119,7 @@ function reportText(
   { made, kept, renewed }: InitReport,
   { configured, intended }: { readonly configured: boolean; readonly intended: boolean },
 ): string {
-  const lines = [`${count(made.length, 'file')} made in .ai-workspace/ and specification/.`];
+  const lines = [`${count(made.length, 'file')} made in .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Written anew:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Left alone, as they were there:', ...kept.map((file) => `  ${file}`));
   if (!configured) lines.push('What the files say is not in the log yet; see above, then: gen init');

@@ -1,0 +1,21 @@
+import { readFile } from 'node:fs/promises';
+import { Coordinator, isProblem } from '../src/coordinator/index.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
+
+const store = await openFileStore({ root: '.genesis/log' }); // where `gen up` keeps it, which must not run beside this
+const fleet = await Coordinator.open({ store });
+const shop = { tenant_id: 'default', project_id: 'shop' };
+
+await fleet.plans.put(shop, await readFile('examples/plan.yaml', 'utf8'));
+const work = await fleet.next(shop, { agent_id: 'agent-beta', session_id: 'sess-1' });
+if (isProblem(work)) console.log(work.detail);
+else if (work.claim === null) console.log(work.reason, work.next);
+else {
+  const { task_id, session_id, generation, id: claim_id } = work.claim;
+  const made = { about: work.briefing?.description }; // what takes long calls renewLease in between
+  const handle = { task_id, session_id, generation, claim_id };
+  console.log(task_id, await fleet.submitResult(shop, { ...handle, result_data: made }));
+}
+
+fleet.close();
+await store.close();

@@ -1,0 +1,37 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
+import { wrongUsage } from '../exit.js';
+import type { Io } from '../io.js';
+
+/** Where a program is looked for when nothing says where. */
+const PATH_DEFAULT = '/bin:/usr/bin';
+
+/**
+ * Throws where the program cannot be started. Asked before any work is claimed: every task would fail of the same
+ * mistyped name, until all of them are held.
+ */
+export function assertRunnable(io: Io, program: string): void {
+  // What may be run there is told by the ending of a name, and found out by the system.
+  if (process.platform === 'win32') return;
+  const folders = program.includes('/') ? ['.'] : (io.env.PATH ?? PATH_DEFAULT).split(delimiter);
+  const files = folders.map((folder) => resolve(io.cwd, folder, program)).filter(isFile);
+  if (files.some(mayRun)) return;
+  const [found] = files;
+  if (found !== undefined)
+    throw wrongUsage(`${program} may not be run: chmod +x ${found}. No work was claimed.`);
+  const where = program.includes('/')
+    ? `There is no program ${program} here`
+    : `No ${program} is on the PATH`;
+  throw wrongUsage(`${where}: say after -- what does the work. No work was claimed.`);
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+function mayRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
