@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -282,4 +283,22 @@ it('the whole life of an edge at a server that serves the workspace', async () =
   await expect.poll(() => shared(setting)).toBe('People log in.\n');
   up.stop('SIGTERM');
   expect((await up.ended).code).toBe(0);
+});
+
+it('who reviews is shown every file, where to read it, why, and what to check', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  const work = await drafting(setting);
+  await put(setting.cwd, `${work}/specification/login.md`, 'They do.\n');
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
+  const { out } = await gen({ ...setting, columns: 300 }, 'review', '--feature', F);
+  const digest = createHash('sha256').update('People log in.\n').digest('hex');
+  expect(out).toMatch(/docs\/login\.md +15 bytes/);
+  expect(out).toContain(`sha256 ${digest}`);
+  expect(out).toContain(`    ${work}/docs/login.md\n`);
+  expect(out).toContain(`    ${work}/specification/login.md\n`);
+  expect(out).toContain('it changes the specification (spec_mutation)');
+  expect(out).toContain('product_owner_agrees: The owner has read it');
+  expect(out).not.toContain('changed since');
+  await put(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
+  expect((await gen(setting, 'review', '--feature', F)).out).toContain('The draft was changed since');
 });
