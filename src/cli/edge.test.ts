@@ -302,3 +302,31 @@ it('who reviews is shown every file, where to read it, why, and what to check', 
   await put(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
   expect((await gen(setting, 'review', '--feature', F)).out).toContain('The draft was changed since');
 });
+
+it('what a reviewer asks for reaches the agent, wherever it looks', async () => {
+  const setting = { ...(await project(ASKING_A_HUMAN)), columns: 300 };
+  await drafting(setting);
+  await submit(setting, '--drafts', ...PASSED);
+  await gen(setting, 'review', '--feature', F, '--refine', '--comment', 'say who');
+  const told = await gen(setting, 'start');
+  expect(told.out).toContain('tester asked for changes: say who');
+  expect(told.out).toContain(`gen task submit ${SUBJECT} --drafts`);
+  expect((await gen(setting, 'task', 'show', SUBJECT)).out).toMatch(
+    /CHANGES_REQUESTED by tester .*: say who/,
+  );
+  expect((await gen(setting, 'task', 'history', SUBJECT)).out).toMatch(
+    /CHANGES_REQUESTED by tester .*: say who/,
+  );
+});
+
+it('a claim given back has no end ahead of it, and says why it was given back', async () => {
+  const setting = { ...(await project(CONFIGURED)), columns: 300 };
+  await claim(setting);
+  expect((await gen(setting, 'task', 'show', SUBJECT)).out).toContain(', until ');
+  await gen(setting, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
+  const { out } = await gen(setting, 'task', 'show', SUBJECT);
+  expect(out).toContain('RELEASED by agent-a');
+  expect(out).not.toContain('until');
+  expect(out).toContain('the compiler is gone');
+  expect((await gen(setting, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
+});

@@ -69,7 +69,10 @@ async function claim(
 
 async function show(context: Context, task_id: string): Promise<void> {
   const genesis = await context.genesis();
-  context.show(expected(await genesis.task(task_id)), (state) => taskText(state, context.paint));
+  const state = expected(await genesis.task(task_id));
+  if (context.is_json) return context.printJson(state);
+  const lineage = expected(await genesis.history(task_id));
+  context.print(taskText(state, lineage, context));
 }
 
 async function history(context: Context, task_id: string): Promise<void> {
