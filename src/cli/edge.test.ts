@@ -330,3 +330,30 @@ it('a claim given back has no end ahead of it, and says why it was given back', 
   expect(out).toContain('the compiler is gone');
   expect((await gen(setting, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
 });
+
+it('who claims an edge is told what it is for, and under which paths to write', async () => {
+  const { out } = await claim({ ...(await project(CONFIGURED)), columns: 300 });
+  expect(out).toContain('  People log in\n');
+  expect(out).toContain('Each file goes there under its path in the project');
+});
+
+it('a check that the edge does not have is named with the one that was meant, and nothing is submitted', async () => {
+  const setting = await project(CONFIGURED);
+  await drafting(setting);
+  const slip = await submit(setting, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
+  expect(slip.code).toBe(2);
+  expect(slip.err).toContain(`${SUBJECT} has no check reads_wel. Did you mean reads_well?`);
+  expect(slip.err).toContain('Its checks: reads_well, has_keys.');
+  const { err } = await submit(setting, '--drafts', '--check', 'has_keys=pass');
+  expect(err).not.toContain('under failing');
+});
+
+it('a refusal is broken where somebody watches, and whole where a program reads', async () => {
+  const setting = { ...(await project(CONFIGURED)), columns: 60 };
+  await claim(setting);
+  const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+  const watched = { ...setting, is_watched: true };
+  expect(widest((await claim(watched)).err)).toBeLessThanOrEqual(60);
+  expect(widest((await gen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
+  expect((await claim(setting)).err.trim()).not.toContain('\n');
+});

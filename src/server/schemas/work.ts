@@ -177,6 +177,7 @@ const stateFields = {
     .nullable(),
   waiting_for: z.array(z.string()),
   parked: count.describe('how many refused results are kept'),
+  title: z.string().describe('of the feature, where it is an edge').exactOptional(),
   checks: z
     .array(
       z.object({
