@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -282,4 +283,77 @@ it('the whole life of an edge at a server that serves the workspace', async () =
   await expect.poll(() => shared(setting)).toBe('People log in.\n');
   up.stop('SIGTERM');
   expect((await up.ended).code).toBe(0);
+});
+
+it('who reviews is shown every file, where to read it, why, and what to check', async () => {
+  const setting = await project(ASKING_A_HUMAN);
+  const work = await drafting(setting);
+  await put(setting.cwd, `${work}/specification/login.md`, 'They do.\n');
+  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
+  const { out } = await gen({ ...setting, columns: 300 }, 'review', '--feature', F);
+  const digest = createHash('sha256').update('People log in.\n').digest('hex');
+  expect(out).toMatch(/docs\/login\.md +15 bytes/);
+  expect(out).toContain(`sha256 ${digest}`);
+  expect(out).toContain(`    ${work}/docs/login.md\n`);
+  expect(out).toContain(`    ${work}/specification/login.md\n`);
+  expect(out).toContain('it changes the specification (spec_mutation)');
+  expect(out).toContain('product_owner_agrees: The owner has read it');
+  expect(out).not.toContain('changed since');
+  await put(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
+  expect((await gen(setting, 'review', '--feature', F)).out).toContain('The draft was changed since');
+});
+
+it('what a reviewer asks for reaches the agent, wherever it looks', async () => {
+  const setting = { ...(await project(ASKING_A_HUMAN)), columns: 300 };
+  await drafting(setting);
+  await submit(setting, '--drafts', ...PASSED);
+  await gen(setting, 'review', '--feature', F, '--refine', '--comment', 'say who');
+  const told = await gen(setting, 'start');
+  expect(told.out).toContain('tester asked for changes: say who');
+  expect(told.out).toContain(`gen task submit ${SUBJECT} --drafts`);
+  expect((await gen(setting, 'task', 'show', SUBJECT)).out).toMatch(
+    /CHANGES_REQUESTED by tester .*: say who/,
+  );
+  expect((await gen(setting, 'task', 'history', SUBJECT)).out).toMatch(
+    /CHANGES_REQUESTED by tester .*: say who/,
+  );
+});
+
+it('a claim given back has no end ahead of it, and says why it was given back', async () => {
+  const setting = { ...(await project(CONFIGURED)), columns: 300 };
+  await claim(setting);
+  expect((await gen(setting, 'task', 'show', SUBJECT)).out).toContain(', until ');
+  await gen(setting, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
+  const { out } = await gen(setting, 'task', 'show', SUBJECT);
+  expect(out).toContain('RELEASED by agent-a');
+  expect(out).not.toContain('until');
+  expect(out).toContain('the compiler is gone');
+  expect((await gen(setting, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
+});
+
+it('who claims an edge is told what it is for, and under which paths to write', async () => {
+  const { out } = await claim({ ...(await project(CONFIGURED)), columns: 300 });
+  expect(out).toContain('  People log in\n');
+  expect(out).toContain('Each file goes there under its path in the project');
+});
+
+it('a check that the edge does not have is named with the one that was meant, and nothing is submitted', async () => {
+  const setting = await project(CONFIGURED);
+  await drafting(setting);
+  const slip = await submit(setting, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
+  expect(slip.code).toBe(2);
+  expect(slip.err).toContain(`${SUBJECT} has no check reads_wel. Did you mean reads_well?`);
+  expect(slip.err).toContain('Its checks: reads_well, has_keys.');
+  const { err } = await submit(setting, '--drafts', '--check', 'has_keys=pass');
+  expect(err).not.toContain('under failing');
+});
+
+it('a refusal is broken where somebody watches, and whole where a program reads', async () => {
+  const setting = { ...(await project(CONFIGURED)), columns: 60 };
+  await claim(setting);
+  const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+  const watched = { ...setting, is_watched: true };
+  expect(widest((await claim(watched)).err)).toBeLessThanOrEqual(60);
+  expect(widest((await gen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
+  expect((await claim(setting)).err.trim()).not.toContain('\n');
 });

@@ -1,9 +1,11 @@
 import { type Command, Option } from 'commander';
+import { isProblem } from '../client/replies.js';
 import { edgeSubject } from '../core/graph/edge-name.js';
 import { kindOf, subjectKeys } from '../core/subject.js';
 import type { Context } from './context.js';
-import { CommandFailure } from './exit.js';
+import { CommandFailure, failed } from './exit.js';
 import type { Handle } from './memory/memory.js';
+import { clockTime } from './output/text.js';
 import { wholeNumber } from './read-options.js';
 
 /** A handle from elsewhere, in the place of the one that is remembered. */
@@ -40,12 +42,27 @@ export async function handleFor(context: Context, id: string, options: HandleOpt
     return { task_id, generation, session_id, agent_id, lease_duration_seconds: null, ...told };
   }
   if (kept === null) {
-    throw new CommandFailure(
-      `No handle for ${task_id} is remembered in session ${session_id}. Claim it first (gen task claim ${task_id}); ` +
-        'if another session of yours holds it, name that with --session; or show the handle with --generation and --claim-id.',
+    throw (
+      (await completedAlready(context, task_id)) ??
+      new CommandFailure(
+        `No handle for ${task_id} is remembered in session ${session_id}. Claim it first (gen task claim ${task_id}); ` +
+          'if another session of yours holds it, name that with --session; or show the handle with --generation and --claim-id.',
+      )
     );
   }
   return claim_id === undefined ? kept : { ...kept, claim_id };
+}
+
+/** A handle is forgotten with the result that was accepted under it. */
+async function completedAlready(context: Context, task_id: string): Promise<CommandFailure | null> {
+  const state = await (await context.genesis()).task(task_id);
+  if (isProblem(state) || state.phase !== 'COMPLETED' || state.result === null) return null;
+  const { agent_id, work_product_ref, submitted_at } = state.result;
+  const who = agent_id === (await context.agent()) ? 'you' : agent_id;
+  return failed(
+    'TASK_ALREADY_COMPLETED',
+    `${task_id} is completed already: ${work_product_ref}, by ${who} at ${clockTime(submitted_at)} UTC. Take other work; an operator can reset it.`,
+  );
 }
 
 /** As every fenced call wants it, but for the name it gives the generation. */

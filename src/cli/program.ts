@@ -5,6 +5,7 @@ import { Context, type GlobalOptions } from './context.js';
 import { CommandFailure, EXIT, type ExitCode, wrongUsage } from './exit.js';
 import { familiesFor } from './families.js';
 import type { Io } from './io.js';
+import { remarked } from './output/wrap.js';
 import { problemFailure } from './replies.js';
 import { spokenFailure } from './spoken.js';
 import { VERSION } from './version.js';
@@ -55,7 +56,7 @@ export function buildProgram(
       } catch (error) {
         const { message, exit_code, body } = failureOf(error);
         if (context.is_json) context.printJson(body);
-        context.remark(message);
+        context.remark(remarked(message, io));
         onExit(exit_code);
       } finally {
         await context.close();

@@ -2,6 +2,7 @@ import { isProblem, type Problem } from '../client/replies.js';
 import type { Context } from './context.js';
 import { CommandFailure, exitFor } from './exit.js';
 import { plainText } from './output/text.js';
+import { remarked } from './output/wrap.js';
 
 /** The reply, or the failure that the problem is. */
 export function expected<T>(reply: T | Problem): T {
@@ -46,6 +47,6 @@ export function decided<T extends Decided>(
 export function refuse(context: Context, reply: Decided, more: string, exit = exitFor(reply.reason)): void {
   const said = [`${reply.reason}${more === '' ? '.' : `: ${plainText(more)}`}`, reply.next];
   if (context.is_json) context.printJson(reply);
-  context.remark(said.filter((part) => part !== undefined).join(' '));
+  context.remark(remarked(said.filter((part) => part !== undefined).join(' '), context.io));
   context.exit_code = exit;
 }

@@ -15,7 +15,34 @@ it('takes work and hands it in without naming anything twice', async () => {
   const done = await gen(setting, 'task', 'submit', TASK, '--file', 'result.json');
   expect(done).toMatchObject({ code: 0, out: expect.stringContaining(`wp-${TASK}-gen1-`) });
   const again = await gen(setting, 'task', 'submit', TASK, '--data', '1');
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('No handle') });
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is completed already: wp-') });
+  expect(again.err).toContain('by you at');
+  const never = await gen(setting, 'task', 'submit', 'B-001-api', '--data', '1');
+  expect(never.err).toContain('No handle');
+});
+
+it('who claims what it holds is told so, and not sent away', async () => {
+  const { setting } = await planned();
+  await gen(setting, 'task', 'claim', TASK);
+  const own = await gen(setting, 'task', 'claim', TASK);
+  expect(own.code).toBe(1);
+  expect(own.err).toMatch(/you hold it \(generation 1, until [-\d: ]+ UTC\)\. You hold it yourself\. Submit/);
+  expect(own.err).not.toContain('Take other work');
+  const elsewhere = await gen(setting, 'task', 'claim', TASK, '--session', 'sess-other');
+  expect(elsewhere.err).toMatch(/until .* UTC, in session sess-/);
+  const other = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
+  expect(other.err).toContain('agent-a has it');
+  expect(other.err).toContain('Take other work');
+});
+
+it('a claim by name is told what the work is, as the next one would be', async () => {
+  const { setting } = await planned();
+  const next = await gen(setting, 'next', '--json');
+  const { briefing } = JSON.parse(next.out);
+  await gen(setting, 'task', 'release', TASK);
+  const { out } = await gen(setting, 'task', 'claim', TASK);
+  expect(briefing.description).not.toBe('');
+  expect(out).toContain(briefing.description);
 });
 
 it('prints the wire’s own JSON and nothing else', async () => {

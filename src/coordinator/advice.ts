@@ -8,6 +8,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   DENIED_COMPLETED: 'The work is done. Take other work; an operator can reset the task.',
   DENIED_HELD: 'A human must look at it and lift the hold. Take other work.',
   DENIED_ACTIVE_CLAIM: 'Somebody holds it. Take other work, or try again when the lease has run out.',
+  OWN_CLAIM:
+    'You hold it yourself. Submit its result or renew its lease, with the handle of the grant; or release it.',
   DENIED_DEPENDENCIES: 'Finish what it waits for first, or take other work.',
   DENIED_PARALLEL:
     'Others work on the same modules. Take a feature that shares none, or wait until the holders named have finished.',
@@ -32,7 +34,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   OUTSIDE_AUTHORITY:
     'The role of this claim may not converge this edge. Release it, and let an agent of a role that may, or a human, claim it.',
   NOT_CONVERGED:
-    'The claim is still yours. Pass the checks named under failing, and submit again with what the evaluators reported.',
+    'The claim is still yours. Pass the checks that are named, and submit again with what the evaluators reported.',
   ESCALATED: 'A human must approve this result. The claim waits, its lease stopped.',
   STALE_REVIEW: 'What was reviewed is not what waits now. Look at the current candidate.',
   ALREADY_DECIDED: 'This candidate was decided on before. A decision counts once.',

@@ -119,7 +119,9 @@ export class Coordinator {
     if (isProblem(claim)) return Promise.resolve(claim);
     return this.session(scope, { command: 'claim_task', body }, (project) => {
       const fault = roleFault(project, [claim], caller);
-      return fault === null ? project.run(new ClaimOperation(claim, caller)) : Promise.resolve(fault);
+      if (fault !== null) return Promise.resolve(fault);
+      const reply = project.run(new ClaimOperation(claim, caller));
+      return claim.with_briefing ? reply.then((told) => this.briefed(scope, project, told)) : reply;
     });
   }
 
@@ -265,7 +267,7 @@ export class Coordinator {
       const { session_id, track } = asked;
       const wait = { session_id, seconds: wait_seconds, track, gone };
       const reply = await waitForWork(project, this.environment, wait, ask);
-      return isProblem(reply) || !reply.success ? reply : this.briefed(scope, project, reply);
+      return this.briefed(scope, project, reply);
     });
   }
 
@@ -379,9 +381,9 @@ export class Coordinator {
   private async briefed(
     scope: ProjectKey,
     project: Project,
-    reply: wire.ClaimResult,
-  ): Promise<wire.ClaimResult> {
-    if (reply.claim === null) return reply;
+    reply: wire.ClaimResult | Problem,
+  ): Promise<wire.ClaimResult | Problem> {
+    if (isProblem(reply) || reply.claim === null) return reply;
     try {
       const events = await this.history.of(scope, reply.claim.task_id);
       return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };

@@ -47,19 +47,25 @@ export function grantResult(key: ProjectKey, head: Head, id: string): ClaimResul
   return { success: true, reason: 'GRANTED', claim: taskClaim(key, head, id), current_holder: null };
 }
 
-export function claimResult(key: ProjectKey, decision: Decision, id: string): ClaimResult | Problem {
+/** `agent_id`: who asked. */
+export function claimResult(
+  key: ProjectKey,
+  decision: Decision,
+  { id, agent_id }: { id: string; agent_id: string },
+): ClaimResult | Problem {
   const { code, details, head } = decision;
   if (decision.ok) {
     const { warnings } = details;
     return { ...grantResult(key, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
   }
   if (code === 'INVALID_LEASE') return invalidLease();
+  const current_holder = code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null;
   return {
     success: false,
     reason: code,
     claim: null,
-    current_holder: code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null,
-    next: details.says ?? adviceFor(code, head.subject),
+    current_holder,
+    next: details.says ?? adviceFor(current_holder === agent_id ? 'OWN_CLAIM' : code, head.subject),
     ...(details.stale === undefined ? {} : { stale: details.stale }),
     ...(details.expires_at_ms === undefined ? {} : { expires_at: timeOrNull(details.expires_at_ms) }),
     ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for }),

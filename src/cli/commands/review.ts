@@ -1,15 +1,14 @@
-import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Option } from 'commander';
 import type { PendingReview } from '../../coordinator/methodology/wire.js';
 import { canonicalEdge } from '../../core/graph/edge-name.js';
-import { isRefusal, placesOf } from '../../workspace/drafts/index.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
+import { candidateCopies } from '../edge/draft-copies.js';
 import { endWork } from '../edge/end-work.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { type Door, withMethodology } from '../methodology/door.js';
 import { reviewsText, reviewText } from '../output/review.js';
+import { wrapped } from '../output/wrap.js';
 import { expected, refuse } from '../replies.js';
 
 interface ReviewOptions {
@@ -60,13 +59,15 @@ async function review(context: Context, options: ReviewOptions): Promise<void> {
   await withMethodology(context, decision === undefined ? 'read' : 'write', async (door) => {
     const { reviews } = expected(await door.calls.reviews());
     const pending = theOne(reviews, options);
-    const shown = reviewText(pending, await draftFiles(door, pending), context);
+    const shown = reviewText(pending, await candidateCopies(door.workspace, pending), context);
     if (!context.is_json) context.print(shown);
     if (decision !== undefined) return decide(context, door, pending, options, DECIDED[decision]);
     if (context.is_json) context.printJson(pending);
     else
       context.print(
-        `\nDecide: gen review --feature ${pending.feature_id} --edge ${pending.edge} --approve|--reject|--refine`,
+        ['', ...wrapped(`Decide: ${pending.next} --approve|--reject|--refine`, 0, context.io.columns)].join(
+          '\n',
+        ),
       );
   });
 }
@@ -117,17 +118,3 @@ function after(decision: string, accepted: boolean, task_id: string): string {
   if (decision === 'CHANGES_REQUESTED') return 'The claim goes on: the agent mends it and submits again.';
   return `The claim is taken back, and nobody can take the work before you say so: gen task unhold ${task_id} --reason TEXT`;
 }
-
-/** What lies in the agent's own folder for this edge, by name; looking follows no link. */
-async function draftFiles({ workspace }: Door, { agent_id, task_id }: PendingReview): Promise<string[]> {
-  if (workspace === null) return [];
-  const places = placesOf(workspace, { agent_id, subject: task_id });
-  if (isRefusal(places)) return [];
-  const folder = join(workspace.root, ...places.drafts);
-  if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
-  const names = await readdir(folder);
-  const shown = names.sort().slice(0, FILES_SHOWN_MAX);
-  return names.length > shown.length ? [...shown, `and ${names.length - shown.length} more`] : shown;
-}
-
-const FILES_SHOWN_MAX = 20;

@@ -1,4 +1,5 @@
 import type { StartReply } from '../../coordinator/methodology/wire.js';
+import { command } from '../../core/graph/command.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -47,11 +48,17 @@ async function start(context: Context, options: StartOptions): Promise<void> {
     agent_id: await context.agent(),
     dry_run: dryRun,
   };
-  await withMethodology(context, 'read', async ({ calls }) => {
-    const reply = expected(await calls.start(defined(asked)));
+  await withMethodology(context, 'read', async ({ calls, workspace }) => {
+    const routed = expected(await calls.start(defined(asked)));
+    const reply = workspace === null ? routed : { ...routed, next: withDrafts(routed) };
     context.show(reply, () => startText(reply, context));
     context.exit_code = exitOf(reply);
   });
+}
+
+/** In a workspace, work on an edge is done in drafts, and handed in from there. */
+function withDrafts({ feature, edge, next }: StartReply): string {
+  return next === command('task', 'submit', `${feature}#${edge}`) ? `${next} --drafts` : next;
 }
 
 /** Whoever can go on may; only where nobody can is it a human's turn. */

@@ -8,6 +8,7 @@ import type { Act } from '../act.js';
 import type { Context } from '../context.js';
 import { endWork } from '../edge/end-work.js';
 import { checkReport, type EvaluatorOptions, evaluatorsGiven } from '../edge/evaluators.js';
+import { refuseUnknownChecks } from '../edge/known-checks.js';
 import { unreadable, wrongUsage } from '../exit.js';
 import { fenced, type HandleOptions, handleFor, withHandle } from '../handle.js';
 import { submissionText, whyNotAccepted } from '../output/submission.js';
@@ -59,6 +60,7 @@ async function submit(context: Context, id: string, options: SubmitOptions): Pro
   const handle = await handleFor(context, id, options);
   const evaluators = await evaluatorsGiven(context, options);
   const genesis = await context.genesis();
+  await refuseUnknownChecks(genesis, handle.task_id, options.check);
   const { result, paths } = options.drafts
     ? await (await import('../edge/drafts.js')).collected(context, genesis, handle)
     : { result: await resultGiven(context, genesis, options), paths: [] };

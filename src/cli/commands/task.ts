@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import { kindOf } from '../../core/subject.js';
 import { lineageTable } from '../../core/views/index.js';
 import type { Act, AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { lineageText } from '../output/lineage.js';
 import { taskText } from '../output/task.js';
+import { clockTime } from '../output/text.js';
 import { seconds } from '../read-options.js';
-import { expected } from '../replies.js';
+import { expected, refuse } from '../replies.js';
 import { taken } from '../taking.js';
 import { addHolderCommands } from './holder.js';
 import { addOperatorCommands } from './operate.js';
@@ -63,13 +65,29 @@ async function claim(
     session_id: await context.session(),
     ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
     ...(options.role === undefined ? {} : { agent_role: options.role }),
+    ...(kindOf(task_id) === 'edge' ? {} : { with_briefing: true }),
   });
-  await taken(context, expected(reply));
+  const told = expected(reply);
+  if (told.success || told.current_holder !== (await context.agent())) return taken(context, told);
+  refuse(context, told, await ownClaim(context, task_id));
+}
+
+/** Which claim it is that the caller has forgotten. */
+async function ownClaim(context: Context, task_id: string): Promise<string> {
+  const genesis = await context.genesis();
+  const { claim, generation } = expected(await genesis.task(task_id));
+  const { expires_at = null, session_id = '' } = claim ?? {};
+  const until = expires_at === null ? '' : `, until ${clockTime(expires_at)} UTC`;
+  const where = session_id === (await context.session()) ? '' : `, in session ${session_id}`;
+  return `you hold it (generation ${generation}${until}${where}).`;
 }
 
 async function show(context: Context, task_id: string): Promise<void> {
   const genesis = await context.genesis();
-  context.show(expected(await genesis.task(task_id)), (state) => taskText(state, context.paint));
+  const state = expected(await genesis.task(task_id));
+  if (context.is_json) return context.printJson(state);
+  const lineage = expected(await genesis.history(task_id));
+  context.print(taskText(state, lineage, context));
 }
 
 async function history(context: Context, task_id: string): Promise<void> {

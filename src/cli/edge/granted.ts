@@ -4,12 +4,15 @@ import { kindOf } from '../../core/subject.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { plainText } from '../output/text.js';
+import { named, wrapped } from '../output/wrap.js';
 import { expected } from '../replies.js';
 
 /** What a grant of an edge comes with, beside the claim. */
 export interface EdgeGrant {
   /** Where the agent writes, from the project's root; null: there is no workspace here, or no folder could be made. */
   readonly work: string | null;
+  /** Of the feature; null: the project says nothing of it. */
+  readonly title: string | null;
   readonly checks: readonly EffectiveCheck[];
 }
 
@@ -17,8 +20,8 @@ export interface EdgeGrant {
 export async function edgeGrant(context: Context, claim: HeldClaim): Promise<EdgeGrant | null> {
   if (kindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
-  const { checks = [] } = expected(await genesis.task(claim.task_id));
-  return { work: await folderFor(context, claim), checks };
+  const { title = null, checks = [] } = expected(await genesis.task(claim.task_id));
+  return { work: await folderFor(context, claim), title, checks };
 }
 
 async function folderFor(context: Context, claim: HeldClaim): Promise<string | null> {
@@ -33,22 +36,31 @@ async function folderFor(context: Context, claim: HeldClaim): Promise<string | n
   return null;
 }
 
-/** Where to write, what will be asked, and how to say that it was done. */
-export function edgeLines({ paint }: Context, { work, checks }: EdgeGrant, task_id: string): string[] {
-  const lines = ['', `  Write to   ${work ?? 'wherever you like: there is no workspace here'}`];
+/** What it is, where to write, what will be asked, and how to say that it was done. */
+export function edgeLines(
+  { io, paint }: Context,
+  { work, title, checks }: EdgeGrant,
+  task_id: string,
+): string[] {
+  const lines = title === null ? [''] : [...wrapped(title, 2, io.columns), ''];
+  lines.push(`  Write to   ${work ?? 'wherever you like: there is no workspace here'}`);
+  if (work !== null) lines.push(...named('', PATHS_THERE, 13, io.columns).map(paint.dim));
   if (checks.length > 0) lines.push('', '  It will be asked to pass:');
-  lines.push(...checks.flatMap((check) => checkLines(check, paint.dim)));
+  lines.push(...checks.flatMap((check) => checkLines(check, io.columns, paint.dim)));
   const result = work === null ? '--file RESULT' : '--drafts';
   const report = checks.some(({ type }) => type !== 'human') ? ' --check NAME=pass …' : '';
   return [...lines, '', `When it is done: gen task submit ${task_id} ${result}${report}`];
 }
 
-function checkLines(check: EffectiveCheck, dim: (text: string) => string): string[] {
+const PATHS_THERE =
+  'Each file goes there under its path in the project: what is to be docs/a.md is written to docs/a.md in that folder.';
+
+function checkLines(check: EffectiveCheck, width: number | null, dim: (text: string) => string): string[] {
   const { name, type, criterion, required, command, skipped } = check;
   const by = type === 'human' ? 'a human, in gen review' : type;
   const lines = [`    ${plainText(name)} (${by}${required ? '' : ', not required'})`];
-  if (criterion !== '') lines.push(dim(`      ${plainText(criterion)}`));
+  if (criterion !== '') lines.push(...wrapped(criterion, 6, width).map(dim));
   if (command !== undefined) lines.push(dim(`      $ ${plainText(command)}`));
-  if (skipped !== null) lines.push(dim(`      Cannot be run: ${plainText(skipped)}`));
+  if (skipped !== null) lines.push(...wrapped(`Cannot be run: ${skipped}`, 6, width).map(dim));
   return lines;
 }

@@ -15,12 +15,15 @@ const WRITTEN = 'This is in the log now, with an intent for each thing to decide
 const ROWS_MAX = 60;
 const NAMES_MAX = 20;
 
+const NOTHING_DEMANDED =
+  'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
+
 /** Requirement by requirement what answers to it, then what stands outside of all requirements. */
 export function gapsText(reply: GapsReply, coverage: Coverage, context: Context): string {
   const { result, total_req_keys, full_coverage, partial_coverage, no_coverage, event_id, next } = reply;
   const { paint } = context;
   if (total_req_keys === 0 && coverage.orphans.length === 0) {
-    return 'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
+    return wrapped(NOTHING_DEMANDED, 0, context.io.columns).join('\n');
   }
   const verdict = result === 'COMPLETE' ? paint.green(result) : paint.yellow(result);
   const counted = `${full_coverage} whole, ${partial_coverage} in part, ${no_coverage} not at all`;

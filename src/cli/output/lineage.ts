@@ -1,8 +1,9 @@
-import type { Lineage, LineageRow, LineageTable } from '../../core/views/index.js';
+import type { Lineage, LineageRow, LineageTable, Reviewed } from '../../core/views/index.js';
 import type { Context } from '../context.js';
 import { paintState } from './paint.js';
 import { type Column, table } from './table.js';
 import { clockTime } from './text.js';
+import { wrapped } from './wrap.js';
 
 /** The lineage table of seed 004 §9.2, with what was refused below it. */
 export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, paint }: Context): string {
@@ -17,7 +18,28 @@ export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, pain
   ];
   const title = `${paint.bold(lineage.task_id)} in project ${lineage.generations[0]?.project_id ?? ''}`;
   if (rows.length === 0) return `${lineage.task_id} was never claimed.`;
-  return [title, '', table(rows, columns, io.columns), ...rejectedLines(lineage)].join('\n');
+  const told = [...errorLines(lineage, io.columns), ...reviewLines(lineage.reviews, io.columns)];
+  return [title, '', table(rows, columns, io.columns), ...told, ...rejectedLines(lineage)].join('\n');
+}
+
+function errorLines({ generations }: Lineage, width: number | null): string[] {
+  const failed = generations.flatMap(({ generation, agent_id, release_message }) =>
+    release_message === null
+      ? []
+      : wrapped(`generation ${generation}, ${agent_id}: ${release_message}`, 2, width),
+  );
+  return failed.length === 0 ? [] : ['', 'Given back because:', ...failed];
+}
+
+function reviewLines(reviews: Lineage['reviews'], width: number | null): string[] {
+  if (reviews.length === 0) return [];
+  return ['', 'Reviews:', ...reviews.flatMap((review) => wrapped(reviewSaid(review), 2, width))];
+}
+
+/** A decision of a human, with the comment that it came with. */
+export function reviewSaid({ decision, reviewer, iteration, comment, at }: Reviewed): string {
+  const said = comment === null ? '' : `: ${comment}`;
+  return `${decision} by ${reviewer} at ${clockTime(at)} UTC, iteration ${iteration}${said}`;
 }
 
 function rejectedLines({ rejected }: Lineage): string[] {

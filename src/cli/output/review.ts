@@ -1,8 +1,9 @@
 import type { PendingReview } from '../../coordinator/methodology/wire.js';
 import type { Context } from '../context.js';
+import type { CandidateCopy } from '../edge/draft-copies.js';
 import { table } from './table.js';
-import { clockTime, distance, plainText } from './text.js';
-import { named } from './wrap.js';
+import { clockTime, count, distance, plainText } from './text.js';
+import { named, wrapped } from './wrap.js';
 
 const nameOf = ({ feature_id, edge, task_id }: PendingReview): string =>
   feature_id === null ? task_id : `${feature_id} on ${edge}`;
@@ -25,7 +26,11 @@ export function reviewsText(reviews: readonly PendingReview[], { io }: Context):
 }
 
 /** What a decision would be about: which candidate, whose, and what was said of it. */
-export function reviewText(review: PendingReview, files: readonly string[], context: Context): string {
+export function reviewText(
+  review: PendingReview,
+  copies: readonly CandidateCopy[],
+  context: Context,
+): string {
   const { generation, iteration, candidate_sha256, work_product_ref, agent_id, agent_role } = review;
   const { io, paint } = context;
   const role = agent_role === null ? '' : ` as ${agent_role}`;
@@ -37,12 +42,52 @@ export function reviewText(review: PendingReview, files: readonly string[], cont
     ['since', `${clockTime(review.since)} UTC (${distance(review.since, Date.now())})`],
   ];
   if (review.deadline !== null) told.push(['until', `${clockTime(review.deadline)} UTC`]);
-  if (files.length > 0) told.push(['files', files.join(', ')]);
   return [
     paint.bold(nameOf(review)),
     ...told.flatMap(([name, text]) => named(`  ${name}`, text, 13, io.columns)),
+    ...fileLines(review, copies, context),
+    ...humanLines(review, context),
     ...evaluatorLines(review, context),
   ].join('\n');
+}
+
+/** Every file by its path: whoever approves answers for these bytes and no others. */
+function fileLines(
+  { files, file_count }: PendingReview,
+  copies: readonly CandidateCopy[],
+  { io, paint }: Context,
+): string[] {
+  if (files === null) return [];
+  const lines = ['', paint.bold(count(file_count, 'file'))];
+  for (const { path, size_bytes, sha256, draft, is_same } of copies) {
+    lines.push(...wrapped(`${path}  ${count(size_bytes, 'byte')}`, 2, io.columns));
+    lines.push(paint.dim(`    sha256 ${sha256}`));
+    if (draft === null)
+      lines.push(
+        ...wrapped(
+          'no draft of it here: its bytes are the server’s blob of that name (GET …/blobs/SHA256)',
+          4,
+          io.columns,
+        ),
+      );
+    else lines.push(`    ${plainText(draft)}`);
+    if (draft !== null && !is_same)
+      lines.push(
+        ...wrapped('The draft was changed since: these are not the bytes to decide on.', 4, io.columns).map(
+          paint.red,
+        ),
+      );
+  }
+  if (file_count > copies.length) lines.push(`  and ${file_count - copies.length} more`);
+  return lines;
+}
+
+function humanLines({ human_checks }: PendingReview, { io, paint }: Context): string[] {
+  if (human_checks.length === 0) return [];
+  const lines = human_checks.flatMap(({ name, criterion }) =>
+    wrapped(criterion === '' ? name : `${name}: ${criterion}`, 2, io.columns),
+  );
+  return ['', paint.bold('For you to check'), ...lines];
 }
 
 interface Detail {

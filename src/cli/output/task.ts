@@ -1,14 +1,20 @@
-import type { TaskState } from '../../core/views/index.js';
-import { type Paint, paintState } from './paint.js';
+import type { Lineage, TaskState } from '../../core/views/index.js';
+import type { Context } from '../context.js';
+import { reviewSaid } from './lineage.js';
+import { paintState } from './paint.js';
 import { clockTime, distance } from './text.js';
+import { named } from './wrap.js';
+
+const NAME_WIDTH = 11;
 
 /** How a piece of work stands, for a person. */
-export function taskText(state: TaskState, paint: Paint): string {
+export function taskText(state: TaskState, lineage: Lineage, { io, paint }: Context): string {
   const { task_id, readiness, generation, claim, result, waiting_for, parked } = state;
   const lines = [`${paint.bold(task_id)}  ${paintState(paint, readiness)}, generation ${generation}`];
   if (claim !== null) {
+    const is_open = claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
     const ends =
-      claim.expires_at === null
+      claim.expires_at === null || !is_open
         ? ''
         : `, until ${clockTime(claim.expires_at)} UTC (${distance(claim.expires_at, Date.now())})`;
     lines.push(`  claim    ${claim.state} by ${claim.agent_id} in session ${claim.session_id}${ends}`);
@@ -18,6 +24,10 @@ export function taskText(state: TaskState, paint: Paint): string {
       `  result   ${result.work_product_ref}, by ${result.agent_id} at ${clockTime(result.submitted_at)} UTC`,
     );
   }
+  const error = lineage.generations.at(-1)?.release_message ?? null;
+  if (error !== null) lines.push(...named('  error', error, NAME_WIDTH, io.columns));
+  const review = lineage.reviews.at(-1);
+  if (review !== undefined) lines.push(...named('  review', reviewSaid(review), NAME_WIDTH, io.columns));
   if (waiting_for.length > 0) lines.push(`  waits    for ${waiting_for.join(', ')}`);
   if (parked > 0) lines.push(`  kept     ${parked} refused: see gen task history ${task_id}`);
   return lines.join('\n');

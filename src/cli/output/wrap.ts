@@ -1,3 +1,4 @@
+import type { Io } from '../io.js';
 import { plainText } from './text.js';
 
 /** A text under an indent, on as many lines as the terminal makes of it; a pipe gets it on one. */
@@ -20,4 +21,11 @@ export function wrapped(text: string, indent: number, width: number | null): str
 export function named(name: string, text: string, name_width: number, width: number | null): string[] {
   const [first = '', ...rest] = wrapped(text, name_width, width);
   return [`${name.padEnd(name_width)}${first.slice(name_width)}`, ...rest];
+}
+
+/** A remark as standard error shows it: broken for whoever watches there, whole for everything else. */
+export function remarked(text: string, { columns, is_watched }: Pick<Io, 'columns' | 'is_watched'>): string {
+  if (!is_watched || columns === null) return text;
+  const lines = text.split('\n').flatMap((line) => wrapped(line, line.search(/\S|$/), columns));
+  return lines.join('\n');
 }

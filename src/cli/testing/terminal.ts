@@ -17,6 +17,8 @@ export interface Setting {
   readonly asks?: boolean;
   /** Given: standard output is a terminal this wide. */
   readonly columns?: number;
+  /** Standard error is one too. */
+  readonly is_watched?: boolean;
 }
 
 /** A command that is still running: what it wrote so far, and how to stop it. */
@@ -44,7 +46,7 @@ export function start(setting: Setting, ...argv: string[]): Running {
     env: setting.env ?? {},
     cwd: setting.cwd,
     columns: setting.columns ?? null,
-    is_watched: false,
+    is_watched: setting.is_watched ?? false,
     user: 'tester',
     onStop(listener) {
       listeners.add(listener);

@@ -1,8 +1,11 @@
 import type { Head } from '../../core/claims/head.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/features/feature-state.js';
+import { effectiveChecklist } from '../../core/graph/checklist.js';
 import { command } from '../../core/graph/command.js';
-import { subjectKeys } from '../../core/subject.js';
+import { claimsFiles, readManifest } from '../../core/graph/manifest.js';
+import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import { featureSubject, METHODOLOGY_SUBJECT, subjectKeys } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 import type { PendingReview } from './wire.js';
 
@@ -11,7 +14,7 @@ export function pendingReviews(work: WorkState, state: MethodologyState): Pendin
   const waiting: PendingReview[] = [];
   for (const subject of work.live) {
     const head = work.heads.get(subject);
-    const review = head === undefined ? null : reviewOf(head, state);
+    const review = head === undefined ? null : reviewOf(head, work, state);
     if (review !== null) waiting.push(review);
   }
   return waiting.sort((a, b) =>
@@ -21,7 +24,7 @@ export function pendingReviews(work: WorkState, state: MethodologyState): Pendin
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
-function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
+function reviewOf(head: Head, work: WorkState, state: MethodologyState): PendingReview | null {
   const { subject, generation, claim, gate } = head;
   if (claim?.state !== 'SUSPENDED' || gate === null) return null;
   if (gate.decision !== null || gate.generation !== generation) return null;
@@ -30,6 +33,7 @@ function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
   const { suspended_until_ms, agent_id, agent_role } = claim;
   // What came with the candidate says more of it than what was told before.
   const { evaluators } = gate.candidate?.evidence ?? {};
+  const asked = feature_id === null ? [] : humanChecks(work, feature_id, edge ?? '');
   return {
     task_id: subject,
     feature_id,
@@ -44,11 +48,39 @@ function reviewOf(head: Head, state: MethodologyState): PendingReview | null {
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
     evaluators: evaluators === undefined ? (known?.evaluators ?? null) : { ...evaluators },
+    ...filesOf(gate.candidate?.data),
+    human_checks: asked,
     next: command(
       'review',
       ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),
     ),
   };
+}
+
+const FILES_NAMED_MAX = 100;
+
+function filesOf(data: unknown): Pick<PendingReview, 'files' | 'file_count'> {
+  const read = claimsFiles(data) ? readManifest(data) : null;
+  if (!read?.ok) return { files: null, file_count: 0 };
+  const { files } = read.manifest;
+  const named = files.slice(0, FILES_NAMED_MAX);
+  return {
+    files: named.map(({ path, sha256, size_bytes }) => ({ path, sha256, size_bytes })),
+    file_count: files.length,
+  };
+}
+
+function humanChecks(
+  { records }: WorkState,
+  feature_id: string,
+  edge: string,
+): PendingReview['human_checks'] {
+  const methodology = records.get(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined;
+  const vector = records.get(featureSubject(feature_id))?.value as unknown as FeatureVector | undefined;
+  if (methodology === undefined || vector === undefined) return [];
+  return effectiveChecklist(methodology, vector, edge)
+    .filter(({ type }) => type === 'human')
+    .map(({ name, criterion }) => ({ name, criterion }));
 }
 
 function reasonOf(

@@ -4,6 +4,8 @@ import type { GapCluster } from '../../core/features/gaps.js';
 import type { ReadinessCheck } from '../../core/features/readiness.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
 import type { LogTrace } from '../../core/features/trace.js';
+import type { EffectiveCheck } from '../../core/graph/checklist.js';
+import type { ManifestFile } from '../../core/graph/manifest.js';
 import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
 import type { Escalation, Route, SharedWork, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
@@ -254,6 +256,11 @@ export interface PendingReview {
   deadline: string | null;
   /** The last told of it: passed, failed, skipped, total. */
   evaluators: Readonly<Record<string, unknown>> | null;
+  /** What the project's files would become; at most 100 are named. Null: the candidate is no list of files. */
+  files: readonly Pick<ManifestFile, 'path' | 'sha256' | 'size_bytes'>[] | null;
+  file_count: number;
+  /** What the edge asks of a human, and of nobody else. */
+  human_checks: readonly Pick<EffectiveCheck, 'name' | 'criterion'>[];
   next: string;
 }
 export interface ReviewsReply extends Seen {

@@ -22,7 +22,7 @@ export interface ClaimRequest {
 }
 
 /** What a claim says beside its subject. */
-type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
+type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_briefing'>;
 
 /** A refusal over dependencies stands on some of them being open when the store looked, not on all. */
 const CHECKED_DEPENDENCIES_MAX = 20;
@@ -70,7 +70,7 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
     const decisions = this.claims.map((claim) => tryClaim(trial, trialUnit, claim, this.caller));
     if (decisions.every((decision) => decision.ok)) {
       desk.accept(trial);
-      const reply = decisions.map((decision) => renderClaim(desk, decision));
+      const reply = decisions.map((decision, at) => renderClaim(desk, decision, this.agentOf(at)));
       return { unit: trialUnit.build(this.request), reply };
     }
     const unit = new UnitBuilder(desk);
@@ -79,10 +79,14 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
       unit.check(decision.head.subject, desk.head(decision.head.subject).seq);
       if (!decision.ok) fenceSharing(unit, desk, decision);
     }
-    const reply = decisions.map((decision) =>
-      decision.ok ? refusedClaim('DENIED_BATCH') : renderClaim(desk, decision),
+    const reply = decisions.map((decision, at) =>
+      decision.ok ? refusedClaim('DENIED_BATCH') : renderClaim(desk, decision, this.agentOf(at)),
     );
     return { unit: unit.build(this.request), reply };
+  }
+
+  private agentOf(at: number): string {
+    return this.claims[at]?.body.agent_id ?? '';
   }
 
   replay(events: readonly EventEnvelope[], desk: Desk): ClaimResult[] {
@@ -98,7 +102,7 @@ export function attemptClaim(
 ): Attempt<ClaimResult | Problem> {
   const unit = new UnitBuilder(desk, claim.body.request_id ?? null);
   const decision = tryClaim(desk, unit, claim, caller);
-  return { unit: unit.build(request), reply: renderClaim(desk, decision) };
+  return { unit: unit.build(request), reply: renderClaim(desk, decision, claim.body.agent_id) };
 }
 
 /** Everything that a claim asks for, in one text. Only a role may have a line break in it. */
@@ -151,11 +155,11 @@ export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller
   };
 }
 
-function renderClaim(desk: Desk, decision: Decision): ClaimResult | Problem {
-  if (!decision.ok) return claimResult(desk.key, decision, '');
+function renderClaim(desk: Desk, decision: Decision, agent_id: string): ClaimResult | Problem {
+  if (!decision.ok) return claimResult(desk.key, decision, { id: '', agent_id });
   const { generation, claim, subject } = decision.next;
   const id = desk.claimIdOf(subject)({ generation, request_id: claim?.request_id ?? null });
-  return claimResult(desk.key, decision, id);
+  return claimResult(desk.key, decision, { id, agent_id });
 }
 
 /** The grant as it was told the first time, from the event that recorded it. */

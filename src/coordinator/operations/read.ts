@@ -103,9 +103,12 @@ function handleOf(
   return { generation, session_id: body.session_id, claim_id: body.claim_id ?? null };
 }
 
-export function readClaim(body: unknown): ClaimRequest | Problem {
+export function readClaim(body: unknown): (ClaimRequest & { with_briefing: boolean }) | Problem {
   const read = readBody(claimBody, body);
-  return isProblem(read) ? read : claimOf(read);
+  if (isProblem(read)) return read;
+  const { with_briefing = false, ...asked } = read;
+  const claim = claimOf(asked);
+  return isProblem(claim) ? claim : { ...claim, with_briefing };
 }
 
 function claimOf(body: ClaimBody): ClaimRequest | Problem {

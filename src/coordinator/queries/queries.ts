@@ -26,7 +26,7 @@ import { CLAIMS_SCOPE } from '../rooms.js';
 import { tenantFault } from '../scope.js';
 import type { History } from './history.js';
 import { Tallies } from './tallies.js';
-import { checksOf, stateOf } from './task.js';
+import { edgeAsks, stateOf } from './task.js';
 import { vantage, vantageThen } from './vantage.js';
 
 const LIST_MAX = 1000;
@@ -90,7 +90,7 @@ export class Queries {
   getTaskState(key: ProjectKey, task_id: string): Reply<TaskState> {
     return this.at(key, task_id, async (desk, subject) => {
       const parked = parkedResults(await this.history.of(key, subject)).length;
-      return { ...stateOf(desk, desk.head(subject), parked), ...checksOf(desk, subject) };
+      return { ...stateOf(desk, desk.head(subject), parked), ...edgeAsks(desk, subject) };
     });
   }
 

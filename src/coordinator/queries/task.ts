@@ -1,5 +1,5 @@
 import type { Head } from '../../core/claims/head.js';
-import { type EffectiveCheck, effectiveChecklist } from '../../core/graph/checklist.js';
+import { effectiveChecklist } from '../../core/graph/checklist.js';
 import { kindOf, subjectKeys } from '../../core/subject.js';
 import { type TaskState, taskState } from '../../core/views/index.js';
 import type { Desk } from '../desk.js';
@@ -11,11 +11,13 @@ export function stateOf(desk: Desk, head: Head, parked: number): TaskState {
   return taskState({ ...desk.key, head, waiting_for, parked }, desk.rulesOf(head.subject), desk.now_ms);
 }
 
-/** What the result of an edge will be asked to pass; nothing, where the project does not say. */
-export function checksOf(desk: Desk, subject: string): { checks?: readonly EffectiveCheck[] } {
+/** What an edge is about, and what its result will be asked to pass; nothing, where the project does not say. */
+export function edgeAsks(desk: Desk, subject: string): Pick<TaskState, 'title' | 'checks'> {
   const { methodology } = desk;
   if (methodology === null || kindOf(subject) !== 'edge') return {};
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = desk.feature(feature_id);
-  return vector === null ? {} : { checks: effectiveChecklist(methodology, vector, edge) };
+  return vector === null
+    ? {}
+    : { title: vector.title, checks: effectiveChecklist(methodology, vector, edge) };
 }

@@ -63,10 +63,15 @@ export const claimBody = z.strictObject({
   ...lease,
   agent_role: text(64).optional(),
   metadata: metadata.optional(),
+  /** To be told what the work is, as `next` tells it. It is read for those who ask alone. */
+  with_briefing: z.boolean().optional(),
   ...mutating,
 });
 export const batchClaimBody = z.strictObject({
-  claims: z.array(claimBody).min(1).max(BATCH_ITEMS_MAX),
+  claims: z
+    .array(claimBody.omit({ with_briefing: true }))
+    .min(1)
+    .max(BATCH_ITEMS_MAX),
   mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
   ...mutating,
   // Room for the number of a claim, by which each claim of a batch is remembered.

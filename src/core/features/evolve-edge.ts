@@ -67,6 +67,7 @@ function converged(scene: Scene): void {
   edge.unproven = false;
   edge.blocked_by = null;
   edge.hold = null;
+  edge.review = null;
   edge.agent_id ??= event.agent_id;
   edge.context_hash = nameIn(payload, 'context_hash') ?? edge.context_hash;
   edge.convergence_type = nameIn(payload, 'convergence_type');
@@ -148,7 +149,19 @@ function reviewed(scene: Scene): void {
   // A review passed on upwards has decided nothing yet.
   if (nameIn(scene.payload, 'decision')?.toLowerCase() === 'escalated') return;
   settle(scene);
-  goOn(scene.knownEdge());
+  const edge = scene.knownEdge();
+  goOn(edge);
+  if (edge !== null) edge.review = reviewIn(scene);
+}
+
+/** What was decided is in the payload, or in the name of the event. */
+function reviewIn({ event, payload }: Scene): EdgeState['review'] {
+  return {
+    decision: (nameIn(payload, 'decision') ?? event.event_type.replace('review_', '')).toUpperCase(),
+    reviewer: nameIn(payload, 'reviewer') ?? event.agent_id,
+    comment: sentenceIn(payload, 'comment', 'feedback'),
+    at: event.timestamp,
+  };
 }
 
 function goOn(edge: EdgeState | null): void {
@@ -186,6 +199,7 @@ function reset(scene: Scene): void {
   edge.agent_id = null;
   edge.agent_role = null;
   edge.context_hash = null;
+  edge.review = null;
   edge.status = restingStatus(edge);
   settle(scene);
 }

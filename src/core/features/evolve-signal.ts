@@ -63,7 +63,8 @@ export function waitForHuman(scene: Scene): void {
   if (feature_id === null || edge_id === null) return;
   const id = escalationId(scene);
   state.signals.delete(id);
-  const why = sentenceIn(payload, 'reason') ?? 'no reason given';
+  const code = sentenceIn(payload, 'reason');
+  const words = code === null ? 'no reason given' : reasonInWords(code, event.agent_role);
   state.signals.set(id, {
     id,
     kind: 'escalation',
@@ -72,8 +73,24 @@ export function waitForHuman(scene: Scene): void {
     feature_id,
     edge: edge_id,
     severity: 'high',
-    says: `${event.agent_id} may not settle ${edge_id} of ${feature_id} alone: ${why}`,
+    says: `${event.agent_id} may not settle ${edge_id} of ${feature_id} alone: ${words}`,
   });
+}
+
+/** Beside its code, by which programs know it. Another tool may have given a reason of its own. */
+function reasonInWords(code: string, agent_role: string | undefined): string {
+  switch (code) {
+    case 'spec_mutation':
+      return `it changes the specification (${code})`;
+    case 'outside_role_authority':
+      return `it is outside the authority of ${agent_role === undefined ? 'who has no role' : `the role ${agent_role}`} (${code})`;
+    case 'human_review_required':
+      return `the edge asks for a human (${code})`;
+    case 'review_pending':
+      return `a human was asked before, and has not approved this candidate (${code})`;
+    default:
+      return code;
+  }
 }
 
 const intentKey = (id: string): string => `intent:${id}`;

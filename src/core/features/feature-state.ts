@@ -72,6 +72,13 @@ export interface EdgeState {
   evaluators: Readonly<Record<string, unknown>> | null;
   /** Its last event that was somebody's work on it: a refusal or a silence noticed is none. */
   last_at: string;
+  /** The last word of a human on a candidate of it, until it converges. */
+  review: {
+    readonly decision: string;
+    readonly reviewer: string;
+    readonly comment: string | null;
+    readonly at: string;
+  } | null;
   /** Where in the log to look: the last start, the last event, the convergence. */
   readonly positions: { started: number | null; last: number; converged: number | null };
 }

@@ -73,6 +73,7 @@ const freshEdge = (edge: string, { timestamp, position }: EventEnvelope): EdgeSt
   context_hash: null,
   convergence_type: null,
   evaluators: null,
+  review: null,
   last_at: timestamp,
   positions: { started: null, last: position, converged: null },
 });

@@ -1,6 +1,6 @@
 import { escalationsOf } from '../features/escalations.js';
 import type { EdgeClaim } from '../features/feature-state.js';
-import type { Standing } from '../features/standing.js';
+import type { Standing, Step } from '../features/standing.js';
 import { type Survey, surveyOf } from '../features/survey.js';
 import { command, newFeature } from './command.js';
 import { canonicalEdge } from './edge-name.js';
@@ -168,6 +168,7 @@ function chosen(
     ...(step.claim?.state === 'lease_expired'
       ? [`the lease of ${step.claim.agent_id} on it has run out, so a claim takes it over`]
       : []),
+    ...reviewReasons(step),
     ...(optional.length === 0 ? [] : [`optional and not begun: ${optional.join(', ')}`]),
     ...parallelReasons(base.parallel, openClaims(question).length),
   ];
@@ -185,6 +186,14 @@ function chosen(
 function nextFor(subject: string, claim: EdgeClaim | null, { agent_id }: RouteQuestion['asked']): string {
   const is_own = claim !== null && claim.agent_id === agent_id && claim.state !== 'lease_expired';
   return command('task', is_own ? 'submit' : 'claim', subject);
+}
+
+/** What a human said of the last candidate is what the next one is made for. */
+function reviewReasons({ state }: Step): string[] {
+  const review = state?.review ?? null;
+  if (review === null || review.decision === 'APPROVED') return [];
+  const did = review.decision === 'REJECTED' ? 'rejected the last candidate' : 'asked for changes';
+  return [`${review.reviewer} ${did}${review.comment === null ? '' : `: ${review.comment}`}`];
 }
 
 function parallelReasons(parallel: readonly SharedWork[], claims: number): string[] {

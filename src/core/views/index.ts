@@ -9,6 +9,7 @@ export {
   lineageOf,
   lineageTable,
   type RejectedRow,
+  type Reviewed,
 } from './lineage.js';
 export { keepParked, type ParkedIds } from './parked.js';
 export { type Place, placeOf } from './place.js';

@@ -1,5 +1,5 @@
 import { factOf } from '../claims/facts.js';
-import type { ReleaseReason } from '../claims/head.js';
+import type { ReleaseReason, ReviewDecision } from '../claims/head.js';
 import type { Payloads } from '../claims/payloads.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { once } from './once.js';
@@ -20,6 +20,8 @@ export interface ClaimHistory extends Place {
   /** Null while the claim stands. */
   readonly released_at: string | null;
   readonly release_reason: ReleaseReason | null;
+  /** What was said when it was given back. */
+  readonly release_message: string | null;
   readonly result_accepted: boolean;
   readonly work_product_ref: string | null;
   /** Set where a human made refused work of an older generation the result of this one. */
@@ -30,6 +32,17 @@ export interface Lineage {
   readonly task_id: string;
   readonly generations: readonly ClaimHistory[];
   readonly rejected: readonly TaskResult[];
+  /** What humans decided on its candidates, in order. */
+  readonly reviews: readonly Reviewed[];
+}
+
+export interface Reviewed {
+  readonly generation: number;
+  readonly iteration: number;
+  readonly decision: ReviewDecision;
+  readonly reviewer: string;
+  readonly comment: string | null;
+  readonly at: string;
 }
 
 type End = Pick<ClaimHistory, 'released_at' | 'release_reason'> & Partial<ClaimHistory>;
@@ -44,7 +57,16 @@ export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Li
     if (next !== null) generations.set(generation, next);
   }
   const rejected = resultsOf(events).filter(({ accepted }) => !accepted);
-  return { task_id, generations: [...generations.values()], rejected };
+  return { task_id, generations: [...generations.values()], rejected, reviews: reviewsIn(events) };
+}
+
+function reviewsIn(events: readonly EventEnvelope[]): Reviewed[] {
+  return [...once(events)]
+    .filter(({ event_type }) => factOf(event_type) === 'reviewed')
+    .map(({ payload, generation = 0, timestamp: at }) => {
+      const { iteration, decision, reviewer, comment = null } = payload as unknown as Payloads['reviewed'];
+      return { generation, iteration, decision, reviewer, comment, at };
+    });
 }
 
 function acquired(event: EventEnvelope): ClaimHistory | null {
@@ -61,6 +83,7 @@ function acquired(event: EventEnvelope): ClaimHistory | null {
     acquired_at: event.timestamp,
     released_at: null,
     release_reason: null,
+    release_message: null,
     result_accepted: false,
     work_product_ref: null,
     adopted_from: null,
@@ -77,8 +100,8 @@ function endOf(event: EventEnvelope): End | null {
       return { released_at: expired_at ?? released_at, release_reason: cause };
     }
     case 'released': {
-      const { reason } = event.payload as unknown as Payloads['released'];
-      return { released_at, release_reason: reason };
+      const { reason, message = null } = event.payload as unknown as Payloads['released'];
+      return { released_at, release_reason: reason, release_message: message };
     }
     case 'accepted':
     case 'adopted': {

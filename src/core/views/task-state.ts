@@ -47,6 +47,8 @@ export interface TaskState {
   readonly waiting_for: readonly string[];
   /** How many refused results are kept. */
   readonly parked: number;
+  /** Of the feature, where it is an edge. */
+  readonly title?: string;
   /** What the result of an edge is asked to pass, where the project asks for something. */
   readonly checks?: readonly EffectiveCheck[];
 }

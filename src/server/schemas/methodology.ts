@@ -152,6 +152,12 @@ const pendingReview = describe<wire.PendingReview>()(
     since: time,
     deadline: time.nullable(),
     evaluators: data.nullable(),
+    files: z
+      .array(z.object({ path: text, sha256: text, size_bytes: count }))
+      .nullable()
+      .describe('what the files of the project would become; at most 100 are named'),
+    file_count: count,
+    human_checks: z.array(z.object({ name: text, criterion: text })),
     next: text,
   }),
 );

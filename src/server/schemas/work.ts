@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Explanation } from '../../coordinator/explain.js';
 import type { OperatorResult } from '../../coordinator/operations/operate.js';
 import type * as wire from '../../coordinator/wire.js';
-import { CLAIM_STATES, RELEASE_REASONS } from '../../core/claims/head.js';
+import { CLAIM_STATES, RELEASE_REASONS, REVIEW_DECISIONS } from '../../core/claims/head.js';
 import { CHECK_TYPES } from '../../core/graph/methodology.js';
 import {
   type ClaimHistory,
@@ -177,6 +177,7 @@ const stateFields = {
     .nullable(),
   waiting_for: z.array(z.string()),
   parked: count.describe('how many refused results are kept'),
+  title: z.string().describe('of the feature, where it is an edge').exactOptional(),
   checks: z
     .array(
       z.object({
@@ -230,6 +231,7 @@ export const claimHistory = describe<ClaimHistory>()(
     acquired_at: time,
     released_at: time.nullable(),
     release_reason: z.enum(RELEASE_REASONS).nullable(),
+    release_message: z.string().nullable().describe('what was said when it was given back'),
     result_accepted: z.boolean(),
     work_product_ref: z.string().nullable(),
     adopted_from: z
@@ -239,7 +241,21 @@ export const claimHistory = describe<ClaimHistory>()(
 );
 export const lineage = describe<Lineage>()(
   'Lineage',
-  z.object({ task_id: z.string(), generations: z.array(claimHistory), rejected: z.array(taskResult) }),
+  z.object({
+    task_id: z.string(),
+    generations: z.array(claimHistory),
+    rejected: z.array(taskResult),
+    reviews: z.array(
+      z.object({
+        generation: count,
+        iteration: count,
+        decision: z.enum(REVIEW_DECISIONS),
+        reviewer: z.string(),
+        comment: z.string().nullable(),
+        at: time,
+      }),
+    ),
+  }),
 );
 export const explanation = describe<Explanation>()(
   'Explanation',

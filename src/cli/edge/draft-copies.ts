@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { PendingReview } from '../../coordinator/methodology/wire.js';
+import { isRefusal, placesOf } from '../../workspace/drafts/index.js';
+import type { Workspace } from '../../workspace/workspace.js';
+
+type CandidateFile = NonNullable<PendingReview['files']>[number];
+
+/** A file of a candidate, and where a person can read it. */
+export interface CandidateCopy extends CandidateFile {
+  /** The agent's draft, from the project's root; null: there is none on this machine. */
+  readonly draft: string | null;
+  /** Whether the draft still is what was handed in. */
+  readonly is_same: boolean;
+}
+
+export async function candidateCopies(
+  workspace: Workspace | null,
+  { agent_id, task_id, files }: PendingReview,
+): Promise<CandidateCopy[]> {
+  const places = workspace === null ? null : placesOf(workspace, { agent_id, subject: task_id });
+  return Promise.all(
+    (files ?? []).map(async (file) => {
+      if (workspace === null || places === null || isRefusal(places)) return elsewhere(file);
+      const draft = [...places.drafts, file.path].join('/');
+      const sha256 = await digestOf(join(workspace.root, draft), file.size_bytes);
+      return sha256 === null ? elsewhere(file) : { ...file, draft, is_same: sha256 === file.sha256 };
+    }),
+  );
+}
+
+const elsewhere = (file: CandidateFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
+
+/** Null: there is no such file. One of another size is another, and need not be read. */
+async function digestOf(path: string, size_bytes: number): Promise<string | null> {
+  const found = await lstat(path).catch(() => null);
+  if (!found?.isFile()) return null;
+  if (found.size !== size_bytes) return '';
+  const hash = createHash('sha256');
+  const is_read = await pipeline(createReadStream(path), hash).then(
+    () => true,
+    () => false,
+  );
+  return is_read ? hash.digest('hex') : null;
+}
