@@ -24,7 +24,7 @@ export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, pain
 
 function errorLines({ generations }: Lineage, width: number | null): string[] {
   const failed = generations.flatMap(({ generation, agent_id, release_message }) =>
-    release_message === null
+    release_message === undefined
       ? []
       : wrapped(`generation ${generation}, ${agent_id}: ${release_message}`, 2, width),
   );

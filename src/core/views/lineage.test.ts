@@ -88,7 +88,6 @@ describe('the lineage of a task', () => {
       acquired_at: iso(9),
       released_at: iso(9.5),
       release_reason: 'COMPLETED',
-      release_message: null,
       result_accepted: true,
       work_product_ref: expect.stringMatching(/^wp-A-001-core-gen3-/),
       adopted_from: null,

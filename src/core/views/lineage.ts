@@ -20,8 +20,8 @@ export interface ClaimHistory extends Place {
   /** Null while the claim stands. */
   readonly released_at: string | null;
   readonly release_reason: ReleaseReason | null;
-  /** What was said when it was given back. */
-  readonly release_message: string | null;
+  /** What was said when it was given back, where something was. */
+  readonly release_message?: string;
   readonly result_accepted: boolean;
   readonly work_product_ref: string | null;
   /** Set where a human made refused work of an older generation the result of this one. */
@@ -83,7 +83,6 @@ function acquired(event: EventEnvelope): ClaimHistory | null {
     acquired_at: event.timestamp,
     released_at: null,
     release_reason: null,
-    release_message: null,
     result_accepted: false,
     work_product_ref: null,
     adopted_from: null,
@@ -100,8 +99,9 @@ function endOf(event: EventEnvelope): End | null {
       return { released_at: expired_at ?? released_at, release_reason: cause };
     }
     case 'released': {
-      const { reason, message = null } = event.payload as unknown as Payloads['released'];
-      return { released_at, release_reason: reason, release_message: message };
+      const { reason, message } = event.payload as unknown as Payloads['released'];
+      const told = message == null ? {} : { release_message: message };
+      return { released_at, release_reason: reason, ...told };
     }
     case 'accepted':
     case 'adopted': {
