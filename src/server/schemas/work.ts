@@ -231,7 +231,7 @@ export const claimHistory = describe<ClaimHistory>()(
     acquired_at: time,
     released_at: time.nullable(),
     release_reason: z.enum(RELEASE_REASONS).nullable(),
-    release_message: z.string().optional().describe('what was said when it was given back'),
+    release_message: z.string().exactOptional().describe('what was said when it was given back'),
     result_accepted: z.boolean(),
     work_product_ref: z.string().nullable(),
     adopted_from: z
