@@ -203,8 +203,9 @@ export class Coordinator {
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const command = { type: 'suspend', handle, gate } as const;
+    const request = requestOf(caller, 'suspend_claim', read);
     return this.session(scope, { command: 'suspend_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read)),
+      project.run(new HolderOperation(subject, command, gateResult, read, request)),
     );
   }
 
@@ -213,8 +214,9 @@ export class Coordinator {
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
     const command = { type: 'resume', handle } as const;
+    const request = requestOf(caller, 'resume_claim', read);
     return this.session(scope, { command: 'resume_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read)),
+      project.run(new HolderOperation(subject, command, gateResult, read, request)),
     );
   }
 
@@ -231,7 +233,11 @@ export class Coordinator {
       ...said,
       inputs: inputsDigest(desk, subject),
     });
-    return this.in(scope, (project) => project.run(new HolderOperation(subject, command, gateResult)));
+    const request = requestOf(caller, 'record_review', read);
+    const named = { request_id: read.request_id };
+    return this.in(scope, (project) =>
+      project.run(new HolderOperation(subject, command, gateResult, named, request)),
+    );
   }
 
   /**
@@ -261,8 +267,9 @@ export class Coordinator {
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
     const command = { type: 'note', handle, text: read.text } as const;
+    const request = requestOf(caller, 'note', read);
     return this.session(scope, { command: 'note', body }, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read)),
+      project.run(new HolderOperation(subject, command, releaseResult, read, request)),
     );
   }
 
