@@ -86,3 +86,27 @@ it('in a workspace, its address is found by every command there, and forgotten w
   expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
   expect((await gen({ cwd, env }, 'agents')).out).toContain('REQ-F-CART-001#intent_requirements');
 });
+
+it('up names its metrics as it is told', async () => {
+  const cwd = await temporaryFolder();
+  const server = spawned(
+    cwd,
+    {},
+    'up',
+    '--port',
+    '0',
+    '--store',
+    'memory:',
+    '--json',
+    '--metrics-prefix',
+    'fleet_',
+  );
+  const { url } = JSON.parse(await firstLine(server));
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain('# TYPE fleet_claims_total counter');
+  expect(metrics).not.toContain('coditect_');
+  expect(await gen({ cwd }, 'up', '--metrics-prefix', '7 up')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--metrics-prefix'),
+  });
+});

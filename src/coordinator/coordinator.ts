@@ -20,6 +20,7 @@ import { notAfter, readImported } from './operations/import-events.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
 import { readBatch, readBody, readClaim, readHandled, readSubject } from './operations/read.js';
+import { requestOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
 import { isProblem, type Problem, problem, type Reply } from './problem.js';
 import type { Project } from './project.js';
@@ -216,8 +217,9 @@ export class Coordinator {
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const command = { type: 'suspend', handle, gate } as const;
+    const request = requestOf(caller, 'suspend_claim', read);
     return this.session(scope, { command: 'suspend_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read)),
+      project.run(new HolderOperation(subject, command, gateResult, read, request)),
     );
   }
 
@@ -226,8 +228,9 @@ export class Coordinator {
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
     const command = { type: 'resume', handle } as const;
+    const request = requestOf(caller, 'resume_claim', read);
     return this.session(scope, { command: 'resume_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read)),
+      project.run(new HolderOperation(subject, command, gateResult, read, request)),
     );
   }
 
@@ -244,8 +247,10 @@ export class Coordinator {
       ...said,
       inputs: inputsDigest(desk, subject),
     });
+    const request = requestOf(caller, 'record_review', read);
+    const named = { request_id: read.request_id };
     return this.projects.in(scope, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult)),
+      project.run(new HolderOperation(subject, command, gateResult, named, request)),
     );
   }
 
@@ -276,8 +281,9 @@ export class Coordinator {
     if (isProblem(asked)) return asked;
     const { read, subject, handle } = asked;
     const command = { type: 'note', handle, text: read.text } as const;
+    const request = requestOf(caller, 'note', read);
     return this.session(scope, { command: 'note', body }, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read)),
+      project.run(new HolderOperation(subject, command, releaseResult, read, request)),
     );
   }
 

@@ -120,6 +120,50 @@ forEachStore('a request id', (open) => {
     });
   });
 
+  test('makes a repeated note the same note, and another text under it a conflict', async () => {
+    const { coordinator, house, alpha } = await begin();
+    await alpha.claims(A);
+    const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
+    const first = await coordinator.note(P, note);
+    expect(first).toMatchObject({ success: true, reason: 'NOTED' });
+    const position = await house.position();
+    expect(await coordinator.note(P, note)).toEqual(first);
+    expect(await coordinator.note(P, { ...note, text: 'all of it' })).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+    expect(await house.position()).toBe(position);
+  });
+
+  test('keeps a gate that was opened again from being closed by the repetition of what closed it', async () => {
+    const { coordinator, alpha } = await begin();
+    await alpha.claims(A);
+    const handle = alpha.expecting(A);
+    const suspended = await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' });
+    const resumed = await coordinator.resumeClaim(P, { ...handle, request_id: 'g2' });
+    expect([suspended, resumed]).toMatchObject([{ reason: 'SUSPENDED' }, { reason: 'RESUMED' }]);
+    expect(await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' })).toEqual(suspended);
+    expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ readiness: 'claimed' });
+    expect(await coordinator.suspendClaim(P, { ...handle, request_id: 'g2' })).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+  });
+
+  test('makes a repeated review the same review, and is in its event', async () => {
+    const { coordinator, house, alpha } = await begin();
+    await alpha.claims(A);
+    const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
+    await alpha.suspends(A, candidate);
+    const review = { task_id: A, generation: 1, ...candidate, decision: 'APPROVED', request_id: 'v1' };
+    const first = await coordinator.recordReview(P, review, human('rita'));
+    expect(first).toMatchObject({ success: true, reason: 'APPROVED' });
+    expect((await house.events()).at(-1)).toMatchObject({ request_id: 'v1' });
+    expect(await coordinator.recordReview(P, review, human('rita'))).toEqual(first);
+    const other = { ...review, decision: 'REJECTED' };
+    expect(await coordinator.recordReview(P, other, human('rita'))).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+  });
+
   test('makes a repeated change of plan, policy or limits the same change', async () => {
     const { coordinator, house } = await begin();
     const tasks = [{ id: 'C-001-api', description: 'api' }];

@@ -81,6 +81,11 @@ export class UnitBuilder {
   /** Something that was told, and took effect with that. */
   told(draft: EventDraft, event_id: string): this {
     this.notes.push(this.named(draft, event_id));
+    return this.takingEffect();
+  }
+
+  /** It was not refused: its request is remembered, also where no head moves. */
+  takingEffect(): this {
     this.has_effect = true;
     return this;
   }

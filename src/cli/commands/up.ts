@@ -22,6 +22,7 @@ interface UpOptions {
   readonly jwtIssuer?: string;
   readonly jwtAudience?: string;
   readonly accessLog?: string;
+  readonly metricsPrefix?: string;
 }
 
 const DEFAULT_PORT = 4680;
@@ -47,6 +48,7 @@ export const addUp: AddCommands = (program, act) => {
     .option('--jwt-issuer <text>', 'who must have issued such a token')
     .option('--jwt-audience <text>', 'whom it must have been issued for')
     .option('--access-log <file>', 'a line of JSON for every request; - writes to standard error')
+    .option('--metrics-prefix <text>', 'what the names under /metrics begin with (default: coditect_)')
     .addHelpText(
       'after',
       '\nExamples:\n  gen up\n  gen up --port 0 --store memory: --json\n  gen up --limit min_lease_duration_seconds=1',
@@ -58,6 +60,7 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const stopped = askedToStop(context.io);
   const limits = limitsOf(options.limit ?? []);
   const auth = authOf(options);
+  const naming = metricsOf(options.metricsPrefix);
   const url = options.store ?? defaultStore(context.io);
   // Loaded here alone: no other command has to wait for it.
   const { startServer } = await import('../../server/server.js');
@@ -66,8 +69,8 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const { store, blobs } = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS);
   const { host, port } = options;
   const log = await logTo(context, options.accessLog);
-  const server = await startServer({ store, blobs, host, port, limits, auth, ...log }).catch((error) =>
-    startFailure(error, options),
+  const server = await startServer({ store, blobs, host, port, limits, auth, ...naming, ...log }).catch(
+    (error) => startFailure(error, options),
   );
   const attending = await attendTo(context, url, {
     store,
@@ -98,6 +101,12 @@ function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): 
     throw wrongUsage('Tokens need all three: --jwks, --jwt-issuer and --jwt-audience.');
   }
   return { jwt: { jwks, issuer, audience } };
+}
+
+function metricsOf(metrics_prefix: string | undefined): Pick<ServerOptions, 'metrics_prefix'> {
+  if (metrics_prefix === undefined) return {};
+  if (/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/.test(metrics_prefix)) return { metrics_prefix };
+  throw wrongUsage('--metrics-prefix: expected letters, digits and _, at most 64, the first no digit.');
 }
 
 async function logTo({ io }: Context, file: string | undefined): Promise<Pick<ServerOptions, 'log'>> {

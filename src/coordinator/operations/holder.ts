@@ -6,18 +6,18 @@ import { UnitBuilder } from '../unit-builder.js';
 import { countSession, countTrackAgent, type Said } from './shared.js';
 
 /**
- * A command about a claim that needs no memory: renew, release, suspend, resume, note, review, expire. Idempotent from the head, so no request has to
- * be remembered: whoever repeats one gets the answer that the head gives.
+ * A command about one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent from
+ * the head: whoever repeats one gets the answer that the head gives. The others come with the request they are
+ * remembered under.
  */
 export class HolderOperation<Reply> implements Operation<Reply> {
   readonly kind: string;
-  readonly request = null;
-
   constructor(
     private readonly subject: string,
     private readonly command: ClaimsCommand | ((desk: Desk) => ClaimsCommand),
     private readonly render: (decision: Decision) => Reply,
     private readonly said: Said = {},
+    readonly request: Operation<Reply>['request'] = null,
   ) {
     this.kind = typeof command === 'function' ? 'record_review' : command.type;
   }
@@ -30,10 +30,12 @@ export class HolderOperation<Reply> implements Operation<Reply> {
     // Time itself is no sign of life: written down or not, an expiry leaves the session as it was.
     if (command.type !== 'expire') countSession(unit, desk, decision);
     countTrackAgent(unit, desk, decision);
-    return { unit: unit.build(null), reply: this.render(decision) };
+    if (decision.ok) unit.takingEffect();
+    const reply = this.render(decision);
+    return { unit: unit.build(this.request, reply), reply };
   }
 
   replay(): Reply {
-    throw new Error('a holder’s command is never remembered');
+    throw new Error('a holder’s command is remembered with its reply, if at all');
   }
 }

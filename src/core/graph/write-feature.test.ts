@@ -1,24 +1,14 @@
 import { expect, it } from 'vitest';
 import type { FeatureVector } from './methodology.js';
 import { readMethodology } from './read-methodology.js';
+import { aFeature } from './testing.js';
 import { vectorText } from './write-feature.js';
 
-const PLAIN: FeatureVector = {
+const PLAIN = aFeature({
   feature_id: 'REQ-F-CART-001',
   title: 'Cart: "several" shoes\nat once',
-  intent: null,
-  vector_type: 'feature',
-  profile: 'standard',
-  priority: 'medium',
-  created: null,
-  time_box: null,
-  parent: null,
-  dependencies: [],
   requirements: ['REQ-F-CART-001'],
-  acceptance_criteria: [],
-  threshold_overrides: {},
-  additional_checks: [],
-};
+});
 const FULL: FeatureVector = {
   ...PLAIN,
   feature_id: 'REQ-F-SPIKE-001',
