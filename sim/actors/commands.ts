@@ -28,6 +28,9 @@ export interface Command {
 }
 
 type HolderOp = 'renew' | 'release' | 'submit' | 'suspend' | 'resume' | 'note';
+/** These are idempotent from the head, and remembered nowhere. */
+const FROM_THE_HEAD: ReadonlySet<HolderOp> = new Set(['renew', 'release', 'submit']);
+
 type OperatorVerb = Parameters<Coordinator['operate']>[2];
 
 export interface ClaimWish {
@@ -92,7 +95,8 @@ export class Commands {
       resume: (to) => to.resumeClaim(this.scope, seen, this.caller),
       note: (to) => to.note(this.scope, own, this.caller),
     };
-    return this.command(op, { request_id, subject: task_id, handle }, send[op]);
+    const remembered = !FROM_THE_HEAD.has(op);
+    return this.command(op, { request_id, subject: task_id, handle, remembered }, send[op]);
   }
 
   closeSession(session_id: string): Command {
@@ -109,8 +113,9 @@ export class Commands {
   }
 
   review(body: Readonly<Record<string, unknown>> & { task_id: string }): Command {
-    return this.command('review', { request_id: this.newId(), subject: body.task_id }, (coordinator) =>
-      coordinator.recordReview(this.scope, body, this.caller),
+    const request_id = this.newId();
+    return this.command('review', { request_id, subject: body.task_id, remembered: true }, (coordinator) =>
+      coordinator.recordReview(this.scope, { ...body, request_id }, this.caller),
     );
   }
 

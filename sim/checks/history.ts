@@ -1,5 +1,6 @@
 import { isProblem } from '../../src/coordinator/index.js';
 import { type Fact, factOf } from '../../src/core/claims/facts.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import type { Command } from '../actors/commands.js';
 import type { World } from '../world/world.js';
@@ -135,8 +136,9 @@ export class History {
     if (!command.remembered || record.incarnation !== this.incarnation()) return;
     const watch = this.observer.watch(command.scope);
     for (const id of command.request_ids) {
-      const grants = watch.effectsOf(id).filter((event) => GRANTS.has(event.event_type));
-      if (grants.length > 1) this.world.violate('INV-11', `${id} was granted ${grants.length} times`);
+      const effects = watch.effectsOf(id).map(effectIn);
+      const again = effects.find((effect, at) => effects.indexOf(effect) < at);
+      if (again !== undefined) this.world.violate('INV-11', `${id} took effect twice: ${again}`);
     }
     for (const other of deliveries) {
       if (other === last || other.outcome !== 'ok' || !other.took_effect) continue;
@@ -163,7 +165,7 @@ export class History {
     const said = reply as Told;
     const { handle } = command;
     if (handle !== null) {
-      if (handle.incarnation < this.incarnation()) {
+      if (handle.incarnation < this.incarnation() && !this.isAnsweredAgain(record, request_id)) {
         this.world.violate('INV-01', `a handle from before the loss of history opened ${handle.task_id}`);
       }
       const grant = watch.find(handle.task_id, handle.generation, 'granted');
@@ -197,6 +199,12 @@ export class History {
     }
   }
 
+  /** What was done and remembered before the loss is told again as it was, and does nothing. */
+  private isAnsweredAgain({ command, incarnation }: CommandRecord, request_id: string): boolean {
+    const isOfBefore = command.remembered && incarnation < this.incarnation();
+    return isOfBefore && !this.observer.watch(command.scope).hasWrittenSinceLoss(request_id);
+  }
+
   private count({ handle }: Command, reply: unknown): void {
     const { reason, parked } = reply as { reason?: string; parked?: string | null };
     if (reason === 'STALE_GENERATION') this.reached.hit('stale reject');
@@ -215,8 +223,11 @@ const CONTENDED = 'Too many others change the same work';
 /** What a broken line, a failing disk or a store that gave up say; whatever else leaves somebody in doubt is a bug. */
 const INFRASTRUCTURE = /the line broke|again|ENOSPC|EIO/;
 
+/** Whoever holds back what the house holds back for poison in the same moment has one effect, not two. */
+const effectIn = ({ event_type, subject, payload }: EventEnvelope): string =>
+  `${event_type} ${subject}${payload.by === 'genesis' ? ' by the house' : ''}`;
+
 const CLAIMS: ReadonlySet<string> = new Set(['claim', 'next', 'batch', 'atomic']);
-const GRANTS: ReadonlySet<string> = new Set(['CLAIM_ACQUIRED', 'edge_started']);
 
 interface Told {
   readonly success?: boolean;

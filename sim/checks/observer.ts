@@ -100,6 +100,7 @@ export class Observer {
     for (const watch of before.values()) {
       const fresh = this.watch(watch.key);
       for (const event of kept.get(nameOf(watch.key)) ?? []) this.see(fresh, event);
+      fresh.outlivedLoss();
     }
   }
 

@@ -26,6 +26,7 @@ export class ProjectWatch {
   private readonly ids = new Set<string>();
   private readonly noted = new Set<string>();
   private readonly pasts = new Map<string, { readonly step: number; readonly head: Head }[]>();
+  private kept = 0;
   private policy: Policy = DEFAULT_POLICY;
   /** Where the policy last changed: places in tracks are taken by those who came after. */
   policy_position = 0;
@@ -85,6 +86,15 @@ export class ProjectWatch {
 
   effectsOf(request_id: string): readonly EventEnvelope[] {
     return this.byRequest.get(request_id) ?? [];
+  }
+
+  /** All that was seen so far outlived a loss of history. */
+  outlivedLoss(): void {
+    this.kept = this.events.length;
+  }
+
+  hasWrittenSinceLoss(request_id: string): boolean {
+    return this.events.slice(this.kept).some((event) => event.request_id === request_id);
   }
 
   private keepPast({ subject = '', seq }: EventEnvelope): void {

@@ -92,6 +92,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     why: 'After a change of rules by another coordinator nothing is decided here any more.',
   },
   {
+    name: 'gate-not-remembered',
+    file: 'src/coordinator/operations/holder.ts',
+    find: 'unit.build(this.request, reply)',
+    replace: 'unit.build(null, reply)',
+    why: 'A suspension that arrives again closes the gate that was opened since.',
+  },
+  {
     name: 'handles-survive-lost-history',
     file: 'src/coordinator/identity.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is looked for as it stands in the source.
