@@ -197,15 +197,14 @@ export class FileFleet implements Fleet {
     const process = this.newProcess();
     const repair =
       this.wild && this.rng.chance(this.setting.scenario.rates.rot_chance) ? this.damage() : null;
+    // Whoever finds the damage is refused and ends; whoever dies on the way to it must not leave it behind.
+    if (repair !== null) process.whenDead(repair);
     this.open(process, repair !== null).then(
       () => {
         if (repair === null) return;
         this.setting.world.violate('INV-20', 'a damaged log was opened as if nothing had happened');
       },
-      (error) => {
-        repair?.();
-        this.refused(process, error, repair !== null);
-      },
+      (error) => this.refused(process, error, repair !== null),
     );
   }
 
