@@ -37,6 +37,11 @@ async function planned() {
 for (const [name, [program, ...args]] of Object.entries(WORKERS)) {
   test(`a worker in ${name} does a whole plan`, async () => {
     const { genesis, env, task_count } = await planned();
+    const mistyped = run(program, args, { env: { ...env, GENESIS_PROJECT: 'shopp' } });
+    await expect(mistyped).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has no tasks'),
+    });
     const { stdout } = await run(program, args, { env });
     expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(task_count);
     const done = await genesis.tasks({ phase: 'COMPLETED' });

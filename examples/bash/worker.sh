@@ -28,6 +28,11 @@ if ! reach; then
   reach --retry 5 --retry-connrefused || { echo "$url does not answer." >&2; exit 2; }
 fi
 
+# no_task QUERY: whether the plan has no task of that kind.
+no_task() { [[ $(curl --silent --show-error "${headers[@]}" "$api/tasks?limit=1$1") == *'"tasks":[]'* ]]; }
+
+no_task '' && { echo "$project has no tasks. Is it the project’s name? gen plan import gives it some." >&2; exit 2; }
+
 # Renews until it is refused; then the work is somebody else's, and whoever does it must stop.
 keep() {
   while sleep $((lease / 3)); do
@@ -46,7 +51,7 @@ while :; do
   reason=$(field reason "$grant")
   if [[ $reason == NOTHING_READY ]]; then
     # Nothing is ready because all is done, or because others are at it.
-    [[ $(curl --silent --show-error "${headers[@]}" "$api/tasks?phase=OPEN&limit=1") == *'"tasks":[]'* ]] && break
+    no_task '&phase=OPEN' && break
     continue
   fi
   [[ $reason == GRANTED ]] || { echo "no work: $grant" >&2; exit 1; }
@@ -56,7 +61,7 @@ while :; do
   result=$(mktemp)
   work "$task" >"$result" &
   worker=$!
-  keep "{$handle,\"expected_generation\":$generation}" "$worker" >/dev/null &
+  keep "{$handle,\"expected_generation\":$generation}" "$worker" >/dev/null 2>&1 &
   keeper=$!
   wait "$worker" || true
   kill "$keeper" 2>/dev/null || true

@@ -88,6 +88,9 @@ def main():
     if not PROJECT:
         say("Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop.")
         return 2
+    if call("GET", "/tasks?limit=1").get("tasks") == []:
+        say(f"{PROJECT} has no tasks. Is it the project’s name? gen plan import gives it some.")
+        return 2
     refused = 0
     while (grant := take()) is not None:
         claim = grant["claim"]

@@ -10,11 +10,14 @@ if (!project) {
   console.error('Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop.');
   process.exit(2);
 }
-const first = await new Genesis({ retry: { tries: 1 } }).status();
+const first = await new Genesis({ retry: { tries: 1 } }).tasks({ limit: 1 });
 if (isProblem(first)) {
   console.error(first.detail);
   // A refusal stays one; what did not answer may come back.
   if (first.status >= 400 && first.status < 500) process.exit(2);
+} else if (first.tasks.length === 0) {
+  console.error(`${project} has no tasks. Is it the project’s name? gen plan import gives it some.`);
+  process.exit(2);
 }
 
 const genesis = new Genesis();
