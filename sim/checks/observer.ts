@@ -154,6 +154,7 @@ export class Observer {
     const events = [...unit.swaps.flatMap((swap) => swap.events), ...unit.notes];
     const facts = events.map((event) => factOf(event.event_type));
     this.checkTime(unit, outcome.now_ms);
+    const live_before = this.liveIn(unit.tenant_id, outcome.now_ms);
     // Whoever adopts a result does not wait for what it was made from.
     if (!facts.includes('adopted')) {
       for (const [index, { subject = '' }] of events.entries()) {
@@ -171,7 +172,9 @@ export class Observer {
       this.count(watch, placed, facts);
       this.see(watch, placed);
     }
-    if (facts.includes('granted')) this.checkLimits(watch, outcome.now_ms);
+    if (!facts.includes('granted')) return;
+    this.checkLimit(watch.key.tenant_id, live_before, outcome.now_ms);
+    if (this.counts_tracks) this.checkTracks(watch, outcome.now_ms);
   }
 
   /** Which of the states we must meet this event shows; the project is still as it was before it. */
@@ -198,30 +201,41 @@ export class Observer {
     this.reached.hit('limit reached');
   }
 
-  /** At the store's time of the commit, counted from the log alone. */
-  private checkLimits(granted: ProjectWatch, now_ms: number): void {
-    const { tenant_id } = granted.key;
-    let live = 0;
-    const inTrack = new Map<string, Set<string>>();
-    for (const watch of this.watches.values()) {
-      if (watch.key.tenant_id !== tenant_id) continue;
-      for (const [subject, until_ms] of watch.occupied) {
-        if (until_ms <= now_ms) continue;
-        live += 1;
-        const { track } = placeOf(subject);
-        const head = watch.state.heads.get(subject);
-        if (watch !== granted || track === null || head === undefined) continue;
-        const grant = watch.find(subject, head.generation, 'granted');
-        if (grant === undefined || grant.position < watch.policy_position) continue;
-        inTrack.set(track, (inTrack.get(track) ?? new Set<string>()).add(grant.agent_id));
-      }
-    }
+  /**
+   * At the store's time of the commit, counted from the log alone. A policy that begins to hold what has run out may
+   * leave a tenant with more than it may have: then no grant may add to it.
+   */
+  private checkLimit(tenant_id: string, live_before: number, now_ms: number): void {
     const max = this.limits.max_concurrent_claims;
-    if (live > max) this.world.violate('INV-15', `${tenant_id} has ${live} live claims, and may have ${max}`);
-    const agents_max = this.counts_tracks ? granted.currentPolicy.max_agents_per_track : null;
+    const live = this.liveIn(tenant_id, now_ms);
+    if (live <= max || live <= live_before) return;
+    this.world.violate('INV-15', `${tenant_id} has ${live} live claims, and may have ${max}`);
+  }
+
+  private liveIn(tenant_id: string, now_ms: number): number {
+    let live = 0;
+    for (const { key, occupied } of this.watches.values()) {
+      if (key.tenant_id !== tenant_id) continue;
+      for (const until_ms of occupied.values()) if (until_ms > now_ms) live += 1;
+    }
+    return live;
+  }
+
+  private checkTracks(watch: ProjectWatch, now_ms: number): void {
+    const max = watch.currentPolicy.max_agents_per_track;
+    if (max === null) return;
+    const inTrack = new Map<string, Set<string>>();
+    for (const [subject, until_ms] of watch.occupied) {
+      const { track } = placeOf(subject);
+      const head = watch.state.heads.get(subject);
+      if (until_ms <= now_ms || track === null || head === undefined) continue;
+      const grant = watch.find(subject, head.generation, 'granted');
+      if (grant === undefined || grant.position < watch.policy_position) continue;
+      inTrack.set(track, (inTrack.get(track) ?? new Set<string>()).add(grant.agent_id));
+    }
     for (const [track, agents] of inTrack) {
-      if (agents_max === null || agents.size <= agents_max) continue;
-      this.world.violate('INV-15', `${agents.size} agents in track ${track}, and there may be ${agents_max}`);
+      if (agents.size <= max) continue;
+      this.world.violate('INV-15', `${agents.size} agents in track ${track}, and there may be ${max}`);
     }
   }
 }
