@@ -213,7 +213,7 @@ export class Desk {
 
   /**
    * Until when a session counts as active, given that it acts now: its idle time, and as long as the longest
-   * of its leases. A lease that ended early may keep it counted a little longer, never shorter.
+   * of its leases, to the second. A lease that ended early may keep it counted a little longer, never shorter.
    */
   sessionUntilMs(session_id: string, lease_until_ms: number | null): number {
     const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
@@ -222,9 +222,14 @@ export class Desk {
     const tried_ms = this.trial.session_until.get(session_id) ?? 0;
     const told_ms =
       remaining > 0 ? (this.source.session_until.get(session_id) ?? this.heldUntilMs(session_id)) : 0;
-    const until_ms = Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0);
+    const until_ms = Math.ceil(Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0) / 1000) * 1000;
     this.countUntil(session_id, until_ms);
     return until_ms;
+  }
+
+  /** Whoever acts again within the second has its place already: the store was told, and it happened. */
+  isCountedUntil(session_id: string, until_ms: number): boolean {
+    return this.source.session_until.get(session_id) === until_ms;
   }
 
   private countUntil(session_id: string, until_ms: number): void {

@@ -37,7 +37,8 @@ export function countSession(unit: UnitBuilder, desk: Desk, decision: Decision):
   // What a closed session still held is released after it: that makes it no more active.
   if (isSessionClosed(desk, claim.session_id)) return;
   const lease_ms = occupiedUntilMs(decision.next, desk.rulesOf(decision.next.subject));
-  unit.slot(SESSIONS_SCOPE, claim.session_id, desk.sessionUntilMs(claim.session_id, lease_ms));
+  const until_ms = desk.sessionUntilMs(claim.session_id, lease_ms);
+  if (!desk.isCountedUntil(claim.session_id, until_ms)) unit.slot(SESSIONS_SCOPE, claim.session_id, until_ms);
 }
 
 /** Where agents per track are limited, an agent takes its place in the track with its claim. */
