@@ -148,6 +148,31 @@ forEachStore('sessions', (open) => {
     expect(await active()).toBe(0);
   });
 
+  test('a session that acts again within a second is told to the store once', async () => {
+    const { house, active } = await begin();
+    const commit = house.store.commit.bind(house.store);
+    const told: (number | null)[] = [];
+    house.store.commit = (units) => {
+      const slots = units.flatMap((unit) => unit.slots).filter(({ scope }) => scope === 'sessions');
+      told.push(...slots.map(({ until_ms }) => until_ms));
+      return commit(units);
+    };
+    const alpha = new Agent(house, 'alpha', 's1');
+    const begun_ms = await house.store.now();
+    await alpha.claims(A);
+    house.advance(0.3);
+    await alpha.claims(B);
+    house.advance(0.3);
+    await alpha.renews(B);
+    house.advance(0.4);
+    await alpha.claims(C);
+    expect(told).toEqual([begun_ms + 900_000, begun_ms + 901_000]);
+    house.advance(899.9);
+    expect(await active()).toBe(1);
+    house.advance(0.1);
+    expect(await active()).toBe(0);
+  });
+
   test('a session counts as active for as long as it holds a live claim, also across a restart', async () => {
     const { house, active } = await begin();
     const alpha = new Agent(house, 'alpha', 's1');
