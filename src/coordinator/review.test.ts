@@ -56,6 +56,17 @@ forEachStore('a human gate', (open) => {
     expect(await alpha.submits(A, 'v1')).toMatchObject({ accepted: true });
   });
 
+  test('asks no place of who holds the work, though its place had run out before the project began to hold', async () => {
+    const { house, coordinator, alpha, beta } = await begin({ limits: { max_active_sessions: 1 } });
+    await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.resumes(A);
+    house.advance(1000);
+    expect(await beta.claims(B)).toMatchObject({ success: true });
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
+    expect(await alpha.submits(A, 'v2')).toMatchObject({ reason: 'ESCALATED', work_lost: false });
+  });
+
   test('another candidate than the approved one waits for a human again, who completes it', async () => {
     const { alpha, review, queries, house } = await begin();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });

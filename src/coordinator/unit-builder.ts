@@ -1,7 +1,7 @@
-import type { Code, Decision } from '../core/claims/commands.js';
+import type { Decision } from '../core/claims/commands.js';
 import { type Fact, factOf } from '../core/claims/facts.js';
 import type { Head } from '../core/claims/head.js';
-import { occupiedUntilMs } from '../core/claims/lease.js';
+import { live, occupiedUntilMs } from '../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
 import type { RecordHead } from '../core/record.js';
 import { evolveRecord } from '../core/record.js';
@@ -11,9 +11,6 @@ import type { Caller } from './caller.js';
 import type { Desk } from './desk.js';
 import { newEventId, noteId } from './identity.js';
 import { CLAIMS_SCOPE } from './rooms.js';
-
-/** Whoever is decided so is among the tenant's live claims from then on, also if it had lost its place before. */
-const TAKES_A_PLACE: ReadonlySet<Code> = new Set<Code>(['GRANTED', 'REASSIGNED', 'ESCALATED']);
 
 /** Puts decisions together into one unit: all of it happens, or nothing. */
 export class UnitBuilder {
@@ -42,7 +39,7 @@ export class UnitBuilder {
     if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
     if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
     if (events.length > 0) this.occupy(decision.next);
-    if (events.length > 0 && TAKES_A_PLACE.has(decision.code)) this.roomInTenant();
+    if (events.length > 0 && this.takesPlace(decision)) this.roomInTenant();
     // Work that was complete no longer is: what waits for it was decided under other rules.
     if (decision.code === 'RESET') this.changingRules();
     return this;
@@ -121,6 +118,15 @@ export class UnitBuilder {
   room(scope: string, max: number): this {
     this.rooms = [...this.rooms, { scope, max }];
     return this;
+  }
+
+  /**
+   * Who is among the tenant's live claims from now on, and was not before: who is granted work, and who waits for a
+   * human when its lease is over. Who still holds its work has its place, whatever became of it in a change of policy.
+   */
+  private takesPlace({ code, head }: Decision): boolean {
+    if (code === 'ESCALATED') return !live(head, this.desk.now_ms, this.desk.rulesOf(head.subject));
+    return code === 'GRANTED' || code === 'REASSIGNED';
   }
 
   private roomInTenant(): this {

@@ -111,7 +111,8 @@ function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
   const cap_ms = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (ctx.now_ms >= cap_ms) return refused(head, command, ctx, 'LEASE_EXPIRED');
   // Who comes late has lost its place, and to wait for a human takes one again.
-  if (command.facts.no_room) return refused(head, command, ctx, 'LEASE_EXPIRED');
+  const is_late = takeable(head, ctx.now_ms, ctx.rules);
+  if (is_late && command.facts.no_room) return refused(head, command, ctx, 'LEASE_EXPIRED');
   const telling = new Telling(head, ctx);
   telling.tell('escalated', holder(head), {
     ...resultFields(command.result),
@@ -122,9 +123,17 @@ function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
   const decision = telling.done(
     'ESCALATED',
     { result: command.result, work_lost: false },
-    strictBound(head, ctx),
+    is_late ? strictBound(head, ctx) : placeBound(head, ctx),
   );
   return { ...decision, ok: false };
+}
+
+/** Who has its place when this is decided must still have it at the commit, or else ask for one. */
+function placeBound(head: Head, ctx: Context): { not_after_ms: number | null } {
+  const strict = strictBound(head, ctx);
+  if (strict.not_after_ms !== null) return strict;
+  const { rules } = ctx;
+  return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as HeldClaim, rules) + rules.skew_margin_ms) };
 }
 
 /** The same candidate is before a human already, and still in time. */
