@@ -222,7 +222,22 @@ export class Desk {
     const tried_ms = this.trial.session_until.get(session_id) ?? 0;
     const told_ms =
       remaining > 0 ? (this.source.session_until.get(session_id) ?? this.heldUntilMs(session_id)) : 0;
-    const until_ms = Math.ceil(Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0) / 1000) * 1000;
+    const until_ms = toTheSecond(Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0));
+    this.countUntil(session_id, until_ms);
+    return until_ms;
+  }
+
+  /**
+   * Until when a session counts that lost the work of this head without a word of its own: as if it had just acted, and
+   * as long as what it still holds. Null: the store was told no longer than that.
+   */
+  leftUntilMs(head: Head): number | null {
+    const session_id = head.claim?.session_id ?? '';
+    const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
+    const until_ms = toTheSecond(Math.max(idle_ms, this.heldUntilMs(session_id, head.subject)));
+    const occupied_ms = occupiedUntilMs(head, this.rulesOf(head.subject));
+    const told_ms = this.source.session_until.get(session_id) ?? occupied_ms ?? 0;
+    if (told_ms <= until_ms) return null;
     this.countUntil(session_id, until_ms);
     return until_ms;
   }
@@ -237,9 +252,10 @@ export class Desk {
     this.put_until.push({ session_id, until_ms });
   }
 
-  /** From the heads, for a session that acted before this coordinator began. */
-  private heldUntilMs(session_id: string): number {
-    const subjects = [...(this.source.state.bySession.get(session_id) ?? [])];
+  /** From the heads of what it holds, but one. */
+  private heldUntilMs(session_id: string, but?: string): number {
+    const held = this.source.state.bySession.get(session_id) ?? [];
+    const subjects = [...held].filter((subject) => subject !== but);
     return Math.max(0, ...subjects.map((id) => occupiedUntilMs(this.glimpse(id), this.rulesOf(id)) ?? 0));
   }
 }
@@ -249,6 +265,8 @@ interface SessionSeen {
   readonly subject: string;
   readonly record: RecordHead | null;
 }
+
+const toTheSecond = (at_ms: number): number => Math.ceil(at_ms / 1000) * 1000;
 
 export function policyOf(record: RecordHead | null): Policy {
   return record === null ? DEFAULT_POLICY : { ...DEFAULT_POLICY, ...(record.value as Partial<Policy>) };

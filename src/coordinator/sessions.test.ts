@@ -203,6 +203,30 @@ forEachStore('sessions', (open) => {
     },
   );
 
+  test('a session whose held work is given to another goes idle like any other', async () => {
+    const { house, coordinator, active } = await begin({ max_active_sessions: 2 });
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
+    const alpha = new Agent(house, 'alpha', 's1');
+    await alpha.claims(A);
+    const to = { expected_generation: 1, reason: 'gone', agent_id: 'beta', session_id: 's2' };
+    expect(await coordinator.operate(P, A, 'reassign', to)).toMatchObject({ success: true });
+    expect(await active()).toBe(2);
+    house.advance(900);
+    expect(await active()).toBe(1);
+    expect(await new Agent(house, 'gamma', 's3').claims(B)).toMatchObject({ success: true });
+  });
+
+  test('a session that held work under another policy goes idle once the work has run out', async () => {
+    const { house, coordinator, active } = await begin();
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
+    await new Agent(house, 'alpha', 's1').claims(A);
+    await coordinator.settings.putPolicy(P, { stale_policy: 'takeover' });
+    house.advance(1000);
+    await coordinator.sweep();
+    house.advance(900);
+    expect(await active()).toBe(0);
+  });
+
   test('an expiry that the sweeper writes down keeps nobody active', async () => {
     const { house, coordinator, active } = await begin();
     await new Agent(house, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });

@@ -3,7 +3,7 @@ import { decide } from '../../core/claims/decide.js';
 import type { Desk } from '../desk.js';
 import type { Attempt, Operation } from '../operation.js';
 import { UnitBuilder } from '../unit-builder.js';
-import { countSession, countTrackAgent, type Said } from './shared.js';
+import { countLoser, countSession, countTrackAgent, type Said } from './shared.js';
 
 /**
  * A command about one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent from
@@ -27,8 +27,9 @@ export class HolderOperation<Reply> implements Operation<Reply> {
     const decision = decide(desk.head(this.subject), command, desk.context(this.subject));
     const unit = new UnitBuilder(desk, this.said.request_id ?? null);
     unit.decided(decision, this.said.signature);
-    // Time itself is no sign of life: written down or not, an expiry leaves the session as it was.
+    // Time itself is no sign of life: an expiry keeps no session active.
     if (command.type !== 'expire') countSession(unit, desk, decision);
+    else if (decision.next.claim?.state === 'EXPIRED') countLoser(unit, desk, decision.head);
     countTrackAgent(unit, desk, decision);
     if (decision.ok) unit.takingEffect();
     const reply = this.render(decision);

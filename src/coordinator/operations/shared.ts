@@ -34,11 +34,19 @@ export const requestFor = (caller: Caller, request_id: string, text: string) => 
 export function countSession(unit: UnitBuilder, desk: Desk, decision: Decision): void {
   const { claim } = decision.next;
   if (claim === null || decision.events.length === 0) return;
+  if (decision.head.claim?.session_id !== claim.session_id) countLoser(unit, desk, decision.head);
   // What a closed session still held is released after it: that makes it no more active.
   if (isSessionClosed(desk, claim.session_id)) return;
   const lease_ms = occupiedUntilMs(decision.next, desk.rulesOf(decision.next.subject));
   const until_ms = desk.sessionUntilMs(claim.session_id, lease_ms);
   if (!desk.isCountedUntil(claim.session_id, until_ms)) unit.slot(SESSIONS_SCOPE, claim.session_id, until_ms);
+}
+
+/** The session lost what it held, and did not act: that keeps it active no longer. */
+export function countLoser(unit: UnitBuilder, desk: Desk, head: Head): void {
+  if (head.claim === null || isSessionClosed(desk, head.claim.session_id)) return;
+  const until_ms = desk.leftUntilMs(head);
+  if (until_ms !== null) unit.slot(SESSIONS_SCOPE, head.claim.session_id, until_ms);
 }
 
 /** Where agents per track are limited, an agent takes its place in the track with its claim. */
