@@ -216,13 +216,12 @@ export class Desk {
    * of its leases, to the second. A lease that ended early may keep it counted a little longer, never shorter.
    */
   sessionUntilMs(session_id: string, lease_until_ms: number | null): number {
-    const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
     const held = this.source.state.bySession.get(session_id)?.size ?? 0;
     const remaining = lease_until_ms === null ? held - 1 : held;
     const tried_ms = this.trial.session_until.get(session_id) ?? 0;
     const told_ms =
       remaining > 0 ? (this.source.session_until.get(session_id) ?? this.heldUntilMs(session_id)) : 0;
-    const until_ms = toTheSecond(Math.max(idle_ms, tried_ms, told_ms, lease_until_ms ?? 0));
+    const until_ms = toTheSecond(Math.max(this.idleFromNowMs, tried_ms, told_ms, lease_until_ms ?? 0));
     this.countUntil(session_id, until_ms);
     return until_ms;
   }
@@ -233,13 +232,20 @@ export class Desk {
    */
   leftUntilMs(head: Head): number | null {
     const session_id = head.claim?.session_id ?? '';
-    const idle_ms = this.now_ms + this.limits.session_idle_seconds * 1000;
-    const until_ms = toTheSecond(Math.max(idle_ms, this.heldUntilMs(session_id, head.subject)));
     const occupied_ms = occupiedUntilMs(head, this.rulesOf(head.subject));
-    const told_ms = this.source.session_until.get(session_id) ?? occupied_ms ?? 0;
+    if (occupied_ms === null) return null;
+    const tried_ms = this.trial.session_until.get(session_id) ?? 0;
+    const held_ms = this.heldUntilMs(session_id, head.subject);
+    const until_ms = toTheSecond(Math.max(this.idleFromNowMs, tried_ms, held_ms));
+    const told_ms = this.source.session_until.get(session_id) ?? occupied_ms;
     if (told_ms <= until_ms) return null;
     this.countUntil(session_id, until_ms);
     return until_ms;
+  }
+
+  /** When a session that acts now, and holds nothing, is idle. */
+  private get idleFromNowMs(): number {
+    return this.now_ms + this.limits.session_idle_seconds * 1000;
   }
 
   /** Whoever acts again within the second has its place already: the store was told, and it happened. */

@@ -1,7 +1,8 @@
 import type { Decision } from '../core/claims/commands.js';
 import { type Fact, factOf } from '../core/claims/facts.js';
 import type { Head } from '../core/claims/head.js';
-import { live, occupiedUntilMs } from '../core/claims/lease.js';
+import { occupiedUntilMs } from '../core/claims/lease.js';
+import { takesPlace } from '../core/claims/place.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
 import type { RecordHead } from '../core/record.js';
 import { evolveRecord } from '../core/record.js';
@@ -39,7 +40,8 @@ export class UnitBuilder {
     if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
     if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
     if (events.length > 0) this.occupy(decision.next);
-    if (events.length > 0 && this.takesPlace(decision)) this.roomInTenant();
+    if (events.length > 0 && takesPlace(decision, this.desk.now_ms, this.desk.rulesOf(head.subject)))
+      this.roomInTenant();
     // Work that was complete no longer is: what waits for it was decided under other rules.
     if (decision.code === 'RESET') this.changingRules();
     return this;
@@ -118,15 +120,6 @@ export class UnitBuilder {
   room(scope: string, max: number): this {
     this.rooms = [...this.rooms, { scope, max }];
     return this;
-  }
-
-  /**
-   * Who is among the tenant's live claims from now on, and was not before: who is granted work, and who waits for a
-   * human when its lease is over. Who still holds its work has its place, whatever became of it in a change of policy.
-   */
-  private takesPlace({ code, head }: Decision): boolean {
-    if (code === 'ESCALATED') return !live(head, this.desk.now_ms, this.desk.rulesOf(head.subject));
-    return code === 'GRANTED' || code === 'REASSIGNED';
   }
 
   private roomInTenant(): this {

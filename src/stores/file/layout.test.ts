@@ -23,15 +23,15 @@ it.each([
 
 it('refuses ids that cannot name a folder', () => {
   expect(() => folderName('')).toThrow(/cannot name a folder/);
-  const layout = new Layout('/root');
+  const layout = new Layout('/store');
   expect(() => layout.projectFolder({ tenant_id: 't', project_id: 'x'.repeat(500) })).toThrow(/1 to 200/);
 });
 
 it('gives one project the root where that is asked for, and nobody a folder that could be taken for its files', () => {
-  const layout = new Layout('/root', { tenant_id: 't', project_id: 'p' });
-  expect(layout.projectFolder({ tenant_id: 't', project_id: 'p' })).toBe('/root');
-  expect(layout.projectFolder({ tenant_id: 't', project_id: 'segments' })).toBe('/root/tenants/t/segments');
-  expect(layout.projectFolder({ tenant_id: 'inbox', project_id: 'p' })).toBe('/root/tenants/inbox/p');
+  const layout = new Layout('/store', { tenant_id: 't', project_id: 'p' });
+  expect(layout.projectFolder({ tenant_id: 't', project_id: 'p' })).toBe('/store');
+  expect(layout.projectFolder({ tenant_id: 't', project_id: 'segments' })).toBe('/store/tenants/t/segments');
+  expect(layout.projectFolder({ tenant_id: 'inbox', project_id: 'p' })).toBe('/store/tenants/inbox/p');
 });
 
 it('takes no folder for a project that it did not name', () => {
