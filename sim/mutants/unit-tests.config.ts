@@ -20,6 +20,7 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     pool: 'forks',
-    poolOptions: { forks: { maxForks: 1, minForks: 1, isolate: false } },
+    maxWorkers: 1,
+    isolate: false,
   },
 });

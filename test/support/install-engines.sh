@@ -1,23 +1,47 @@
 #!/usr/bin/env bash
-# The engines that the tests start and npm does not have: MariaDB and Redis, from Debian or Ubuntu. PostgreSQL and a
-# server that speaks DynamoDB come with npm install.
+# Installs the programs that tests start and `npm install` does not bring: database servers and tools from Debian or
+# Ubuntu, and a DynamoDB-compatible server from npm. PostgreSQL comes with `npm install`.
 set -euo pipefail
+cd "$(dirname "$0")/../.."
 
-missing=()
-command -v mariadbd >/dev/null || command -v mysqld >/dev/null || missing+=(mariadb-server)
-command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
-if ((${#missing[@]} == 0)); then
-  echo 'Every engine is here.'
-  exit 0
+has() {
+  local name
+  for name in "$@"; do command -v "$name" >/dev/null && return 0; done
+  return 1
+}
+
+packages=()
+has mariadbd mysqld || packages+=(mariadb-server)
+has redis-server valkey-server || packages+=(redis-server)
+has chromium chromium-browser google-chrome || packages+=(chromium)
+has promtool || packages+=(prometheus)
+has curl || packages+=(curl)
+has python3 || packages+=(python3)
+# The examples run with `python3` from the PATH, which need not be the one that Debian's boto3 belongs to.
+has python3 && python3 -c 'import boto3' 2>/dev/null || packages+=(python3-boto3)
+# The DynamoDB-compatible server exists for Linux on x64; other processors run it under emulation.
+if [[ $(uname -s) == Linux && $(uname -m) != x86_64 ]]; then
+  has qemu-x86_64 qemu-x86_64-static || packages+=(qemu-user)
 fi
 
-if ! command -v apt-get >/dev/null; then
-  echo "Install these, then run the tests again: ${missing[*]}" >&2
-  exit 1
+if ((${#packages[@]} > 0)); then
+  if ! has apt-get; then
+    echo "Install the programs of these Debian packages with your package manager: ${packages[*]}" >&2
+    echo 'Tests of what is missing are skipped. Instead of a program, an engine can be given by its address:' >&2
+    echo 'GENESIS_TEST_MYSQL, GENESIS_TEST_REDIS, GENESIS_TEST_DYNAMODB, GENESIS_TEST_POSTGRES (see CONTRIBUTING.md).' >&2
+  else
+    sudo=()
+    [[ $EUID == 0 ]] || sudo=(sudo)
+    "${sudo[@]}" apt-get update -qq
+    # RUNLEVEL=1: the packages start no service.
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+      apt-get install -y -qq --no-install-recommends "${packages[@]}"
+  fi
 fi
-sudo=()
-[[ $EUID == 0 ]] || sudo=(sudo)
-# Programs to be started by the tests, not services of this machine.
-export DEBIAN_FRONTEND=noninteractive
-"${sudo[@]}" apt-get update -qq
-"${sudo[@]}" env RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
+
+if [[ $(uname -s) == Linux ]]; then
+  # --os and --cpu choose among optional packages: this one is for x64 also where the machine is not.
+  npm ci --prefix test/support/dynamodb-engine --os=linux --cpu=x64 --no-audit --no-fund
+else
+  echo 'The DynamoDB-compatible server runs on Linux only; its tests are skipped unless GENESIS_TEST_DYNAMODB names one.'
+fi

@@ -1,34 +1,63 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
 import { newPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
 
-const BINARY = fileURLToPath(new URL('../../../node_modules/@dynoxide/linux-x64/dynoxide', import.meta.url));
+const PACKAGE = '../../../test/support/dynamodb-engine/node_modules/@dynoxide/linux-x64';
+const BINARY = fileURLToPath(new URL(`${PACKAGE}/dynoxide`, import.meta.url));
 
-const DYNOXIDE: ServerPlan = {
+const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerPlan => ({
   name: 'dynoxide',
   command: ({ port, folder }) => ({
-    program: BINARY,
-    args: ['serve', '--host', '127.0.0.1', '-p', String(port), '--db-path', join(folder, 'data.db')],
+    program,
+    args: [
+      ...prefix,
+      'serve',
+      '--host',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      '--db-path',
+      join(folder, 'data.db'),
+    ],
   }),
   answers: (port) =>
     fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
     ),
-};
+});
 
-/** DynamoDB by its URL variable, else the compatible server that comes with npm. */
+/** DynamoDB by its URL variable, else the compatible server that `npm run engines:install` brings. */
 export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
   if (!isWanted('dynamodb')) return NOT_WANTED;
   const given = process.env.GENESIS_TEST_DYNAMODB;
   if (given !== undefined) return { url: given, stop: async () => {} };
-  if (!existsSync(BINARY)) return { missing: '@dynoxide/linux-x64 is not installed' };
+  const command = findCommand();
+  if ('missing' in command) return command;
   const { place, restart, freeze, thaw, stop } = await ServerProcess.start(
-    DYNOXIDE,
+    dynoxide(command),
     await newPlace('dynamodb'),
   );
   const url = `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:${place.port}`;
   return { url, restart, freeze, thaw, stop };
 }
+
+/**
+ * The binary is for Linux on x64 and must not be started elsewhere: a system that cannot execute a file hands it to
+ * `sh`, which runs whatever commands its bytes happen to spell.
+ */
+function findCommand(): readonly [string, ...string[]] | MissingEngine {
+  if (process.platform !== 'linux') return { missing: `dynoxide has no binary for ${process.platform}` };
+  if (!existsSync(BINARY)) return { missing: 'dynoxide is not installed (npm run engines:install)' };
+  if (process.arch === 'x64') return [BINARY];
+  const emulator = ['qemu-x86_64', 'qemu-x86_64-static'].find(isProgram);
+  if (emulator !== undefined) return [emulator, BINARY];
+  return {
+    missing: `dynoxide is made for x64, and ${process.arch} has no qemu-x86_64 (npm run engines:install)`,
+  };
+}
+
+const isProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;

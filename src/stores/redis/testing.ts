@@ -19,7 +19,7 @@ export async function startOwnRedis(
 ): Promise<Required<TestEngine> | MissingEngine> {
   if (!isWanted('redis')) return NOT_WANTED;
   const program = installed('redis-server') ?? installed('valkey-server');
-  if (program === null) return { missing: 'redis-server is not installed' };
+  if (program === null) return { missing: 'redis-server is not installed (npm run engines:install)' };
   const plan = {
     name: program,
     command: ({ port, folder }: { port: number; folder: string }) => ({

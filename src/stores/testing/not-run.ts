@@ -1,2 +1,2 @@
-/** What the tests of an engine are called that could not be had: the closing line of a run looks for it. */
+/** The title of a group of tests that this machine cannot run begins so. The closing summary of a run looks for it. */
 export const NOT_RUN = 'not run: ';

@@ -3,21 +3,33 @@ import { isWanted, type MissingEngine, type TestEngine } from './engine.js';
 import { NOT_RUN } from './not-run.js';
 
 /**
- * Tests against a real engine. One that cannot be had here is named at the end of the run, and where it is demanded
- * (`ENGINES=all`) it is a failure. `STORES=file,postgres` narrows.
+ * Registers tests against a real engine. One that is missing is skipped with its reason in the closing summary, or is
+ * a failure where `ENGINES=all` demands it. `STORES=file,postgres` narrows.
  */
-export async function onEngine(
+export async function onEngine<Engine extends TestEngine>(
   name: string,
-  start: () => Promise<TestEngine | MissingEngine>,
-  tests: (engine: TestEngine) => void | Promise<void>,
+  start: () => Promise<Engine | MissingEngine>,
+  tests: (engine: Engine) => void | Promise<void>,
 ): Promise<void> {
-  if (!isWanted(name)) {
-    describe.skip(name, () => it('was not asked for', () => {}));
-    return;
-  }
+  if (!isWanted(name)) return skipGroup(name, 'not in STORES');
   const engine = await start();
-  if (!('missing' in engine)) return tests(engine);
-  const sentence = `${engine.missing}. Run: npm run engines:install`;
-  if (process.env.ENGINES === 'all') throw new Error(`${name} is demanded, and not here: ${sentence}`);
-  describe.skip(`${NOT_RUN}${name}`, () => it(sentence, () => {}));
+  if ('missing' in engine) skipMissing(name, engine.missing);
+  else await tests(engine);
+}
+
+/** Registers tests that need a program of this machine: a browser, promtool, Python. `missing` is null where it is here. */
+export function onProgram(name: string, missing: string | null, tests: () => void): void {
+  if (missing === null) tests();
+  else skipMissing(name, missing);
+}
+
+/** Where everything is demanded, as in CI, a test that cannot run is a failure and not a gap. */
+function skipMissing(name: string, reason: string): void {
+  if (process.env.ENGINES === 'all') throw new Error(`ENGINES=all demands ${name}: ${reason}.`);
+  skipGroup(name, reason);
+}
+
+/** Tests that do not apply here, whatever is installed. */
+export function skipGroup(name: string, reason: string): void {
+  describe.skip(`${NOT_RUN}${name}`, () => it(reason, () => {}));
 }

@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { findPlatformFaults, type LockedPackages, PLATFORMS, platformName } from './platforms.js';
+
+/** A native addon that ships its binaries in one package has a folder for each platform. */
+function findPrebuildFaults(path: string): string[] {
+  const folder = join(path, 'prebuilds');
+  if (!existsSync(folder)) return [];
+  const prebuilt = readdirSync(folder);
+  return PLATFORMS.map(platformName)
+    .filter((platform) => !prebuilt.includes(platform))
+    .map((platform) => `${path} ships no binary for ${platform}.`);
+}
+
+const lockFiles = execFileSync('git', ['ls-files', '*package-lock.json'], { encoding: 'utf8' })
+  .trim()
+  .split('\n');
+const faults = lockFiles.flatMap((file) => {
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages: LockedPackages };
+  const prebuilds = Object.keys(packages)
+    .filter((path) => path !== '')
+    .flatMap((path) => findPrebuildFaults(join(dirname(file), path)));
+  return [...findPlatformFaults(packages), ...prebuilds].map((fault) => `${file}: ${fault}`);
+});
+
+const platforms = PLATFORMS.map(platformName).join(', ');
+if (faults.length === 0) process.stdout.write(`${lockFiles.length} lock files install on ${platforms}.\n`);
+else process.stderr.write(`${faults.join('\n')}\n`);
+process.exitCode = faults.length === 0 ? 0 : 1;

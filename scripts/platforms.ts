@@ -1,0 +1,91 @@
+/** The platforms that `npm install` must work on. Linux means glibc. */
+export const PLATFORMS = [
+  { os: 'linux', cpu: 'x64', libc: 'glibc' },
+  { os: 'linux', cpu: 'arm64', libc: 'glibc' },
+  { os: 'darwin', cpu: 'x64' },
+  { os: 'darwin', cpu: 'arm64' },
+  { os: 'win32', cpu: 'x64' },
+] as const;
+
+export type Platform = (typeof PLATFORMS)[number];
+
+/** The fields of a package in `package-lock.json` (lockfileVersion 3) that decide where it installs. */
+export interface LockedPackage {
+  readonly optional?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Packages by their path: `node_modules/a/node_modules/b`. */
+export type LockedPackages = Readonly<Record<string, LockedPackage>>;
+
+export const platformName = ({ os, cpu }: Platform): string => `${os}-${cpu}`;
+
+/**
+ * Why a lock file does not install on every platform. npm itself cannot tell: `--os` and `--cpu` do not apply to plain
+ * dependencies, which it judges by the machine it runs on.
+ */
+export function findPlatformFaults(packages: LockedPackages): string[] {
+  return Object.entries(packages).flatMap(([path, locked]) => [
+    ...plainPlatformPackage(path, locked),
+    ...missingOptionalPackages(packages, path, locked),
+    ...uncoveredPlatforms(packages, path, locked),
+  ]);
+}
+
+function plainPlatformPackage(path: string, locked: LockedPackage): string[] {
+  if (!isPlatformPackage(locked) || locked.optional === true) return [];
+  return [`${path} is made for one platform only and is not optional: npm install fails on all others.`];
+}
+
+/** npm leaves out of the lock file what the registry did not have when it was written; `npm ci` then fails. */
+function missingOptionalPackages(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
+  return Object.keys(locked.optionalDependencies ?? {})
+    .filter((name) => resolve(packages, path, name) === undefined)
+    .map(
+      (name) => `${path || 'package.json'} names ${name}, which the lock file lacks: pin a complete version.`,
+    );
+}
+
+/**
+ * A package that names several platform packages picks the one with its binary. One alone (`fsevents`) is an addition
+ * that the others do without, and so is whatever belongs to an optional package.
+ */
+function uncoveredPlatforms(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
+  if (locked.optional === true) return [];
+  const binaries = Object.keys(locked.optionalDependencies ?? {})
+    .map((name) => resolve(packages, path, name))
+    .filter((found) => found !== undefined && isPlatformPackage(found)) as LockedPackage[];
+  if (binaries.length < 2) return [];
+  return PLATFORMS.filter((platform) => !binaries.some((binary) => installsOn(binary, platform))).map(
+    (platform) => `${path} has no binary for ${platformName(platform)} in the lock file.`,
+  );
+}
+
+const isPlatformPackage = ({ os, cpu, libc }: LockedPackage): boolean =>
+  os !== undefined || cpu !== undefined || libc !== undefined;
+
+function installsOn({ os, cpu, libc }: LockedPackage, platform: Platform): boolean {
+  return (
+    allows(os, platform.os) &&
+    allows(cpu, platform.cpu) &&
+    allows(libc, 'libc' in platform ? platform.libc : '')
+  );
+}
+
+/** npm's rule: no list allows all, `!name` forbids one. */
+function allows(list: readonly string[] | undefined, value: string): boolean {
+  if (list === undefined || list.includes('any')) return true;
+  if (list.includes(`!${value}`)) return false;
+  return list.includes(value) || list.every((entry) => entry.startsWith('!'));
+}
+
+/** As Node resolves it: the nearest `node_modules` on the way up. */
+function resolve(packages: LockedPackages, from: string, name: string): LockedPackage | undefined {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+    const found = packages[folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`];
+    if (found !== undefined || folder === '') return found;
+  }
+}
