@@ -4,6 +4,7 @@ import { SimulatorFirst } from './test/support/simulator-first.js';
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'sim/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/*.long.test.ts'],
     pool: 'forks',
     // All files of a worker share their modules: loading them again for each file took half the time of a run.
     isolate: false,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { Coordinator, isProblem } from '../src/coordinator/index.js';
-import { openFileStore } from '../src/stores/file/file-store.js';
+import { Coordinator, isProblem } from 'genesis-fleet/coordinator';
+import { openFileStore } from 'genesis-fleet/stores/file';
 
 const store = await openFileStore({ root: '.genesis/log' }); // where `gen up` keeps it, which must not run beside this
 const fleet = await Coordinator.open({ store });

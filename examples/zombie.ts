@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
-import { Coordinator, isProblem, type Problem } from '../src/coordinator/index.js';
-import { lineageTable } from '../src/core/index.js';
-import { openFileStore } from '../src/stores/file/file-store.js';
+import { Coordinator, isProblem, type Problem } from 'genesis-fleet/coordinator';
+import { lineageTable } from 'genesis-fleet/core';
+import { openFileStore } from 'genesis-fleet/stores/file';
 
 const PLAN = `
 project: shop

@@ -1,22 +1,22 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { planned, temporaryFolder } from '../src/cli/testing/house.js';
-import { gen } from '../src/cli/testing/terminal.js';
 
 const run = promisify(execFile);
 const EXAMPLE = 'examples/claude-code';
 const PIECES = ['A-001-schema', 'A-002-index', 'A-002-index::1', 'A-002-index::2', 'B-001-api'];
 
-/** Where `gen` is installed, as a shell would find it. */
+/** Where `gen` is installed: a link to the program, as npm makes it. */
 async function installed(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', string> }> {
   const cwd = await temporaryFolder();
   const bin = join(cwd, 'bin');
   await mkdir(bin);
-  const line = `exec '${process.execPath}' '${join(inject('built'), 'dist/cli/main.js')}' "$@"`;
-  await writeFile(join(bin, 'gen'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  const program = join(inject('built'), 'dist/cli/main.js');
+  await chmod(program, 0o755);
+  await symlink(program, join(bin, 'gen'));
   return { cwd, env: { PATH: `${bin}:${process.env.PATH}`, HOME: cwd } };
 }
 
@@ -28,14 +28,14 @@ const play = (cwd: string, env: Record<string, string>) =>
 
 test('the configuration of the example is the one that gen setup writes', async () => {
   const { cwd, env } = await installed();
-  await gen({ cwd, env }, 'setup', 'claude', '--project', 'shop');
+  await run('gen', ['setup', 'claude', '--project', 'shop'], { cwd, env });
   expect(await configuration(EXAMPLE)).toEqual(await configuration(cwd));
 });
 
 test('who remembers only the last reply does a whole plan as Claude Code would', async () => {
   const { server } = await planned();
   const { cwd, env } = await installed();
-  await gen({ cwd, env }, 'setup', 'claude', '--project', 'shop', '--url', server.url);
+  await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   const { stdout } = await play(cwd, env);
   for (const task_id of PIECES) expect(stdout).toContain(`${task_id} generation 1: ACCEPTED`);
   expect(stdout).toContain('the plan is done');
@@ -43,7 +43,7 @@ test('who remembers only the last reply does a whole plan as Claude Code would',
   expect(await server.coordinator.queries.status(scope)).toMatchObject({
     total: { completed: 5, pending: 0 },
   });
-}, 90_000);
+});
 
 test('it ends with 1 when the plan is not done', async () => {
   const { server } = await planned();
@@ -51,9 +51,9 @@ test('it ends with 1 when the plan is not done', async () => {
   const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };
   await server.coordinator.claimTask(scope, other);
   const { cwd, env } = await installed();
-  await gen({ cwd, env }, 'setup', 'claude', '--project', 'shop', '--url', server.url);
+  await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   await expect(play(cwd, env)).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringContaining('not done'),
   });
-}, 90_000);
+});

@@ -17,13 +17,13 @@ function demo(folder: string, ...options: string[]): Promise<Ended> {
   });
 }
 
-test('the demo ends well, and shows every guarantee that it tested', { timeout: 120_000 }, async () => {
+test('the demo ends well, and shows every guarantee that it tested', async () => {
   const { code, stdout } = await demo(inject('built'));
   expect(stdout).toMatch(/^6 agents work through a plan/);
   expect(stdout).toMatch(/^\S+ {2}the plan is in$/m);
   expect(stdout).toMatch(/dies in the middle of [A-D]-\d{3}-/);
   expect(stdout).toMatch(/is refused and kept aside/);
-  expect(stdout).toMatch(/→ STALE_GENERATION \(generation 1, current 2\), kept as res_/);
+  expect(stdout).toMatch(/→ STALE_GENERATION \(generation 1, current [2-9]\), kept as res_/);
   expect(stdout).toMatch(/gen verify: sound/);
   expect(stdout.match(/^✓ /gm)).toHaveLength(6);
   expect(stdout).toMatch(/What now\?/);
@@ -31,9 +31,7 @@ test('the demo ends well, and shows every guarantee that it tested', { timeout: 
   expect(code).toBe(0);
 });
 
-test('with the fence broken the demo ends badly, and says which guarantee did not hold', {
-  timeout: 180_000,
-}, async () => {
+test('with the fence broken the demo ends badly, and says which guarantee did not hold', async () => {
   const folder = await newFolder('fence-');
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await cp('src', join(folder, 'src'), { recursive: true });

@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Coordinator } from '../src/coordinator/index.js';
@@ -13,6 +12,7 @@ import { watchInboxes } from '../src/workspace/inbox/watch.js';
 import { bareWorkspace, drop, KEY, outcome, Site } from '../src/workspace/testing/site.js';
 import { human } from './support/agent.js';
 import { answered } from './support/house.js';
+import { StillTime } from './support/still-time.js';
 import { coordination, FILES, reported, vector } from './support/workspace-files.js';
 
 const run = promisify(execFile);
@@ -91,9 +91,16 @@ type World = {
   readonly events: () => Promise<EventEnvelope[]>;
 };
 
-const isTold = async (events: World['events'], type: string): Promise<string> => {
-  while (!(await events()).some(({ event_type }) => event_type === type)) await pause(20);
-  return type;
+/** Time passes, and what it decides is written down, if it is not already: the last that was. */
+const passes = async (
+  time: StillTime,
+  seconds: number,
+  coordinator: Coordinator,
+  events: World['events'],
+) => {
+  time.advance(seconds);
+  await coordinator.sweep();
+  return (await events()).at(-1)?.event_type ?? '';
 };
 const reviewOf = ({ decision, result, iteration }: Record<string, unknown>) => ({
   task_id: SUBJECT,
@@ -103,20 +110,18 @@ const reviewOf = ({ decision, result, iteration }: Record<string, unknown>) => (
   candidate_sha256: createHash('sha256').update(canonicalJson(result)).digest('hex'),
 });
 
-/** What time decides is written down soon. */
 async function prepare(coordinator: Coordinator, files: Record<string, string>): Promise<void> {
-  answered(await coordinator.settings.putPolicy(KEY, { sweep_interval_seconds: 1 }));
   if (Object.keys(files).length > 0) answered(await coordinator.settings.configure(KEY, { files }));
 }
 
-async function throughTheInbox(files: Record<string, string>): Promise<World> {
+async function throughTheInbox(time: StillTime, files: Record<string, string>): Promise<World> {
   const workspace = await bareWorkspace();
   const site = await Site.open(workspace);
   const { coordinator } = site;
   await prepare(coordinator, files);
   const events = () => site.events();
   const does = async ([who, step]: Step, at: number) => {
-    if (step.waits_for !== undefined) return isTold(events, String(step.waits_for));
+    if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
       return (answered(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
         .reason;
@@ -128,7 +133,7 @@ async function throughTheInbox(files: Record<string, string>): Promise<World> {
   return { does, events };
 }
 
-async function throughHttp(files: Record<string, string>): Promise<World> {
+async function throughHttp(time: StillTime, files: Record<string, string>): Promise<World> {
   const store = openMemoryStore();
   const server = await startServer({ store, port: 0 });
   onTestFinished(() => server.stop());
@@ -141,7 +146,7 @@ async function throughHttp(files: Record<string, string>): Promise<World> {
   };
   const events = () => store.events(KEY, { after: 0, limit: 1000 });
   const does = async ([agent_id, step]: Step) => {
-    if (step.waits_for !== undefined) return isTold(events, String(step.waits_for));
+    if (step.seconds !== undefined) return passes(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
         answered(await server.coordinator.recordReview(KEY, reviewOf(step), human(agent_id))) as {
@@ -167,8 +172,9 @@ async function throughHttp(files: Record<string, string>): Promise<World> {
 
 /** The same steps through both doors: the same answers, and the same log. */
 async function bothWays(steps: readonly Step[], files: Record<string, string> = {}): Promise<string[]> {
-  const inbox = await throughTheInbox(files);
-  const http = await throughHttp(files);
+  const time = StillTime.begin();
+  const inbox = await throughTheInbox(time, files);
+  const http = await throughHttp(time, files);
   const answers: string[] = [];
   for (const [at, step] of steps.entries()) {
     const [one, other] = [await inbox.does(step, at), await http.does(step, at)];
@@ -220,7 +226,7 @@ test('the lifecycle of seed 000 ends in the same log through the inbox and throu
       ['sf-exec-abc123', { event_type: 'edge_claim', agent_role: 'tdd_engineer' }],
       ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
       ['sf-exec-abc123', { event_type: 'heartbeat', generation: 1 }],
-      ['', { waits_for: 'claim_expired' }],
+      ['', { seconds: 1 }],
       ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
       ['sf-exec-abc123', { event_type: 'edge_converged', generation: 1, ...done, ...reported() }],
       ['rita', { decision: 'APPROVED', ...done }],
@@ -236,4 +242,4 @@ test('the lifecycle of seed 000 ends in the same log through the inbox and throu
     'ESCALATED',
     'APPROVED',
   ]);
-}, 60_000);
+});

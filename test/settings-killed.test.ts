@@ -62,7 +62,13 @@ test('killed while keys and limits are written: what was answered is there, and 
     const server = startChild(program.script, [root]);
     const url = `http://127.0.0.1:${await server.line()}`;
     const client = (given: string | null) =>
-      new Genesis({ url, project: 'shop', retry: { tries: 1 }, ...(given === null ? {} : { token: given }) });
+      new Genesis({
+        url,
+        project: 'shop',
+        timeout_seconds: 600,
+        retry: { tries: 1 },
+        ...(given === null ? {} : { token: given }),
+      });
     return { server, client };
   };
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -80,4 +86,4 @@ test('killed while keys and limits are written: what was answered is there, and 
   const logs = (await findLogs(root)) ?? [];
   expect(logs.length).toBeGreaterThan(0);
   for (const log of logs) expect((await verifyLog(log, () => {})).breaks).toEqual([]);
-}, 60_000);
+});

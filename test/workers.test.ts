@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Genesis, isProblem } from '../src/client/index.js';
 import { startServer } from '../src/server/server.js';
 import { openStoreUrl } from '../src/server/store-url.js';
+import { StillTime } from './support/still-time.js';
 
 const run = promisify(execFile);
 const WORKERS: Record<string, readonly [string, ...string[]]> = {
@@ -17,8 +18,9 @@ const WORKERS: Record<string, readonly [string, ...string[]]> = {
   'TypeScript with the SDK': [process.execPath, '--import', 'tsx', 'examples/typescript/worker.ts'],
 };
 
-/** A server with the plan that README imports. */
+/** A server with the plan that README imports. No lease runs out there, however slow a worker is. */
 async function planned() {
+  StillTime.begin();
   const folder = await mkdtemp(join(tmpdir(), 'worker-'));
   const server = await startServer({ ...(await openStoreUrl(`file:${folder}/log`, () => {})), port: 0 });
   onTestFinished(async () => {

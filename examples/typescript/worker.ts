@@ -3,7 +3,7 @@
 // it cannot begin. It waits for a server that is away, and says so after the first try.
 //
 //   GENESIS_PROJECT=shop npx tsx examples/typescript/worker.ts
-import { Genesis, isProblem } from '../../src/client/index.js';
+import { Genesis, isProblem } from 'genesis-fleet';
 
 const project = process.env.GENESIS_PROJECT;
 if (!project) {

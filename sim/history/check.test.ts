@@ -70,6 +70,11 @@ const GOOD: Record<string, (story: Story) => void> = {
     story.claim('ben', S, { at: 5, decided: 20 });
     expect(story.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
   },
+  'a machine that is slow to answer, except for one refusal': (story) => {
+    const held = story.claim('ada', S, { at: 0, decided: 10, returned: 3000 });
+    story.renew(held, { at: 1200 });
+    expect(story.last.answer).toMatchObject({ reason: 'ALREADY_EXPIRED' });
+  },
   'no room, and room again when a lease has run out': (story) => {
     story.claim('ada', 'A-001-one', { at: 0 });
     story.claim('ben', 'A-002-two', { at: 500 });

@@ -11,6 +11,8 @@ const LEASE_MS = LEASE_SECONDS * 1000;
 /** As often a request is sent before its client gives up on it. */
 const ATTEMPTS_MAX = 12;
 const GIVES_UP_CHANCE = 0.1;
+/** How long it waits for an answer: longer each time, since a slow machine has none for the impatient. */
+const patienceMs = (attempt: number): number => Math.min(2500 * 2 ** (attempt - 1), 60_000);
 const SWITCHES_CHANCE = 0.1;
 
 /** What a holder does with its work in the end; `outstay` acts when the lease is over, as a zombie does. */
@@ -78,7 +80,9 @@ export class Client {
     for (let attempt = 1; ; attempt += 1) {
       if (this.rng.chance(SWITCHES_CHANCE)) this.switchDoor();
       const door = this.scene.doors[this.door] as Door;
-      const answer = await this.scene.recorder.call(asked, door.name, () => door.ask(asked));
+      const answer = await this.scene.recorder.call(asked, door.name, () =>
+        door.ask(asked, patienceMs(attempt)),
+      );
       if (answer.kind === 'ok' || answer.kind === 'refused') {
         this.scene.board.learn(asked, answer);
         return answer;

@@ -6,9 +6,9 @@ import type { CoordinatorSettings } from './coordinator.child.js';
 
 /** What a coordinator's process runs. It is started again and again, and so bundled first. */
 export const PROGRAM = join(import.meta.dirname, 'coordinator.child.ts');
-/** Until it serves: through a bad network, on a busy machine, it may need several starts. */
-const START_WITHIN_MS = 90_000;
-const STOP_WITHIN_MS = 30_000;
+/** For one that hangs: through a bad network, on a busy machine, it may need several starts. */
+const START_WITHIN_MS = 10 * 60_000;
+const STOP_WITHIN_MS = 5 * 60_000;
 const LAST_WORDS_CHARS = 2000;
 
 /** A coordinator in a process of its own, on a port that it keeps over its deaths. */

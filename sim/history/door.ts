@@ -8,8 +8,8 @@ const PATHS: Readonly<Record<Asked['operation'], string>> = {
   submit: '/results',
 };
 
-/** How long a client waits for an answer before it knows no better. */
-const PATIENCE_MS = 2500;
+/** For what has no answer at all. */
+const HANGS_MS = 10 * 60_000;
 
 /** A coordinator as a client reaches it, over plain HTTP: nothing is repeated, nothing is hidden. */
 export class Door {
@@ -21,9 +21,10 @@ export class Door {
     private readonly project_path: string,
   ) {}
 
-  async ask(asked: Asked): Promise<Answer> {
+  /** Without an answer for so long, the client knows no better. */
+  async ask(asked: Asked, patience_ms: number): Promise<Answer> {
     try {
-      const { status, text } = await this.send('POST', PATHS[asked.operation], bodyOf(asked));
+      const { status, text } = await this.send('POST', PATHS[asked.operation], bodyOf(asked), patience_ms);
       return answerOf(asked, status, JSON.parse(text) as Reply);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
@@ -34,7 +35,7 @@ export class Door {
 
   /** For what is not part of the history: it must succeed. */
   async put(path: string, body: object): Promise<void> {
-    const said = await this.send('PUT', path, body);
+    const said = await this.send('PUT', path, body, HANGS_MS);
     if (said.status !== 200) throw new Error(`PUT ${path} was answered ${said.text}`);
   }
 
@@ -42,7 +43,12 @@ export class Door {
     this.agent.destroy();
   }
 
-  private send(method: string, path: string, body: object): Promise<{ status: number; text: string }> {
+  private send(
+    method: string,
+    path: string,
+    body: object,
+    patience_ms: number,
+  ): Promise<{ status: number; text: string }> {
     const { agent, port } = this;
     const sent = JSON.stringify(body);
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) };
@@ -57,7 +63,7 @@ export class Door {
           resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
         });
       });
-      const late = setTimeout(() => asking.destroy(new Error('no answer in time')), PATIENCE_MS);
+      const late = setTimeout(() => asking.destroy(new Error('no answer in time')), patience_ms);
       asking.on('error', (error) => {
         clearTimeout(late);
         reject(error);

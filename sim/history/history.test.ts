@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 import { describeHistory } from './describe-history.js';
 
-describeHistory('the file store', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'history-'));
-  return { url: `file:${folder}`, stop: () => rm(folder, { recursive: true }) };
-});
+const folder = await mkdtemp(join(tmpdir(), 'history-'));
+const stop = () => rm(folder, { recursive: true });
+afterAll(stop);
+describeHistory('the file store', { url: `file:${folder}`, stop });

@@ -67,6 +67,7 @@ function describeAnswer(answer: Answer): string {
 /** Gathers the calls of a run. */
 export class Recorder {
   readonly calls: Call[] = [];
+  private readonly waiting = new Set<() => void>();
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
@@ -75,6 +76,20 @@ export class Recorder {
     const answer = await ask();
     const number = this.calls.length + 1;
     this.calls.push({ number, asked, coordinator, invoked_ms, returned_ms: this.now(), answer });
+    for (const look of this.waiting) look();
     return answer;
+  }
+
+  /** Resolves when there is such a call among those from this number on. */
+  seen(isIt: (call: Call) => boolean, from = 1): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!this.calls.slice(from - 1).some(isIt)) return;
+        this.waiting.delete(look);
+        resolve();
+      };
+      this.waiting.add(look);
+      look();
+    });
   }
 }

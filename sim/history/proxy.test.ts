@@ -73,13 +73,16 @@ it('breaks lines in every way it knows', async () => {
   const { place } = await echo();
   const proxy = await proxyTo(place);
   proxy.calm = false;
-  const lines = await Promise.all(Array.from({ length: 12 }, () => lineTo(proxy)));
-  const spoken = Promise.all(lines.map(speak));
-  await expect
-    .poll(() => TROUBLES.filter((trouble) => proxy.counts[trouble] > 0), { timeout: 30_000 })
-    .toEqual([...TROUBLES]);
+  const isMissing = () => TROUBLES.some((trouble) => proxy.counts[trouble] === 0);
+  const speaker = async () => speak(await lineTo(proxy));
+  const spoken = Array.from({ length: 12 }, speaker);
+  // Lines that are only slow do not break: more are opened for as long as there is a way in which none broke yet.
+  while (isMissing()) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    spoken.push(speaker());
+  }
   await proxy.close();
-  await spoken;
+  await Promise.allSettled(spoken);
 });
 
 it('resets a line when the question has arrived and before the answer has', async () => {

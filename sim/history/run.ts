@@ -41,8 +41,10 @@ export interface RunResult {
   readonly violations: readonly Violation[];
 }
 
-/** How far the store's clock may be from where we believe it, drift and the scheduling of a busy machine included. */
+/** How far the store's clock may be from where the calls show it: its drift, and what a coordinator lags behind it. */
 const TOLERANCE_MS = 200;
+/** For a store that hangs. */
+const ANSWERED_WITHIN_MS = 10 * 60_000;
 const TASKS_PER_SECOND = 40;
 const ZOMBIES_SHARE = 0.1;
 const PAGE = 1000;
@@ -152,17 +154,35 @@ class Run {
     return { coordinators: this.coordinators.length, faults: this.faults, troubles, ended };
   }
 
-  /** What happens to everybody in the middle of the run, which lasts as long as that takes and a while longer. */
+  /**
+   * What happens to everybody in the middle of the run, which lasts as long as that takes and a while longer: on a slow
+   * machine until somebody was granted something, somebody was refused, and somebody was answered after each fault.
+   */
   private async disturb(): Promise<void> {
-    const third_ms = (this.options.seconds * 1000) / 3;
-    const until = (ms: number) => sleep(Math.max(third_ms / 2, this.began_ms + ms - performance.now()));
-    await until(third_ms);
+    await this.third(1);
+    await this.seen(isGrant);
     const victim = this.rng.pick(this.coordinators);
     await this.fault(`${victim.name} killed with SIGKILL and started again`, () => victim.restart());
-    await until(2 * third_ms);
+    await this.third(2);
     const { restartEngine } = this.options;
     if (restartEngine !== undefined) await this.fault('the engine restarted', restartEngine);
-    await until(3 * third_ms);
+    await this.third(3);
+    await this.seen(isRefusal);
+  }
+
+  /** Until a third of the run is over, by the clock, and somebody has been answered meanwhile. */
+  private async third(number: number): Promise<void> {
+    const third_ms = (this.options.seconds * 1000) / 3;
+    const next = this.recorder.calls.length + 1;
+    await sleep(Math.max(third_ms / 2, this.began_ms + number * third_ms - performance.now()));
+    await this.seen(isAnswer, next);
+  }
+
+  private async seen(isIt: (call: Call) => boolean, from = 1): Promise<void> {
+    const late = sleep(ANSWERED_WITHIN_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`Nobody was answered for ${ANSWERED_WITHIN_MS / 60_000} minutes.`);
+    });
+    await Promise.race([this.recorder.seen(isIt, from), late]);
   }
 
   private async fault(what: string, inflict: () => Promise<void>): Promise<void> {
@@ -194,6 +214,10 @@ class Run {
     return proxy.port;
   }
 }
+
+const isRefusal = ({ answer }: Call): boolean => answer.kind === 'refused';
+const isAnswer = ({ answer }: Call): boolean => answer.kind === 'ok' || answer.kind === 'refused';
+const isGrant = ({ asked, answer }: Call): boolean => asked.operation === 'claim' && answer.kind === 'ok';
 
 function sum(
   one: Record<Trouble, number> | undefined,

@@ -21,7 +21,6 @@ describe('the rules, searched to the end of a small world', () => {
 
   it.each(allWorlds().map((world) => [world.name, world] as const))(
     'break no invariant in any state of: %s',
-    { timeout: 60_000 },
     (_, world) => {
       const found = runSearch({ worlds: [world] });
       expect(found.violations).toEqual([]);

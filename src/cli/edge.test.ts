@@ -280,7 +280,7 @@ it('the whole life of an edge at a server that serves the workspace', async () =
   expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
   expect((await gen(there, 'review', '--feature', F, '--approve')).code).toBe(0);
   expect(await trajectory(there)).toBe('converged');
-  await expect.poll(() => shared(setting)).toBe('People log in.\n');
+  await expect.poll(() => shared(setting), { timeout: 600_000 }).toBe('People log in.\n');
   up.stop('SIGTERM');
   expect((await up.ended).code).toBe(0);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { answered } from '../../test/support/house.js';
+import { StillTime } from '../../test/support/still-time.js';
 import { house } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
@@ -51,10 +52,15 @@ test('the use of a tool renews what the conversation took, however its reply is 
 });
 
 test('not every use of a tool renews: a lease that has hardly begun is left alone', async () => {
+  const time = StillTime.begin();
   const { hook, used, granted, renewals } = await begin();
   await hook('renew', granted);
+  time.advance(59);
   await hook('renew', used);
   expect(await renewals()).toBe(1);
+  time.advance(1);
+  await hook('renew', used);
+  expect(await renewals()).toBe(2);
 });
 
 test('one conversation never keeps the claims of another alive', async () => {

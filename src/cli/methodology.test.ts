@@ -3,6 +3,7 @@ import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { StillTime } from '../../test/support/still-time.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { startServer } from '../server/server.js';
 import { openWorkspaceStore } from '../workspace/store.js';
@@ -325,6 +326,7 @@ it('zoom shows the graph, and one edge of it', async () => {
 });
 
 it('while another process has the log, reading works, and writing says where to turn', async () => {
+  const time = StillTime.begin();
   const setting = await project();
   await gen(setting, 'checkpoint');
   const { store, blobs } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
@@ -332,7 +334,7 @@ it('while another process has the log, reading works, and writing says where to 
   for (const argv of [['status'], ['start'], ['trace', F], ['zoom'], ['gaps', '--dry-run'], ['review']]) {
     expect((await gen(setting, ...argv)).out, argv.join(' ')).not.toBe('');
   }
-  const refused = await gen(setting, 'checkpoint');
+  const refused = await time.passUntil(gen(setting, 'checkpoint'));
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('GENESIS_URL');
   const server = await startServer({ store, blobs, port: 0 });

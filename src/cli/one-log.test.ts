@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { StillTime } from '../../test/support/still-time.js';
 import { readAddress, writeAddress } from '../workspace/address.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
@@ -10,6 +11,8 @@ import { F, project } from './testing/workspace.js';
 const SUBJECT = `${F}#intent_requirements`;
 
 it('of four who claim an edge at once, without a server, one has it and three hear who', async () => {
+  // Nobody runs out of the patience to wait for the others.
+  StillTime.begin();
   const setting = await project({});
   const claims = ['a1', 'a2', 'a3', 'a4'].map((agent) =>
     gen(setting, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
@@ -24,6 +27,7 @@ it('of four who claim an edge at once, without a server, one has it and three he
 });
 
 it('features begun at once are all begun', async () => {
+  StillTime.begin();
   const setting = await project({});
   const spawned = ['REQ-F-A-001', 'REQ-F-B-001', 'REQ-F-C-001'].map((id) =>
     gen(setting, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
@@ -32,6 +36,7 @@ it('features begun at once are all begun', async () => {
 });
 
 it('who follows the events keeps nobody out, and sees what others do', async () => {
+  StillTime.begin();
   const setting = await project({});
   const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
   await following.seen(/METHODOLOGY_CHANGED/);

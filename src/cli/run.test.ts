@@ -1,6 +1,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { StillTime } from '../../test/support/still-time.js';
 import { planned } from './testing/house.js';
 import { gen, start } from './testing/terminal.js';
 
@@ -40,18 +42,29 @@ it('run hands in the result file, or the end of the output, and gives back what 
 });
 
 it('run stops the program and all it started when the claim is lost, however deaf they are', async () => {
+  const time = StillTime.begin();
   const { setting } = await planned();
-  const deaf = "trap '' TERM; echo $$ > started; sh -c 'while :; do sleep 0.1; done' & wait";
-  const running = start(setting, 'run', '--lease', '2', '--', 'sh', '-c', deaf);
+  const deaf =
+    "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo told > told' TERM; echo $$ > started; " +
+    'while :; do wait; done';
+  const running = start(setting, 'run', '--lease', '1', '--', 'sh', '-c', deaf);
   const ended = running.ended;
   const group = Number(await written(join(setting.cwd, 'started')));
   expect(isAlive(group)).toBe(true);
   await gen(setting, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
-  expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining('A-001-schema: exit code 137') });
-  expect(isAlive(group)).toBe(false);
+  await written(join(setting.cwd, 'told'));
+  expect(isAlive(group)).toBe(true);
+  // Only the time that it is given to stop is still to pass.
+  expect(await time.passUntil(ended)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('A-001-schema: exit code 137'),
+  });
+  await isGone(group);
 });
 
 it('run passes on the word to stop, and hands in what the program still finishes', async () => {
+  StillTime.begin();
+  givePatience();
   const { setting } = await planned();
   const tidy =
     'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
@@ -65,7 +78,7 @@ it('run passes on the word to stop, and hands in what the program still finishes
   const group = Number(await written(join(setting.cwd, 'other')));
   untidy.stop('SIGTERM');
   expect((await stopped).code).toBe(1);
-  expect(isAlive(group)).toBe(false);
+  await isGone(group);
   expect((await gen(setting, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
 
@@ -97,12 +110,25 @@ it('run claims nothing for a program that cannot be started', async () => {
   expect(JSON.parse(broken.out)).toMatchObject({ failed: 1 });
 });
 
+/** Who is told to stop has a few seconds: here they last as long as the machine needs. */
+function givePatience(): void {
+  const { setTimeout: start } = globalThis;
+  const spy = vi.spyOn(globalThis, 'setTimeout');
+  spy.mockImplementation(((task: () => void, ms = 0) => start(task, ms < 1000 ? ms : 3_600_000)) as never);
+  onTestFinished(() => spy.mockRestore());
+}
+
 async function written(file: string): Promise<string> {
   for (;;) {
     const found = await readFile(file, 'utf8').catch(() => '');
     if (found.endsWith('\n')) return found;
-    await new Promise((looked) => setTimeout(looked, 20));
+    await pause(20);
   }
+}
+
+/** Resolves when nothing of the group is left. */
+async function isGone(group: number): Promise<void> {
+  while (isAlive(group)) await pause(20);
 }
 
 function isAlive(group: number): boolean {

@@ -1,6 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { StillTime } from '../../test/support/still-time.js';
 import { house, planned, temporaryFolder } from './testing/house.js';
 import { gen } from './testing/terminal.js';
 
@@ -46,6 +47,7 @@ it('a claim by name is told what the work is, as the next one would be', async (
 });
 
 it('prints the wire’s own JSON and nothing else', async () => {
+  StillTime.begin();
   const { setting, server } = await planned();
   const { out, err } = await gen(setting, 'next', '--json');
   const granted = JSON.parse(out);
@@ -157,6 +159,7 @@ it('says how to start a server where none answers', async () => {
 });
 
 it('renews, notes and releases by the handle it remembers', async () => {
+  StillTime.begin();
   const { setting } = await planned();
   await gen(setting, 'task', 'claim', TASK, '--lease', '10m');
   expect(await gen(setting, 'task', 'renew', TASK)).toMatchObject({

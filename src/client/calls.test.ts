@@ -181,7 +181,13 @@ test('whoever sends it elsewhere is not followed: no other host gets the token o
   };
   const elsewhere = await listening(null);
   const url = await listening(elsewhere);
-  const genesis = new Genesis({ url, project: 'shop', token: 'gck_live_x', retry: { tries: 1 } });
+  const genesis = new Genesis({
+    url,
+    project: 'shop',
+    token: 'gck_live_x',
+    timeout_seconds: 600,
+    retry: { tries: 1 },
+  });
   const reply = await genesis.claimTask({ task_id: 'A-001-x', ...AGENT });
   expect(reply).toMatchObject({ code: 'HTTP_307' });
   expect(visited).toEqual([new URL(url).host]);

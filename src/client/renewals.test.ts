@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
+import { expectBusyAgentToKeepItsClaim } from './testing/busy.js';
 import { openHouse, planOf, startChild, tempFolder } from './testing/house.js';
 import type { WorkSummary } from './work-options.js';
 
@@ -19,19 +20,14 @@ async function built(parts: Readonly<Record<string, string>>): Promise<string> {
   return join(folder, 'agent.js');
 }
 
-test('built, the renewals have a thread of their own: a busy handler keeps its claim', async () => {
-  const { server, outbox } = await openHouse(planOf({ A: 1 }));
-  const child = startChild(await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER }), [
-    server.url,
-    outbox,
-    '5000',
-    '2',
-  ]);
-  expect(await child.line()).toBe('working A-001-part');
-  const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
-  expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
-  expect(await child.complaints()).toBe('');
-}, 40_000);
+test('from its sources, the renewals have a thread of their own: a handler that is busy for longer than its lease keeps its claim', async () => {
+  await expectBusyAgentToKeepItsClaim(AGENT);
+});
+
+test('built, the renewals have a thread of their own: a handler that is busy for longer than its lease keeps its claim', async () => {
+  const program = await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER });
+  expect(await expectBusyAgentToKeepItsClaim(program)).toBe('');
+});
 
 test('in a bundle without the thread’s file, renewals go on in the main thread, and it says so', async () => {
   const { server, outbox } = await openHouse(planOf({ A: 1 }));
@@ -40,4 +36,4 @@ test('in a bundle without the thread’s file, renewals go on in the main thread
   const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
   expect(summary).toMatchObject({ accepted: 1 });
   expect(await child.complaints()).toContain('Renewals run on the main thread');
-}, 40_000);
+});

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { Agent } from '../../test/support/agent.js';
 import {
@@ -15,13 +16,14 @@ import {
 import { forEachStore, type House, P, planOf } from '../../test/support/house.js';
 import { isProblem } from './problem.js';
 
-const shown = (body: unknown): string => {
-  try {
-    return (JSON.stringify(body) ?? String(body)).slice(0, 200);
-  } catch {
-    return 'something too deep to show';
-  }
-};
+/** The beginning of it: to write out all of what is too large would take longer than to refuse it. */
+const shown = (body: unknown): string =>
+  inspect(body, {
+    depth: 4,
+    maxArrayLength: 10,
+    maxStringLength: 100,
+    breakLength: Number.POSITIVE_INFINITY,
+  });
 
 forEachStore('bad input', (open) => {
   async function begin(): Promise<House> {

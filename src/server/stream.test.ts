@@ -146,8 +146,10 @@ async function feedsOf(settings: FeedSettings) {
     server.close();
     coordinator.close();
   });
-  const plan = (version: number, filler = '') =>
-    coordinator.plans.put(KEY, { tracks: { A: [{ id: 'A-001-x', description: `${version}${filler}` }] } });
+  const plan = (version: number, size = 1, filler = '') =>
+    coordinator.plans.put(KEY, {
+      tracks: { A: ids.slice(0, size).map((id) => ({ id, description: `${version}${filler}` })) },
+    });
   return { port: (server.address() as AddressInfo).port, plan, outs, holds, reads: () => reads };
 }
 
@@ -208,7 +210,7 @@ test('sends heartbeats as comments', async () => {
 });
 
 test('cuts off who takes nothing, and goes on telling the others', async () => {
-  const { port, plan, outs } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 4096 });
+  const { port, plan, outs } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 1 << 18 });
   const slow = Listener.open(port, '/');
   await slow.until(() => slow.socket.bytesRead > 0);
   const slowOut = outs[0] as ServerResponse;
@@ -223,7 +225,7 @@ test('cuts off who takes nothing, and goes on telling the others', async () => {
   });
   // The kernels on both ends take a few megabytes before anything has to wait with us.
   for (let version = 1; open; version += 1) {
-    await plan(version, 'x'.repeat(1900));
+    await plan(version, ids.length, 'x'.repeat(1900));
     await quick.until(() => quick.positions.length === version + 1);
   }
   slow.socket.resume();

@@ -6,8 +6,7 @@ import { temporaryFolder } from '../../src/cli/testing/house.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { ENGINES, type EngineName, engine } from '../support/engines.js';
+import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import { answered, planOf } from '../support/house.js';
 
 const TASK = 'A-001-core';
@@ -33,83 +32,79 @@ async function work(url: string): Promise<void> {
   await store.close();
 }
 
-for (const name of Object.keys(ENGINES) as EngineName[]) {
-  await onEngine(
-    name,
-    () => engine(name),
-    ({ url }) => {
-      describe(`gen on ${name}`, () => {
-        test('migrate tells how it stands, shows what it would do, does it once, and then has nothing to do', async () => {
-          const cwd = await temporaryFolder();
-          const store = ['--store', fresh(url, name)];
-          expect(await gen({ cwd }, 'up', '--port', '0', ...store)).toMatchObject({
-            code: 1,
-            err: expect.stringContaining('gen migrate'),
-          });
-          expect(await gen({ cwd }, 'migrate', '--status', ...store)).toMatchObject({
-            code: 1,
-            out: expect.stringContaining('at version 0 of'),
-          });
-          const dry = await gen({ cwd }, 'migrate', '--dry-run', ...store);
-          expect([dry.code, dry.out.length > 100]).toEqual([0, true]);
-          expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({
+for (const name of ENGINE_NAMES) {
+  await onSharedEngine(name, ({ url }) => {
+    describe(`gen on ${name}`, () => {
+      test('migrate tells how it stands, shows what it would do, does it once, and then has nothing to do', async () => {
+        const cwd = await temporaryFolder();
+        const store = ['--store', fresh(url, name)];
+        expect(await gen({ cwd }, 'up', '--port', '0', ...store)).toMatchObject({
+          code: 1,
+          err: expect.stringContaining('gen migrate'),
+        });
+        expect(await gen({ cwd }, 'migrate', '--status', ...store)).toMatchObject({
+          code: 1,
+          out: expect.stringContaining('at version 0 of'),
+        });
+        const dry = await gen({ cwd }, 'migrate', '--dry-run', ...store);
+        expect([dry.code, dry.out.length > 100]).toEqual([0, true]);
+        expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({
+          code: 0,
+          out: expect.stringMatching(/taken, now at version \d/),
+        });
+        for (const again of [['migrate'], ['migrate', '--status']]) {
+          expect(await gen({ cwd }, ...again, ...store)).toMatchObject({
             code: 0,
-            out: expect.stringMatching(/taken, now at version \d/),
+            out: expect.stringContaining('nothing to do'),
           });
-          for (const again of [['migrate'], ['migrate', '--status']]) {
-            expect(await gen({ cwd }, ...again, ...store)).toMatchObject({
-              code: 0,
-              out: expect.stringContaining('nothing to do'),
-            });
-          }
-        });
-
-        test('export, import and verify bring a project out of the engine and back', async () => {
-          const cwd = await temporaryFolder();
-          const [from, to] = [fresh(url, name), fresh(url, name)];
-          for (const store of [from, to]) await gen({ cwd }, 'migrate', '--store', store);
-          const nothing = await gen({ cwd }, 'verify', to);
-          expect(nothing.out).toContain('holds no log yet');
-          expect(nothing.out).not.toContain(new URL(to).password || 'no password');
-          await work(from);
-          const archive = await gen({ cwd }, 'export', '--project', 'shop', '--store', from);
-          expect(archive.code).toBe(0);
-          await writeFile(join(cwd, 'shop.jsonl'), archive.out);
-          for (const store of [to, `file:${cwd}/log`]) {
-            expect(await gen({ cwd }, 'import', 'shop.jsonl', '--store', store)).toMatchObject({
-              code: 0,
-              out: expect.stringContaining('default/shop is here: 4 events'),
-            });
-            const back = await gen({ cwd }, 'export', '--project', 'shop', '--store', store);
-            expect(back.out).toBe(archive.out);
-          }
-          for (const log of [from, to, 'log']) {
-            expect(await gen({ cwd }, 'verify', log)).toMatchObject({
-              code: 0,
-              out: expect.stringContaining('Every invariant holds'),
-            });
-          }
-        });
-
-        test('a URL of nobody, and a wrong password, is a sentence without the password', async () => {
-          const cwd = await temporaryFolder();
-          const nobody = new URL(fresh(url, name));
-          if (name === 'dynamodb') nobody.searchParams.set('endpoint', 'http://127.0.0.1:9');
-          else nobody.port = '9';
-          const stranger = new URL(fresh(url, name));
-          stranger.username = 'stranger';
-          // DynamoDB takes who asks from the environment.
-          for (const wrong of name === 'dynamodb' ? [nobody] : [nobody, stranger]) {
-            wrong.password = 'hidden-from-all';
-            for (const command of [['up', '--port', '0'], ['migrate']]) {
-              const { code, out, err } = await gen({ cwd }, ...command, '--store', wrong.href);
-              expect([code, out]).toEqual([1, '']);
-              expect(err).toMatch(/^[A-Z][^\n]+[.?]\n$/);
-              expect(err).not.toContain('hidden-from-all');
-            }
-          }
-        });
+        }
       });
-    },
-  );
+
+      test('export, import and verify bring a project out of the engine and back', async () => {
+        const cwd = await temporaryFolder();
+        const [from, to] = [fresh(url, name), fresh(url, name)];
+        for (const store of [from, to]) await gen({ cwd }, 'migrate', '--store', store);
+        const nothing = await gen({ cwd }, 'verify', to);
+        expect(nothing.out).toContain('holds no log yet');
+        expect(nothing.out).not.toContain(new URL(to).password || 'no password');
+        await work(from);
+        const archive = await gen({ cwd }, 'export', '--project', 'shop', '--store', from);
+        expect(archive.code).toBe(0);
+        await writeFile(join(cwd, 'shop.jsonl'), archive.out);
+        for (const store of [to, `file:${cwd}/log`]) {
+          expect(await gen({ cwd }, 'import', 'shop.jsonl', '--store', store)).toMatchObject({
+            code: 0,
+            out: expect.stringContaining('default/shop is here: 4 events'),
+          });
+          const back = await gen({ cwd }, 'export', '--project', 'shop', '--store', store);
+          expect(back.out).toBe(archive.out);
+        }
+        for (const log of [from, to, 'log']) {
+          expect(await gen({ cwd }, 'verify', log)).toMatchObject({
+            code: 0,
+            out: expect.stringContaining('Every invariant holds'),
+          });
+        }
+      });
+
+      test('a URL of nobody, and a wrong password, is a sentence without the password', async () => {
+        const cwd = await temporaryFolder();
+        const nobody = new URL(fresh(url, name));
+        if (name === 'dynamodb') nobody.searchParams.set('endpoint', 'http://127.0.0.1:9');
+        else nobody.port = '9';
+        const stranger = new URL(fresh(url, name));
+        stranger.username = 'stranger';
+        // DynamoDB takes who asks from the environment.
+        for (const wrong of name === 'dynamodb' ? [nobody] : [nobody, stranger]) {
+          wrong.password = 'hidden-from-all';
+          for (const command of [['up', '--port', '0'], ['migrate']]) {
+            const { code, out, err } = await gen({ cwd }, ...command, '--store', wrong.href);
+            expect([code, out]).toEqual([1, '']);
+            expect(err).toMatch(/^[A-Z][^\n]+[.?]\n$/);
+            expect(err).not.toContain('hidden-from-all');
+          }
+        }
+      });
+    });
+  });
 }

@@ -5,8 +5,7 @@ import { parse } from 'yaml';
 import { temporaryFolder } from '../../src/cli/testing/house.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { engineOf } from '../../src/stores/engines.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { ENGINES, type EngineName, engine } from '../support/engines.js';
+import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 
 interface Service {
   readonly image?: string;
@@ -39,7 +38,7 @@ function accessOf({ environment = {}, command = [] }: Service) {
   };
 }
 
-for (const name of Object.keys(ENGINES) as EngineName[]) {
+for (const name of ENGINE_NAMES) {
   describe(`deploy/compose/${name}.yml`, () => {
     test('names what it starts: services, accounts, ports of this machine alone', async () => {
       const services = await servicesOf(name);
@@ -66,33 +65,29 @@ for (const name of Object.keys(ENGINES) as EngineName[]) {
     });
   });
 
-  await onEngine(
-    name,
-    () => engine(name),
-    ({ url }) => {
-      test(`deploy/compose/${name}.yml: its commands lead to coordinators that let in whoever has a key`, async () => {
-        const services = await servicesOf(name);
-        const place = inPlaceOf(services, url, name);
-        const run = (service: string) =>
-          [
-            { cwd, env: { GENESIS_STORE: place } },
-            ...(services[service]?.command ?? []).map((word) => (word.includes('://') ? place : word)),
-          ] as const;
-        const cwd = await temporaryFolder();
-        expect(await gen(...run('migrate'))).toMatchObject({ code: 0 });
-        expect(await gen(...run('one'))).toMatchObject({
-          code: 1,
-          err: expect.stringContaining('Create a key first'),
-        });
-        expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
-        // On loopback, where it would also start without any key, and says that it is not so.
-        const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
-        await up.seen('Whoever comes needs a key or a token.');
-        up.stop('SIGTERM');
-        expect(await up.ended).toMatchObject({ code: 0 });
+  await onSharedEngine(name, ({ url }) => {
+    test(`deploy/compose/${name}.yml: its commands lead to coordinators that let in whoever has a key`, async () => {
+      const services = await servicesOf(name);
+      const place = inPlaceOf(services, url, name);
+      const run = (service: string) =>
+        [
+          { cwd, env: { GENESIS_STORE: place } },
+          ...(services[service]?.command ?? []).map((word) => (word.includes('://') ? place : word)),
+        ] as const;
+      const cwd = await temporaryFolder();
+      expect(await gen(...run('migrate'))).toMatchObject({ code: 0 });
+      expect(await gen(...run('one'))).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('Create a key first'),
       });
-    },
-  );
+      expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
+      // On loopback, where it would also start without any key, and says that it is not so.
+      const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
+      await up.seen('Whoever comes needs a key or a token.');
+      up.stop('SIGTERM');
+      expect(await up.ended).toMatchObject({ code: 0 });
+    });
+  });
 }
 
 /** The store of the file, in the engine of this test, where nothing is of it yet. */

@@ -4,8 +4,9 @@ import { temporaryFolder } from '../../src/cli/testing/house.js';
 import { start } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
+import { present } from '../../src/stores/testing/engine.js';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { migrate } from '../support/engines.js';
+import { migrate } from '../../src/stores/testing/shared-engine.js';
 import { answered, planOf } from '../support/house.js';
 import { Switch } from '../support/switch.js';
 import { Fleet } from './fleet.js';
@@ -29,8 +30,7 @@ await onEngine(
   () => startOwnRedis(HA),
   (primary) => {
     test('a grant that a failover of Redis lost opens nothing afterwards, and the coordinators of before end', async () => {
-      const replica = await startOwnRedis(HA);
-      if ('missing' in replica) return;
+      const replica = present(await startOwnRedis(HA));
       onTestFinished(async () => {
         await primary.stop();
         await replica.stop();

@@ -7,12 +7,15 @@ import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { EngineStore } from '../../src/stores/engines.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { openEngine } from '../support/engines.js';
+import { openPatiently } from '../../src/stores/testing/open-patiently.js';
 import { answered } from '../support/house.js';
 
-/** A lease that a test can wait for. */
-export const LEASE_SECONDS = 1;
-const LIMITS: Partial<Limits> = { min_lease_duration_seconds: LEASE_SECONDS };
+/**
+ * Leases that a test can wait for. What has to happen before the end of one is tried with the next where the machine is
+ * too slow for it.
+ */
+export const EVER_LONGER_LEASES = [2, 6, 20, 60, 300];
+const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };
 
 /** Several coordinators over one engine, each with connections of its own, in a tenant that no other test knows. */
 export class Fleet {
@@ -28,7 +31,7 @@ export class Fleet {
     size: number,
     options: { limits?: Partial<Limits>; environment?: Environment } = {},
   ): Promise<Fleet> {
-    const stores = await Promise.all(Array.from({ length: size }, () => openEngine(url)));
+    const stores = await Promise.all(Array.from({ length: size }, () => openPatiently(url)));
     const { environment = systemEnvironment } = options;
     const limits = { ...LIMITS, ...options.limits };
     const coordinators = await Promise.all(

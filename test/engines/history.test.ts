@@ -1,17 +1,16 @@
+import { afterAll } from 'vitest';
 import { describeHistory } from '../../sim/history/describe-history.js';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { ENGINES, type EngineName, engine, migrate } from '../support/engines.js';
+import { ENGINE_NAMES, startMigrated } from '../../src/stores/testing/shared-engine.js';
 
-for (const name of Object.keys(ENGINES) as EngineName[]) {
-  // Each run ends the engine in the middle, so it has one of its own.
+for (const name of ENGINE_NAMES) {
+  // A run ends the engine in the middle, so it is not the one that others use.
   await onEngine(
     name,
-    () => engine(name),
-    () =>
-      describeHistory(name, async () => {
-        const own = await ENGINES[name]();
-        if (!('missing' in own)) await migrate(own.url);
-        return own;
-      }),
+    () => startMigrated(name),
+    (engine) => {
+      afterAll(() => engine.stop());
+      describeHistory(name, engine);
+    },
   );
 }

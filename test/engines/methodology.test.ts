@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import { LogJudge } from '../../src/core/claims/log-judge.js';
 import type { AnyHead } from '../../src/core/fold.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { ENGINES, type EngineName, engine } from '../support/engines.js';
+import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import { answered } from '../support/house.js';
 import { coordination, FILES, reported } from '../support/workspace-files.js';
 import { Fleet } from './fleet.js';
@@ -18,81 +17,75 @@ const by = (index: number) => ({
 });
 const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
 
-for (const name of Object.keys(ENGINES) as EngineName[]) {
-  await onEngine(
-    name,
-    () => engine(name),
-    ({ url }) => {
-      describe(`edges of features on ${name}, through three coordinators`, () => {
-        async function begin(enforce = false) {
-          const fleet = await Fleet.open(url, 3);
-          const { project } = fleet;
-          const files = { ...FILES, 'coordination.yml': coordination({ enforce }) };
-          answered(await fleet.at(0).settings.configure(project, { files }));
-          return { fleet, project };
-        }
+for (const name of ENGINE_NAMES) {
+  await onSharedEngine(name, ({ url }) => {
+    describe(`edges of features on ${name}, through three coordinators`, () => {
+      async function begin(enforce = false) {
+        const fleet = await Fleet.open(url, 3);
+        const { project } = fleet;
+        const files = { ...FILES, 'coordination.yml': coordination({ enforce }) };
+        answered(await fleet.at(0).settings.configure(project, { files }));
+        return { fleet, project };
+      }
 
-        async function faults(fleet: Fleet): Promise<unknown[]> {
-          const judge = new LogJudge();
-          const found = (await fleet.events()).flatMap((event) => judge.see(event));
-          const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });
-          return [...found, ...judge.finish(heads as AnyHead[])];
-        }
+      async function faults(fleet: Fleet): Promise<unknown[]> {
+        const judge = new LogJudge();
+        const found = (await fleet.events()).flatMap((event) => judge.see(event));
+        const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });
+        return [...found, ...judge.finish(heads as AnyHead[])];
+      }
 
-        test('one of many has the edge, and each other is told by whom it is held', async () => {
-          const { fleet, project } = await begin();
-          const replies = (
-            await Promise.all(
-              Array.from({ length: 12 }, (_, n) =>
-                fleet.at(n).claimTask(project, { task_id: CODE, ...by(n) }),
-              ),
-            )
-          ).map(answered);
-          const winner = replies.find(({ success }) => success)?.claim?.agent_id;
-          const events = await fleet.events();
-          expect(events.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
-          const rejected = events.filter(({ event_type }) => event_type === 'claim_rejected');
-          expect(rejected).toHaveLength(11);
-          expect(new Set(rejected.map(({ payload }) => payload.holding_agent))).toEqual(new Set([winner]));
-          expect(await faults(fleet)).toEqual([]);
-        });
-
-        test('converges by its checklist, and by a human where it asks for one', async () => {
-          const { fleet, project } = await begin();
-          const submit = (task_id: string, more: object) =>
-            fleet.at(1).submitResult(project, {
-              task_id,
-              session_id: 's-0',
-              generation: 1,
-              result_data: { made: 'it' },
-              ...more,
-            });
-          for (const task_id of [CODE, SPEC]) {
-            answered(await fleet.at(0).claimTask(project, { task_id, ...by(0) }));
-          }
-          expect(await submit(CODE, {})).toMatchObject({ reason: 'NOT_CONVERGED' });
-          expect(await submit(CODE, reported())).toMatchObject({ reason: 'ACCEPTED' });
-          expect(await submit(SPEC, reported({ complete: 'pass' }))).toMatchObject({ reason: 'ESCALATED' });
-          const candidate_sha256 = sha256({ made: 'it' });
-          const gate = { generation: 1, iteration: 1, candidate_sha256, decision: 'APPROVED' };
-          expect(await fleet.at(2).recordReview(project, { task_id: SPEC, ...gate })).toMatchObject({
-            success: true,
-          });
-          const status = answered(await fleet.at(0).methodology.status(project));
-          expect(status).toMatchObject({ project: { edges_completed: 2 } });
-          expect(await faults(fleet)).toEqual([]);
-        });
-
-        test('of features that share modules one is worked on at a time, where that is enforced', async () => {
-          const { fleet, project } = await begin(true);
-          const asked = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
-            fleet.at(n).claimTask(project, { task_id, ...by(n) }),
-          );
-          const reasons = (await Promise.all(asked)).map((reply) => answered(reply).reason);
-          expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);
-          expect(await faults(fleet)).toEqual([]);
-        });
+      test('one of many has the edge, and each other is told by whom it is held', async () => {
+        const { fleet, project } = await begin();
+        const replies = (
+          await Promise.all(
+            Array.from({ length: 12 }, (_, n) => fleet.at(n).claimTask(project, { task_id: CODE, ...by(n) })),
+          )
+        ).map(answered);
+        const winner = replies.find(({ success }) => success)?.claim?.agent_id;
+        const events = await fleet.events();
+        expect(events.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
+        const rejected = events.filter(({ event_type }) => event_type === 'claim_rejected');
+        expect(rejected).toHaveLength(11);
+        expect(new Set(rejected.map(({ payload }) => payload.holding_agent))).toEqual(new Set([winner]));
+        expect(await faults(fleet)).toEqual([]);
       });
-    },
-  );
+
+      test('converges by its checklist, and by a human where it asks for one', async () => {
+        const { fleet, project } = await begin();
+        const submit = (task_id: string, more: object) =>
+          fleet.at(1).submitResult(project, {
+            task_id,
+            session_id: 's-0',
+            generation: 1,
+            result_data: { made: 'it' },
+            ...more,
+          });
+        for (const task_id of [CODE, SPEC]) {
+          answered(await fleet.at(0).claimTask(project, { task_id, ...by(0) }));
+        }
+        expect(await submit(CODE, {})).toMatchObject({ reason: 'NOT_CONVERGED' });
+        expect(await submit(CODE, reported())).toMatchObject({ reason: 'ACCEPTED' });
+        expect(await submit(SPEC, reported({ complete: 'pass' }))).toMatchObject({ reason: 'ESCALATED' });
+        const candidate_sha256 = sha256({ made: 'it' });
+        const gate = { generation: 1, iteration: 1, candidate_sha256, decision: 'APPROVED' };
+        expect(await fleet.at(2).recordReview(project, { task_id: SPEC, ...gate })).toMatchObject({
+          success: true,
+        });
+        const status = answered(await fleet.at(0).methodology.status(project));
+        expect(status).toMatchObject({ project: { edges_completed: 2 } });
+        expect(await faults(fleet)).toEqual([]);
+      });
+
+      test('of features that share modules one is worked on at a time, where that is enforced', async () => {
+        const { fleet, project } = await begin(true);
+        const asked = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
+          fleet.at(n).claimTask(project, { task_id, ...by(n) }),
+        );
+        const reasons = (await Promise.all(asked)).map((reply) => answered(reply).reason);
+        expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);
+        expect(await faults(fleet)).toEqual([]);
+      });
+    });
+  });
 }

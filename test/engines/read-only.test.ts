@@ -9,8 +9,9 @@ import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
+import { present } from '../../src/stores/testing/engine.js';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { migrate } from '../support/engines.js';
+import { migrate } from '../../src/stores/testing/shared-engine.js';
 import { answered, planOf } from '../support/house.js';
 import { Switch } from '../support/switch.js';
 import { Fleet } from './fleet.js';
@@ -55,8 +56,7 @@ async function granted(fleet: Fleet, task_id: string): Promise<void> {
 await onEngine(
   'postgres',
   () => startOwnPostgres(),
-  (engine) => {
-    const primary = engine as Exclude<Awaited<ReturnType<typeof startOwnPostgres>>, { missing: string }>;
+  (primary) => {
     afterAll(() => primary.stop());
 
     test('a standby of PostgreSQL is refused; a coordinator led to one waits until it is promoted', async () => {
@@ -132,8 +132,7 @@ await onEngine('redis', startOwnRedis, ({ url, stop }) => {
 
   test('a replica of Redis is refused; a coordinator whose name leads to one waits for the primary', async () => {
     await migrate(url);
-    const replica = await startOwnRedis();
-    if ('missing' in replica) return;
+    const replica = present(await startOwnRedis());
     onTestFinished(replica.stop);
     await replicate(replica.url, url);
     await refusedWith(replica.url, /read-only replica\. Connect to its primary/);

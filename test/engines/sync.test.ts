@@ -7,62 +7,55 @@ import { temporaryFolder } from '../../src/cli/testing/house.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import type { Workspace } from '../../src/workspace/workspace.js';
-import { engine } from '../support/engines.js';
 import { answered } from '../support/house.js';
 
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-await onEngine(
-  'postgres',
-  () => engine('postgres'),
-  ({ url }) => {
-    describe('a workspace and a server on postgres', () => {
-      /** A project that no other test knows. */
-      async function laptop(project_id: string): Promise<{ cwd: string; workspace: Workspace }> {
-        const cwd = await temporaryFolder();
-        const workspace = await workspaceIn(cwd);
-        const name = `project: {name: Shop, project_id: ${project_id}}\n`;
-        await writeFile(workspace.path('coordination.yml'), name);
-        return { cwd, workspace };
-      }
+await onSharedEngine('postgres', ({ url }) => {
+  describe('a workspace and a server on postgres', () => {
+    /** A project that no other test knows. */
+    async function laptop(project_id: string): Promise<{ cwd: string; workspace: Workspace }> {
+      const cwd = await temporaryFolder();
+      const workspace = await workspaceIn(cwd);
+      const name = `project: {name: Shop, project_id: ${project_id}}\n`;
+      await writeFile(workspace.path('coordination.yml'), name);
+      return { cwd, workspace };
+    }
 
-      async function served(): Promise<string[]> {
-        const server = await startServer({ ...(await openStoreUrl(url, () => {})), port: 0 });
-        onTestFinished(() => server.stop());
-        return ['--remote', server.url];
-      }
+    async function served(): Promise<string[]> {
+      const server = await startServer({ ...(await openStoreUrl(url, () => {})), port: 0 });
+      onTestFinished(() => server.stop());
+      return ['--remote', server.url];
+    }
 
-      test('two go offline for one edge: one has it, both end with the same log, and a lost one is built anew', async () => {
-        const key = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
-        const remote = await served();
-        const both = await Promise.all([laptop(key.project_id), laptop(key.project_id)]);
-        for (const [at, { workspace }] of both.entries()) {
-          const agent = ['ada', 'bob'][at] as string;
-          await offline(workspace, async (here) => {
-            answered(await here.claimTask(key, { ...EDGE, ...by(agent) }));
-            const result = { ...EDGE, session_id: `s-${agent}`, generation: 1 };
-            answered(await here.submitResult(key, { ...result, result_data: 'y'.repeat(100_000) }));
-          });
-        }
-        const told = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
-        expect(told.map(({ code }) => code).sort(), told.map(({ err }) => err).join()).toEqual([0, 1]);
-        for (const { cwd, workspace } of both) {
-          expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
-          await rm(join(workspace.events, 'events.jsonl'));
-          expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
-          expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In step.');
-          expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain(
-            'Every invariant holds',
-          );
-        }
-        const logs = await Promise.all(both.map(({ workspace }) => startedIn(workspace, key)));
-        expect(logs).toEqual([1, 1]);
-      });
+    test('two go offline for one edge: one has it, both end with the same log, and a lost one is built anew', async () => {
+      const key = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
+      const remote = await served();
+      const both = await Promise.all([laptop(key.project_id), laptop(key.project_id)]);
+      for (const [at, { workspace }] of both.entries()) {
+        const agent = ['ada', 'bob'][at] as string;
+        await offline(workspace, async (here) => {
+          answered(await here.claimTask(key, { ...EDGE, ...by(agent) }));
+          const result = { ...EDGE, session_id: `s-${agent}`, generation: 1 };
+          answered(await here.submitResult(key, { ...result, result_data: 'y'.repeat(100_000) }));
+        });
+      }
+      const told = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
+      expect(told.map(({ code }) => code).sort(), told.map(({ err }) => err).join()).toEqual([0, 1]);
+      for (const { cwd, workspace } of both) {
+        expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
+        await rm(join(workspace.events, 'events.jsonl'));
+        expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
+        expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In step.');
+        expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
+      }
+      const logs = await Promise.all(both.map(({ workspace }) => startedIn(workspace, key)));
+      expect(logs).toEqual([1, 1]);
     });
-  },
-);
+  });
+});
 
 /** How often the edge was started, by the log here. */
 async function startedIn(workspace: Workspace, key: typeof KEY): Promise<number> {

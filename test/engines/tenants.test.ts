@@ -7,8 +7,8 @@ import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { placeName } from '../../src/stores/routes.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { ENGINES, type EngineName, engine, openEngine } from '../support/engines.js';
+import { openPatiently } from '../../src/stores/testing/open-patiently.js';
+import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import { answered, planOf } from '../support/house.js';
 
 const TASK = 'A-001-core';
@@ -23,49 +23,45 @@ function pattern(url: string, name: EngineName, prefix: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}namespace=${place}`;
 }
 
-for (const name of Object.keys(ENGINES) as EngineName[]) {
-  await onEngine(
-    name,
-    () => engine(name),
-    ({ url }) => {
-      describe(`tenants in places of their own on ${name}`, () => {
-        test('work side by side, and nothing of one is where the other is', async () => {
-          const cwd = await temporaryFolder();
-          const prefix = `n${randomUUID().slice(0, 6)}`;
-          const routes = join(cwd, 'tenants.yml');
-          const places = pattern(url, name, prefix);
-          await writeFile(routes, `default: ${JSON.stringify(places)}\n`);
-          const store_url = `routes:${routes}`;
-          const migrated = await gen({ cwd }, 'migrate', '--store', store_url, '--tenant', TENANTS.join(','));
-          expect(migrated).toMatchObject({ code: 0 });
-          const { store, blobs } = await openStoreUrl(store_url, quiet);
-          const coordinator = await Coordinator.open({ store, blobs });
-          onTestFinished(async () => {
-            coordinator.close();
-            await store.close();
-          });
-          for (const tenant_id of TENANTS) {
-            const project = { tenant_id, project_id: 'shop' };
-            answered(await coordinator.plans.put(project, planOf(TASK)));
-            const claim = { task_id: TASK, agent_id: 'a', session_id: 's-a' };
-            expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
-          }
-          for (const tenant_id of TENANTS) {
-            const own = await openEngine(places.replace('{tenant}', placeName(tenant_id)));
-            const held = await Promise.all(TENANTS.map((tenant) => own.projects(tenant)));
-            await own.close();
-            expect(held.map((projects) => projects.length > 0)).toEqual(
-              TENANTS.map((each) => each === tenant_id),
-            );
-          }
-          const secrets = await Promise.all(
-            TENANTS.map(async (each) => (await (await store.storeOf?.(each))?.meta())?.secret),
-          );
-          expect(new Set(secrets).size).toBe(TENANTS.length);
+for (const name of ENGINE_NAMES) {
+  await onSharedEngine(name, ({ url }) => {
+    describe(`tenants in places of their own on ${name}`, () => {
+      test('work side by side, and nothing of one is where the other is', async () => {
+        const cwd = await temporaryFolder();
+        const prefix = `n${randomUUID().slice(0, 6)}`;
+        const routes = join(cwd, 'tenants.yml');
+        const places = pattern(url, name, prefix);
+        await writeFile(routes, `default: ${JSON.stringify(places)}\n`);
+        const store_url = `routes:${routes}`;
+        const migrated = await gen({ cwd }, 'migrate', '--store', store_url, '--tenant', TENANTS.join(','));
+        expect(migrated).toMatchObject({ code: 0 });
+        const { store, blobs } = await openStoreUrl(store_url, quiet);
+        const coordinator = await Coordinator.open({ store, blobs });
+        onTestFinished(async () => {
+          coordinator.close();
+          await store.close();
         });
+        for (const tenant_id of TENANTS) {
+          const project = { tenant_id, project_id: 'shop' };
+          answered(await coordinator.plans.put(project, planOf(TASK)));
+          const claim = { task_id: TASK, agent_id: 'a', session_id: 's-a' };
+          expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
+        }
+        for (const tenant_id of TENANTS) {
+          const own = await openPatiently(places.replace('{tenant}', placeName(tenant_id)));
+          const held = await Promise.all(TENANTS.map((tenant) => own.projects(tenant)));
+          await own.close();
+          expect(held.map((projects) => projects.length > 0)).toEqual(
+            TENANTS.map((each) => each === tenant_id),
+          );
+        }
+        const secrets = await Promise.all(
+          TENANTS.map(async (each) => (await (await store.storeOf?.(each))?.meta())?.secret),
+        );
+        expect(new Set(secrets).size).toBe(TENANTS.length);
       });
-    },
-  );
+    });
+  });
 }
 
 test('a tenant has an engine of its own by its line in the file, and one that is down takes no other with it', async () => {

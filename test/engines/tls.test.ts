@@ -8,8 +8,15 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { postgresOwner, startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { present } from '../../src/stores/testing/engine.js';
+import { onEngine, onProgram } from '../../src/stores/testing/on-engine.js';
+import { findProgram } from '../../src/stores/testing/program.js';
 import { freePort } from '../../src/stores/testing/server-process.js';
+
+interface Certified {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /** An authority that nobody knows, and certificates that it gave to servers of these names. */
 class Authority {
@@ -21,7 +28,7 @@ class Authority {
     this.openssl(`req -x509 ${NEW_KEY} -keyout ca.key -out ca.crt -subj /CN=authority -days 2`);
   }
 
-  certify(name: string): { cert: string; key: string } {
+  certify(name: string): Certified {
     writeFileSync(join(this.folder, 'names'), `subjectAltName=DNS:${name}\n`);
     this.openssl(`req ${NEW_KEY} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
     const signed = '-CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names';
@@ -35,10 +42,6 @@ class Authority {
 }
 
 const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
-const authority = new Authority();
-const { cert, key } = authority.certify('localhost');
-afterAll(() => rmSync(authority.folder, { recursive: true, force: true }));
-
 interface Ended {
   readonly code: number;
   readonly out: string;
@@ -46,10 +49,10 @@ interface Ended {
 }
 
 /** In a process of its own, since Node reads the authorities it trusts when it starts. */
-async function gen(env: Record<string, string>, ...argv: string[]): Promise<Ended> {
+async function gen(cwd: string, env: Record<string, string>, ...argv: string[]): Promise<Ended> {
   const { NODE_EXTRA_CA_CERTS: _, ...rest } = process.env;
   const child = spawn(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...argv], {
-    cwd: authority.folder,
+    cwd,
     env: { ...rest, ...env },
   });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
@@ -57,16 +60,21 @@ async function gen(env: Record<string, string>, ...argv: string[]): Promise<Ende
 }
 
 /** Servers that are certified for their names, and one that is not. */
-function describeTls(name: string, certified: readonly string[], other: string): void {
+function describeTls(
+  name: string,
+  { folder, certificate }: Authority,
+  certified: readonly string[],
+  other: string,
+): void {
   const [url = ''] = certified;
-  const trusting = { NODE_EXTRA_CA_CERTS: authority.certificate };
+  const trusting = { NODE_EXTRA_CA_CERTS: certificate };
 
   describe(`${name} over TLS`, () => {
     test('works with its authority given', async () => {
       for (const each of certified) {
-        expect(await gen(trusting, 'migrate', '--store', each)).toMatchObject({ code: 0 });
+        expect(await gen(folder, trusting, 'migrate', '--store', each)).toMatchObject({ code: 0 });
       }
-      expect(await gen(trusting, 'verify', url)).toMatchObject({ code: 0, err: '' });
+      expect(await gen(folder, trusting, 'verify', url)).toMatchObject({ code: 0, err: '' });
     });
 
     test.each([
@@ -74,7 +82,7 @@ function describeTls(name: string, certified: readonly string[], other: string):
       ['the certificate of another server', trusting, other],
     ])('is refused with a sentence for %s', async (_, env, store) => {
       for (const command of [['migrate'], ['up', '--port', '0']]) {
-        const { code, out, err } = await gen(env, ...command, '--store', store);
+        const { code, out, err } = await gen(folder, env, ...command, '--store', store);
         expect([code, out]).toEqual([1, '']);
         expect(err).toMatch(/^[A-Z][^\n]*certificate[^\n]*\n$/);
         expect(err).toContain('NODE_EXTRA_CA_CERTS');
@@ -83,47 +91,60 @@ function describeTls(name: string, certified: readonly string[], other: string):
   });
 }
 
-await onEngine(
-  'postgres',
-  () => {
-    const owner = postgresOwner() ?? statSync(key);
-    chownSync(key, owner.uid, owner.gid);
-    return startOwnPostgres({ settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] });
-  },
-  (engine) => {
-    afterAll(() => engine.stop());
-    const modes = ['require', 'verify-full'].map((mode) => `${engine.url}?sslmode=${mode}`);
-    const certified = modes.map((url) => url.replace('127.0.0.1', 'localhost'));
-    describeTls('postgres', certified, modes[0] as string);
-  },
-);
+const onPostgres = (authority: Authority, { cert, key }: Certified): Promise<void> =>
+  onEngine(
+    'postgres',
+    () => {
+      const owner = postgresOwner() ?? statSync(key);
+      chownSync(key, owner.uid, owner.gid);
+      return startOwnPostgres({ settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] });
+    },
+    (engine) => {
+      afterAll(() => engine.stop());
+      const modes = ['require', 'verify-full'].map((mode) => `${engine.url}?sslmode=${mode}`);
+      const certified = modes.map((url) => url.replace('127.0.0.1', 'localhost'));
+      describeTls('postgres', authority, certified, modes[0] as string);
+    },
+  );
 
-await onEngine(
-  'mysql',
-  () => startOwnMysql([`--ssl-cert=${cert}`, `--ssl-key=${key}`]),
-  async (engine) => {
-    const elsewhere = authority.certify('elsewhere');
-    const other = await startOwnMysql([`--ssl-cert=${elsewhere.cert}`, `--ssl-key=${elsewhere.key}`]);
-    if ('missing' in other) return;
-    afterAll(async () => {
-      await engine.stop();
-      await other.stop();
-    });
-    const [certified, uncertified] = [engine, other].map(
-      ({ url }) => `${url.replace('127.0.0.1', 'localhost')}?tls=true`,
-    ) as [string, string];
-    describeTls('mysql', [certified], uncertified);
-  },
-);
+const startMysqlWith = ({ cert, key }: Certified) =>
+  startOwnMysql([`--ssl-cert=${cert}`, `--ssl-key=${key}`]);
 
-const tls_port = await freePort();
-const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', authority.certificate];
-const over_tls = ['--tls-port', String(tls_port), ...files, '--tls-auth-clients', 'no'];
-await onEngine(
-  'redis',
-  () => startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always', ...over_tls]),
-  (engine) => {
-    afterAll(() => engine.stop());
-    describeTls('redis', [`rediss://localhost:${tls_port}`], `rediss://127.0.0.1:${tls_port}`);
-  },
-);
+const onMysql = (authority: Authority, certified: Certified): Promise<void> =>
+  onEngine(
+    'mysql',
+    () => startMysqlWith(certified),
+    async (engine) => {
+      const other = present(await startMysqlWith(authority.certify('elsewhere')));
+      afterAll(async () => {
+        await engine.stop();
+        await other.stop();
+      });
+      const [right, wrong] = [engine, other].map(
+        ({ url }) => `${url.replace('127.0.0.1', 'localhost')}?tls=true`,
+      ) as [string, string];
+      describeTls('mysql', authority, [right], wrong);
+    },
+  );
+
+async function onRedis(authority: Authority, { cert, key }: Certified): Promise<void> {
+  const port = await freePort();
+  const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', authority.certificate];
+  const overTls = ['--tls-port', String(port), ...files, '--tls-auth-clients', 'no'];
+  await onEngine(
+    'redis',
+    () => startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always', ...overTls]),
+    (engine) => {
+      afterAll(() => engine.stop());
+      describeTls('redis', authority, [`rediss://localhost:${port}`], `rediss://127.0.0.1:${port}`);
+    },
+  );
+}
+
+const missing = findProgram('openssl') === null ? 'it is not installed' : null;
+await onProgram('openssl', missing, async () => {
+  const authority = new Authority();
+  const certified = authority.certify('localhost');
+  afterAll(() => rmSync(authority.folder, { recursive: true, force: true }));
+  for (const onStore of [onPostgres, onMysql, onRedis]) await onStore(authority, certified);
+});

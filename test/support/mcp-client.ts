@@ -4,6 +4,9 @@ import { onTestFinished } from 'vitest';
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
+/** A guard against hanging, and no measure of speed. */
+const PATIENCE = { timeout: 600_000 };
+
 export interface Told {
   readonly [word: string]: unknown;
 }
@@ -12,14 +15,14 @@ export interface Told {
 export async function mcpClient(transport: Transport, revision: Revision): Promise<Client> {
   const mode = revision === '2025-11-25' ? 'legacy' : { pin: revision };
   const client = new Client({ name: 'a test', version: '1' }, { versionNegotiation: { mode } });
-  await client.connect(transport);
+  await client.connect(transport, PATIENCE);
   onTestFinished(() => client.close());
   return client;
 }
 
 /** Calls a tool and returns what it told, which must be the same in both forms. */
 export async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Told> {
-  const result = await client.callTool({ name, arguments: args });
+  const result = await client.callTool({ name, arguments: args }, PATIENCE);
   const [first] = result.content;
   const text = first?.type === 'text' ? first.text : '';
   const told = JSON.parse(text) as Told;

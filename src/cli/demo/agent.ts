@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Genesis } from '../../client/index.js';
 
@@ -13,13 +14,19 @@ export const LEASE_SECONDS = 2;
 export async function runDemoAgent(): Promise<void> {
   const { GENESIS_OUTBOX: outbox } = process.env;
   const genesis = new Genesis(outbox === undefined ? {} : { outbox });
+  // Whoever directs it says a word for each piece that they saw begin; without a director there is an end at once.
+  const heard = createInterface({ input: process.stdin });
+  const words = heard[Symbol.asyncIterator]();
   await genesis.work(
     { lease_duration_seconds: LEASE_SECONDS },
     async ({ task_id, claim, briefing }, { note }) => {
-      await note('at work');
+      const noted = await note('at work');
       await sleep(WORK_MS.least + Math.random() * (WORK_MS.most - WORK_MS.least));
+      // However slow the machine is, who is to be stopped in the middle of its work is still in the middle of it.
+      if ('success' in noted && noted.success) await words.next();
       const built_on = briefing?.dependencies.map((dependency) => dependency.work_product_ref) ?? [];
       return { made: briefing?.description ?? task_id, by: claim.agent_id, built_on };
     },
   );
+  heard.close();
 }

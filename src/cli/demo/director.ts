@@ -34,6 +34,7 @@ export class Director {
     const isSuccessors = event.subject === zombie?.task_id && event.agent_id !== zombie?.agent.name;
     if (zombie !== null && !revived && isSuccessors && event.event_type === 'RESULT_SUBMITTED') {
       zombie.agent.process.kill('SIGCONT');
+      letEnd(zombie.agent);
       this.cast.revived = true;
       this.say(
         `${zombie.agent.name} wakes up (SIGCONT) and believes that ${zombie.task_id} is still its own`,
@@ -44,17 +45,28 @@ export class Director {
   /** Whoever says so has its work in hand, and not just on the way. */
   private atWork({ agent_id, subject: task_id = '', generation = 0 }: EventEnvelope): void {
     const agent = this.agents.find(({ name }) => name === agent_id);
+    if (agent !== undefined && !this.strikes(agent, task_id, generation)) letEnd(agent);
+  }
+
+  private strikes(agent: Running, task_id: string, generation: number): boolean {
     // Who is to be missed should have begun something that others must finish, not a takeover itself.
-    if (agent === undefined || generation !== 1) return;
+    if (generation !== 1) return false;
     const { cast } = this;
     if (cast.killed === null && this.results >= KILL_AFTER_RESULTS) {
       cast.killed = { agent, task_id, generation };
       agent.process.kill('SIGKILL');
-      this.say(`${agent_id} dies in the middle of ${task_id} (SIGKILL)`);
-    } else if (cast.killed !== null && cast.zombie === null && this.results >= FREEZE_AFTER_RESULTS) {
+      this.say(`${agent.name} dies in the middle of ${task_id} (SIGKILL)`);
+      return true;
+    }
+    if (cast.killed !== null && cast.zombie === null && this.results >= FREEZE_AFTER_RESULTS) {
       cast.zombie = { agent, task_id, generation };
       agent.process.kill('SIGSTOP');
-      this.say(`${agent_id} freezes in the middle of ${task_id} (SIGSTOP)`);
+      this.say(`${agent.name} freezes in the middle of ${task_id} (SIGSTOP)`);
+      return true;
     }
+    return false;
   }
 }
+
+/** It was seen at work, and may end what it began. */
+const letEnd = ({ process }: Running): void => void process.stdin?.write('seen\n');

@@ -3,18 +3,20 @@ import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { selfCommand } from '../self.js';
 import { DEMO_PROJECT } from './plan.js';
 
-/** Processes of the demo are this program again, run the same way: from sources or built. */
-const IS_SOURCE = import.meta.url.endsWith('.ts');
-const PROGRAM = fileURLToPath(new URL(IS_SOURCE ? '../main.ts' : '../main.js', import.meta.url));
-
-function runSelf(args: readonly string[], env: NodeJS.ProcessEnv, said: number): ChildProcess {
-  const loader = IS_SOURCE ? ['--import', 'tsx'] : [];
-  return spawn(process.execPath, [...loader, PROGRAM, ...args], {
+/** Processes of the demo are this program again. */
+function runSelf(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  said: number,
+  heard: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
+  const [program, ...words] = selfCommand();
+  return spawn(program, [...words, ...args], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', said],
+    stdio: [heard, 'pipe', said],
   });
 }
 
@@ -60,8 +62,16 @@ async function withFile<T>(path: string, use: (fd: number) => T): Promise<T> {
 const NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
 export const agentName = (number: number): string => NAMES[number] ?? `agent-${number + 1}`;
 
-/** One agent; its unfinished business, should it crash, is kept in the folder. */
-export async function startDemoAgent(name: string, url: string, folder: string): Promise<Running> {
+/**
+ * One agent; its unfinished business, should it crash, is kept in the folder. One that is directed ends each piece of
+ * work only when it was told that somebody saw it begin.
+ */
+export async function startDemoAgent(
+  name: string,
+  url: string,
+  folder: string,
+  is_directed = false,
+): Promise<Running> {
   const env = {
     GENESIS_URL: url,
     GENESIS_PROJECT: DEMO_PROJECT,
@@ -72,7 +82,11 @@ export async function startDemoAgent(name: string, url: string, folder: string):
     GENESIS_OUTBOX: join(folder, 'outbox', name),
   };
   const said = join(folder, `${name}.said`);
-  return { name, process: await withFile(said, (fd) => runSelf(['demo-agent'], env, fd)) };
+  const heard = is_directed ? 'pipe' : 'ignore';
+  const child = await withFile(said, (fd) => runSelf(['demo-agent'], env, fd, heard));
+  // Who is dead hears nothing more.
+  child.stdin?.on('error', () => {});
+  return { name, process: child };
 }
 
 /** Ends a process for good, and waits until it has. Frozen ones end too. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Entry, jsonPart } from './json-part.js';
 import { markedPart } from './marked-part.js';
 import type { Part } from './part.js';
+import { type Shell, shellLine } from './shell-line.js';
 
 export const CLIENTS = ['claude', 'codex', 'gemini'] as const;
 export type ClientName = (typeof CLIENTS)[number];
@@ -14,8 +15,9 @@ export interface Surroundings {
   readonly folder: string;
   readonly home: string;
   readonly codex_home: string;
-  /** How `gen` is called here, and the options that say which server and project. */
-  readonly gen: readonly string[];
+  readonly platform: NodeJS.Platform;
+  /** The words that start this program, and the options that say which server and project. */
+  readonly gen: readonly [string, ...string[]];
   readonly options: readonly string[];
   /** A token is in the environment: it is passed on by name, and never written down. */
   readonly has_token: boolean;
@@ -24,6 +26,12 @@ export interface Surroundings {
 const SERVER = 'genesis';
 const HOOK_SECONDS_MAX = 15;
 const TOKEN = 'GENESIS_TOKEN';
+/** The shell that a client gives its hooks to on Windows; that of Claude Code is Git Bash. */
+const WINDOWS_SHELLS: Readonly<Record<ClientName, Shell>> = {
+  claude: 'posix',
+  codex: 'cmd',
+  gemini: 'powershell',
+};
 
 /** What a client must be told, and where it reads it. */
 export const PARTS: Readonly<Record<ClientName, (around: Surroundings) => readonly Part[]>> = {
@@ -36,8 +44,8 @@ export const PARTS: Readonly<Record<ClientName, (around: Surroundings) => readon
         server({ type: 'stdio', ...started(around) }),
       ]),
       jsonPart(settings, 'hooks that renew and remember', [
-        hook('PostToolUse', { matcher: '*' }, { command: hookCommand(around, 'renew') }),
-        hook('SessionStart', {}, { command: hookCommand(around, 'handles') }),
+        hook('PostToolUse', { matcher: '*' }, { command: hookCommand('claude', around, 'renew') }),
+        hook('SessionStart', {}, { command: hookCommand('claude', around, 'handles') }),
       ]),
       guide(user ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'AGENTS.md')),
     ];
@@ -54,8 +62,8 @@ export const PARTS: Readonly<Record<ClientName, (around: Surroundings) => readon
     const user = scope === 'user';
     const env = around.has_token ? { env: { [TOKEN]: `$${TOKEN}` } } : {};
     const timeout = HOOK_SECONDS_MAX * 1000;
-    const renew = { name: 'genesis-renew', command: hookCommand(around, 'renew'), timeout };
-    const handles = { name: 'genesis-handles', command: hookCommand(around, 'handles'), timeout };
+    const renew = { name: 'genesis-renew', command: hookCommand('gemini', around, 'renew'), timeout };
+    const handles = { name: 'genesis-handles', command: hookCommand('gemini', around, 'handles'), timeout };
     return [
       jsonPart(join(user ? home : folder, '.gemini', 'settings.json'), 'the MCP server and its hooks', [
         server({ ...started(around), ...env }),
@@ -69,7 +77,7 @@ export const PARTS: Readonly<Record<ClientName, (around: Surroundings) => readon
 };
 
 function started({ gen, options }: Surroundings): { command: string; args: string[] } {
-  const [command = 'gen', ...args] = gen;
+  const [command, ...args] = gen;
   return { command, args: [...args, 'mcp', ...options] };
 }
 
@@ -83,16 +91,19 @@ function hook(event: string, group: object, command: object): Entry {
   return { at: ['hooks', event], kind: 'item', value, isOurs: isOurHook };
 }
 
+/** By its name, by the file it starts with wherever that lies, or through npx, as it was once written. */
+const OUR_HOOK = /^(gen|npx .*gen|.*[\\/]cli[\\/]main\.[jt]s['"]?) hook (renew|handles)\b/;
+
 const isOurHook = (group: unknown): boolean =>
   ((group as { hooks?: { command?: string }[] })?.hooks ?? []).some(({ command = '' }) =>
-    /^(gen|npx .*gen) hook (renew|handles)\b/.test(command),
+    OUR_HOOK.test(command),
   );
 
-const hookCommand = ({ gen, options }: Surroundings, verb: 'renew' | 'handles'): string =>
-  [...gen, 'hook', verb, ...options].map(shellWord).join(' ');
-
-const shellWord = (word: string): string =>
-  /^[A-Za-z0-9_./:@+~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+function hookCommand(client: ClientName, around: Surroundings, verb: 'renew' | 'handles'): string {
+  const { platform, gen, options } = around;
+  const shell = platform === 'win32' ? WINDOWS_SHELLS[client] : 'posix';
+  return shellLine(shell, [...gen, 'hook', verb, ...options]);
+}
 
 function codexPart(path: string, around: Surroundings): Part {
   const { command, args } = started(around);
@@ -101,7 +112,7 @@ function codexPart(path: string, around: Surroundings): Part {
     `[[hooks.${event}]]`,
     `[[hooks.${event}.hooks]]`,
     'type = "command"',
-    `command = ${JSON.stringify(hookCommand(around, verb))}`,
+    `command = ${JSON.stringify(hookCommand('codex', around, verb))}`,
     `timeout = ${HOOK_SECONDS_MAX}`,
   ];
   return markedPart({

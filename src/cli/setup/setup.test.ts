@@ -1,8 +1,14 @@
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/house.js';
 import { gen, type Ran } from '../testing/terminal.js';
+import { VERSION } from '../version.js';
+import { CLIENTS, type ClientName, PARTS, type Surroundings } from './clients.js';
+
+const run = promisify(execFile);
 
 type Files = Record<string, string>;
 
@@ -89,10 +95,96 @@ test('Claude Code gets the server, its hooks and a section, beside what was ther
   expect(permissions).toEqual({ allow: ['Bash(ls:*)'] });
   expect(hooks.PostToolUse).toHaveLength(2);
   expect(hooks.PostToolUse[1].hooks[0].command).toMatch(
-    /gen hook renew --url 'http:\/\/127.0.0.1:9\/a\?b&c' --tenant default --project shop$/,
+    /main\.ts hook renew --url 'http:\/\/127.0.0.1:9\/a\?b&c' --tenant default --project shop$/,
   );
-  expect(hooks.SessionStart[0].hooks[0].command).toContain('gen hook handles');
+  expect(hooks.SessionStart[0].hooks[0].command).toContain('main.ts hook handles');
   expect(after['folder/AGENTS.md']).toMatch(/^# The shop\n\nUse tabs\.\n\n<!-- >>> genesis-fleet/);
+});
+
+test('what Claude Code gets starts this very program, in any folder and with nothing on the path', async () => {
+  const { setup, files } = await begin({});
+  await setup('claude');
+  const after = await files();
+  const { command, args } = JSON.parse(after['folder/.mcp.json'] ?? '').mcpServers.genesis;
+  const elsewhere = { cwd: await temporaryFolder(), env: {} };
+  const beforeMcp = args.slice(0, args.indexOf('mcp'));
+  const asked = await run(command, [...beforeMcp, '--version'], elsewhere);
+  expect(asked.stdout).toBe(`${VERSION}\n`);
+  const { hooks } = JSON.parse(after['folder/.claude/settings.json'] ?? '');
+  for (const [{ hooks: given }] of [hooks.PostToolUse, hooks.SessionStart]) {
+    const said = execFileSync('/bin/sh', ['-c', given[0].command], { ...elsewhere, input: '{}' });
+    expect(String(said)).toBe('{}\n');
+  }
+});
+
+test.each(CLIENTS)('nothing that %s gets is fetched from a registry', async (client) => {
+  const { setup, files } = await begin({});
+  await setup(client);
+  expect(JSON.stringify(await files())).not.toMatch(/\bnpx\b/);
+});
+
+/** As they were written once, by a copy that lies elsewhere, and on Windows. */
+const SPELLINGS = [
+  'gen hook renew --project shop',
+  'npx -y -p genesis-fleet gen hook renew --project shop',
+  '/opt/node /opt/fleet/dist/cli/main.js hook renew --project shop',
+  "/opt/node --import file:///opt/tsx.mjs '/opt/the fleet/src/cli/main.ts' hook renew --project shop",
+  "& 'C:\\Program Files\\node.exe' 'C:\\fleet\\dist\\cli\\main.js' hook renew --project shop",
+];
+const THEIR_HOOK = { hooks: [{ type: 'command', command: 'other hook renew' }] };
+
+test.each(SPELLINGS)('%s is replaced when it is set up again, and taken back', async (spelling) => {
+  const events = { claude: 'PostToolUse', gemini: 'AfterTool' } as const;
+  for (const [client, event] of Object.entries(events)) {
+    const path = `folder/.${client}/settings.json`;
+    const old = { hooks: [{ type: 'command', command: spelling }] };
+    const { setup, files } = await begin({
+      [path]: JSON.stringify({ hooks: { [event]: [THEIR_HOOK, old] } }),
+    });
+    const hooked = async () => JSON.parse((await files())[path] ?? '').hooks[event];
+    expect(await setup(client)).toMatchObject({ code: 0 });
+    expect(await hooked()).toEqual([THEIR_HOOK, expect.not.objectContaining(old)]);
+    expect(await setup(client, '--undo')).toMatchObject({ code: 0 });
+    expect(await hooked()).toEqual([THEIR_HOOK]);
+  }
+});
+
+const WINDOWS: Surroundings = {
+  scope: 'project',
+  folder: '/work',
+  home: '/home',
+  codex_home: '/home/.codex',
+  platform: 'win32',
+  gen: ['C:\\Program Files\\node.exe', "C:\\Ann O'Neil\\cli\\main.js"],
+  options: ['--url', 'http://[::1]:4680/?a&b', '--project', 'shop'],
+  has_token: false,
+};
+
+/** What is written for a client into the file of that name. */
+const written = (client: ClientName, name: string): string =>
+  PARTS[client](WINDOWS)
+    .find(({ path }) => path.endsWith(name))
+    ?.put(null) ?? '';
+
+test('on Windows a hook is quoted for the shell that its client gives it to', () => {
+  const claude = JSON.parse(written('claude', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
+  const gemini = JSON.parse(written('gemini', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
+  const lines = written('codex', 'config.toml').split('\n');
+  const codex = lines.find((line) => line.includes('handles'))?.replace('command = ', '') ?? '';
+  const url = 'http://[::1]:4680/?a&b';
+  expect([claude, JSON.parse(codex), gemini]).toEqual([
+    `'C:\\Program Files\\node.exe' 'C:\\Ann O'\\''Neil\\cli\\main.js' hook handles --url '${url}' --project shop`,
+    `"C:\\Program Files\\node.exe" "C:\\Ann O'Neil\\cli\\main.js" hook handles --url "${url}" --project shop`,
+    `& 'C:\\Program Files\\node.exe' 'C:\\Ann O''Neil\\cli\\main.js' hook handles --url '${url}' --project shop`,
+  ]);
+});
+
+test.each(CLIENTS)('on Windows %s gets the path of the server as it is', (client) => {
+  const name = { claude: '.mcp.json', codex: 'config.toml', gemini: 'settings.json' }[client];
+  const text = written(client, name);
+  const [, command = ''] = /"?command"? ?[=:] (".*?")/.exec(text) ?? [];
+  expect(JSON.parse(command)).toBe('C:\\Program Files\\node.exe');
+  expect(text).toContain(JSON.stringify("C:\\Ann O'Neil\\cli\\main.js"));
 });
 
 test('what was changed since stays, and ours alone goes', async () => {

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { Argument, Option } from 'commander';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import type { Io } from '../io.js';
+import { selfCommand, startsSelf } from '../self.js';
 import { homeOf } from '../user-folder.js';
 import { type Change, planPart, removeFolders, takePart, type Written, writePlanned } from './apply.js';
 import { CLIENTS, type ClientName, PARTS, SCOPES, type Scope, type Surroundings } from './clients.js';
@@ -106,17 +106,12 @@ async function surroundings(io: Io, scope: Scope, options: readonly string[]): P
     folder: io.cwd,
     home,
     codex_home: io.env.CODEX_HOME ?? join(home, '.codex'),
-    gen: isInstalled(io) ? ['gen'] : ['npx', '-y', '-p', 'genesis-fleet', 'gen'],
+    platform: process.platform,
+    gen: startsSelf('gen', io.env.PATH) ? ['gen'] : selfCommand(),
     options,
     has_token: (io.env.GENESIS_TOKEN ?? '') !== '',
   };
 }
-
-/** On the path for good: what npx puts there for the time of one command does not count. */
-const isInstalled = ({ env }: Io): boolean =>
-  (env.PATH ?? '')
-    .split(delimiter)
-    .some((folder) => folder !== '' && !folder.includes('_npx') && existsSync(join(folder, 'gen')));
 
 function shown(io: Io, path: string): string {
   const near = relative(io.cwd, path);

@@ -1,15 +1,29 @@
+import { readSync, writeSync } from 'node:fs';
+import { getEnvironmentData } from 'node:worker_threads';
 import { Genesis } from '../genesis.js';
 
-/** An agent in a process of its own. `busy`: its handler lets nothing else run for that many milliseconds. */
-const [url = '', outbox = '', busy_ms = '0', lease_seconds = '30'] = process.argv.slice(2);
+/**
+ * An agent in a process of its own. `busy`: its handler lets nothing else run in its thread until it reads a dot; with
+ * every other character its clock, which stands still (test/support/still-clock.cjs), goes on by so many seconds.
+ */
+const [url = '', outbox = '', lease_seconds = '30', busy = ''] = process.argv.slice(2);
+
+function beBusy(): void {
+  const clock = new BigInt64Array(getEnvironmentData('still-clock') as never);
+  const word = Buffer.alloc(1);
+  while (readSync(0, word) === 1 && word.toString() !== '.') {
+    Atomics.add(clock, 0, BigInt(Number(busy) * 1e9));
+    writeSync(1, 'still busy\n');
+  }
+}
+
 const genesis = new Genesis({ url, outbox, project: 'shop' });
 const lease_duration_seconds = Number(lease_seconds);
 const summary = await genesis.work(
   { agent_id: 'agent-child', lease_duration_seconds },
   async (work, context) => {
     console.log(`working ${work.task_id}`);
-    const end = Date.now() + Number(busy_ms);
-    while (Date.now() < end && context.held());
+    if (busy !== '') beBusy();
     // A turn in which every timer that is due is heard.
     await new Promise((resolve) => setTimeout(resolve, 1));
     return { by: 'child', held: context.held(), told: context.signal.aborted };

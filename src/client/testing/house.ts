@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { type RunningServer, startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { Genesis, type GenesisOptions } from '../genesis.js';
+import type { Genesis, GenesisOptions } from '../genesis.js';
 import { isProblem, type Problem } from '../replies.js';
 import { startProxy, type Wire } from './proxy.js';
 
@@ -25,7 +25,23 @@ export interface House {
   client(options?: GenesisOptions): Genesis;
 }
 
-export async function openHouse(plan: string, limits: Record<string, number> = {}): Promise<House> {
+/** A file of the program as it is built. */
+export const builtFile = (path: string): string => join(inject('built'), 'dist', path);
+
+/** Time that nobody is meant to run out of: a machine may be as slow as it likes. */
+const PATIENCE_SECONDS = 600;
+
+/**
+ * The client is the built one unless another is given: from its sources, each thread that renews would read TypeScript
+ * anew, which takes longer than most of what is done with it.
+ */
+export async function openHouse(
+  plan: string,
+  limits: Record<string, number> = {},
+  Client?: typeof Genesis,
+): Promise<House> {
+  const Given =
+    Client ?? ((await import(builtFile('client/genesis.js'))) as { Genesis: typeof Genesis }).Genesis;
   const outbox = await tempFolder();
   const server = await startServer({
     store: openMemoryStore(),
@@ -38,7 +54,14 @@ export async function openHouse(plan: string, limits: Record<string, number> = {
     await server.stop();
   });
   const client = (options: GenesisOptions = {}) =>
-    new Genesis({ url: proxy.url, project: KEY.project_id, outbox, ...options });
+    new Given({
+      url: proxy.url,
+      project: KEY.project_id,
+      outbox,
+      timeout_seconds: PATIENCE_SECONDS,
+      ...options,
+      retry: { within_seconds: PATIENCE_SECONDS, ...options.retry },
+    });
   const direct = client({ url: server.url });
   granted(await direct.putPlan(plan));
   return { server, proxy, outbox, genesis: client(), direct, client };
@@ -71,6 +94,8 @@ export function granted<T>(reply: T | Problem): T {
 
 export interface Child {
   readonly process: ChildProcess;
+  /** Writes this to its standard input. */
+  say(text: string): void;
   /** The next line it says; null when it is gone. */
   line(): Promise<string | null>;
   kill(): Promise<void>;
@@ -87,7 +112,7 @@ export function startChild(
   const file = resolve(import.meta.dirname, name);
   const reader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
   const child = spawn(process.execPath, [...reader, file, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
   let complaints = '';
@@ -103,6 +128,7 @@ export function startChild(
   onTestFinished(kill);
   return {
     process: child,
+    say: (text) => void child.stdin.write(text),
     line: async () => {
       const next = await lines.next();
       return next.done === true ? null : next.value;

@@ -4,11 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { openTokenReader } from './jwt.js';
 import type { JwtOptions } from './options.js';
 
+/** No token runs out while a test goes on: the clock on the wall stands still. */
 const NOW = Math.floor(Date.now() / 1000);
+beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW * 1000 }));
+afterAll(() => void vi.useRealTimers());
+
 const CLAIMS = { iss: 'https://login', aud: 'genesis', sub: 'alice', tenant_id: 'acme', role: 'agent' };
 
 async function issuer(alg = 'EdDSA') {

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
+import { onProgram } from '../../stores/testing/on-engine.js';
+import { findProgram } from '../../stores/testing/program.js';
 import { Listener } from '../testing/listener.js';
 import { P, Served } from '../testing/served.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 const promtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
-const isInstalled = promtool(['--version']).error === undefined;
+const MISSING = findProgram('promtool') === null ? 'it is not installed (npm run engines:install)' : null;
 
 /** A server at work: grants, refusals, renewals, an expiry, results both ways, and somebody who listens. */
 async function served(): Promise<Served> {
@@ -29,22 +31,23 @@ async function served(): Promise<Served> {
   return house;
 }
 
-const name = 'promtool finds nothing to complain about';
-test.skipIf(!isInstalled)(isInstalled ? name : `${name} (skipped: promtool is not on the path)`, async () => {
-  const { body: text } = await (await served()).get('/metrics');
-  const own = 'tenant="acme",project="shop"';
-  for (const sample of [
-    `coditect_claims_total{${own},result="granted"} 3`,
-    `coditect_claims_total{${own},result="denied_active"} 1`,
-    `coditect_results_total{${own},result="accepted"} 1`,
-    `coditect_results_total{${own},result="stale_generation"} 1`,
-    `coditect_lease_renewals_total{${own},result="failed"} 1`,
-    `coditect_lease_expirations_total{${own}} 1`,
-    'coditect_feed_listeners 1',
-  ]) {
-    expect(text).toContain(sample);
-  }
-  const { status, stdout, stderr } = promtool(['check', 'metrics'], text);
-  expect(stdout + stderr).toBe('');
-  expect(status).toBe(0);
+await onProgram('promtool', MISSING, () => {
+  test('promtool finds nothing to complain about', async () => {
+    const { body: text } = await (await served()).get('/metrics');
+    const own = 'tenant="acme",project="shop"';
+    for (const sample of [
+      `coditect_claims_total{${own},result="granted"} 3`,
+      `coditect_claims_total{${own},result="denied_active"} 1`,
+      `coditect_results_total{${own},result="accepted"} 1`,
+      `coditect_results_total{${own},result="stale_generation"} 1`,
+      `coditect_lease_renewals_total{${own},result="failed"} 1`,
+      `coditect_lease_expirations_total{${own}} 1`,
+      'coditect_feed_listeners 1',
+    ]) {
+      expect(text).toContain(sample);
+    }
+    const { status, stdout, stderr } = promtool(['check', 'metrics'], text);
+    expect(stdout + stderr).toBe('');
+    expect(status).toBe(0);
+  });
 });

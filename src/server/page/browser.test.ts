@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,9 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { onProgram, skipGroup } from '../../stores/testing/on-engine.js';
+import { findProgram } from '../../stores/testing/program.js';
 import { P, Served, T } from '../testing/served.js';
 
-const BROWSER = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
+const MISSING = BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
+
+if (process.platform !== 'linux') skipGroup('a browser', 'it is looked for on Linux only');
+else await onProgram('a browser', MISSING, () => void describe('in a browser the page', describePage));
 
 /** What the page has become after three seconds of the browser's own time. */
 async function seen(url: string): Promise<string> {
@@ -17,7 +22,7 @@ async function seen(url: string): Promise<string> {
   onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }));
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
   const args = [...flags, '--virtual-time-budget=3000', '--dump-dom', url];
-  return (await promisify(execFile)(BROWSER ?? '', args)).stdout;
+  return (await promisify(execFile)(BROWSER as string, args)).stdout;
 }
 
 /** The text of a part of the page; null: it is hidden. */
@@ -32,7 +37,7 @@ function part(page: string, id: string): string | null {
     .trim();
 }
 
-describe.skipIf(BROWSER === undefined)('in a browser the page', { timeout: 60_000 }, () => {
+function describePage(): void {
   test('says what to do where there is nothing, and of which project', async () => {
     const served = await Served.forTest();
     const page = await seen(served.url);
@@ -97,4 +102,4 @@ describe.skipIf(BROWSER === undefined)('in a browser the page', { timeout: 60_00
     expect(streams).toBeGreaterThan(1);
     expect(part(page, 'total')).toBe('0 of 1 done · 1 ready');
   });
-});
+}

@@ -41,10 +41,6 @@ export class Scene {
     return this.under.reopen !== undefined;
   }
 
-  get ownsTime(): boolean {
-    return this.under.clock != null;
-  }
-
   key(project_id: string, tenant_id = this.tenant_id): ProjectKey {
     return { tenant_id, project_id };
   }

@@ -7,21 +7,25 @@ import { isProblem } from '../../coordinator/problem.js';
 import type { ClaimResult } from '../../coordinator/wire.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
-import { describeOn, setUp } from './testing/setup.js';
+import { onProgram } from '../testing/on-engine.js';
+import { findProgram } from '../testing/program.js';
+import { describeOnDynamodb, type Setup } from './testing/setup.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
-const hasBoto3 = spawnSync('python3', ['-c', 'import boto3']).status === 0;
-const setup = await setUp();
+/** Debian's boto3 belongs to its own Python, which need not be the one that the PATH leads to. */
+const PYTHON = [findProgram('python3'), '/usr/bin/python3'].find(
+  (python) => python !== null && spawnSync(python, ['-c', 'import boto3']).status === 0,
+);
+const MISSING = PYTHON == null ? 'python3 has no boto3 (npm run engines:install)' : null;
 
 const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
 const SUBJECT = `${EDGE.feature_id}#${EDGE.edge}`;
 
-describeOn(setup, 'a Python program with boto3 and a coordinator', ({ options, store: open }) => {
-  if (!hasBoto3) {
-    it.skip('not run: boto3 (python3 with boto3 is not installed)', () => {});
-    return;
-  }
+await onProgram('boto3', MISSING, () =>
+  describeOnDynamodb('a Python program with boto3 and a coordinator', describeBoto3),
+);
 
+function describeBoto3({ options, store: open }: Setup): void {
   /** Runs the example; gives the line it prints. */
   const python = (key: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
     const [verb, ...rest] = args as [string, ...string[]];
@@ -35,7 +39,7 @@ describeOn(setup, 'a Python program with boto3 and a coordinator', ({ options, s
     };
     const command = [PROGRAM, verb, EDGE.feature_id, EDGE.edge, ...rest];
     return new Promise((resolve, reject) => {
-      execFile('python3', command, { env }, (_, stdout, stderr) =>
+      execFile(PYTHON as string, command, { env }, (_, stdout, stderr) =>
         stdout === '' ? reject(new Error(stderr)) : resolve(JSON.parse(stdout)),
       );
     });
@@ -90,7 +94,7 @@ describeOn(setup, 'a Python program with boto3 and a coordinator', ({ options, s
     }
     await expectFolds(store, key);
   });
-});
+}
 
 async function expectFolds(store: Store, key: ProjectKey): Promise<void> {
   const folded = new Map<string, AnyHead>();

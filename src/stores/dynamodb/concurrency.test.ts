@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import type { ProcessClock } from '../clock.js';
 import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import { type ProjectKey, REQUEST_WINDOW_MS, type Slot, type Store } from '../store.js';
-import { describeOn, setUp } from './testing/setup.js';
+import { describeOnDynamodb } from './testing/setup.js';
 
-const setup = await setUp();
+const HOUR_MS = 3_600_000;
 const FOREVER = Number.POSITIVE_INFINITY;
 const keyOf = (project_id = 'p', tenant_id = `t-${randomUUID()}`): ProjectKey => ({ tenant_id, project_id });
 
@@ -15,7 +15,7 @@ const ahead = (by_ms: number): ProcessClock => ({
   monotonicMs: () => performance.now(),
 });
 
-describeOn(setup, 'several dynamodb stores over the same tables', ({ store: open }) => {
+await describeOnDynamodb('several dynamodb stores over the same tables', ({ store: open }) => {
   const take = (key: ProjectKey, slots: readonly Slot[], max: number) =>
     unitOf(key, { notes: [eventOf(key, {})], slots, rooms: [{ scope: 'claims', max }] });
   const place = (member: string, until_ms: number | null = FOREVER): Slot => ({
@@ -57,12 +57,12 @@ describeOn(setup, 'several dynamodb stores over the same tables', ({ store: open
     const { tenant_id } = keyOf();
     const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
     const store = await open();
-    const until_ms = (await store.now()) + 60_000;
+    const until_ms = (await store.now()) + HOUR_MS;
     const gone = range(1, 120).map((n) => place(`gone${n}`, until_ms));
     await store.commit([take(there, gone.slice(0, 60), 121), take(there, gone.slice(60), 121)]);
     await store.commit([take(there, [place('stays')], 121)]);
     expect(kindsOf(await store.commit([take(here, [place('new')], 121)]))).toEqual(['full']);
-    const later = await open(undefined, ahead(120_000));
+    const later = await open(undefined, ahead(2 * HOUR_MS));
     expect(await later.occupancy(tenant_id, 'claims')).toBe(1);
     const outcomes = await later.commit([take(here, [place('new')], 2), take(here, [place('newer')], 2)]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
@@ -99,8 +99,8 @@ describeOn(setup, 'several dynamodb stores over the same tables', ({ store: open
     const requests = [{ key: 'k', digest: 'd', keep: true }];
     await (await open()).commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
     const tries: [number, string][] = [
-      [REQUEST_WINDOW_MS - 60_000, 'replay'],
-      [REQUEST_WINDOW_MS + 60_000, 'committed'],
+      [REQUEST_WINDOW_MS - HOUR_MS, 'replay'],
+      [REQUEST_WINDOW_MS + HOUR_MS, 'committed'],
     ];
     for (const [by_ms, kind] of tries) {
       const store = await open(undefined, ahead(by_ms));

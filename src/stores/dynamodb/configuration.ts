@@ -10,10 +10,13 @@ export interface DynamodbOptions {
   readonly reply_ms: number;
   /** How long a call is tried again before it is given up. */
   readonly patience_ms: number;
+  /** How long a commit that others come before is tried again, since something of it was last taken. */
+  readonly contention_ms: number;
 }
 
 const REPLY_MS = 3_000;
 const PATIENCE_MS = 10_000;
+const CONTENTION_MS = 15_000;
 
 const SHAPE = 'dynamodb://REGION/PREFIX?endpoint=URL';
 const REGION = /^[a-z]{2,}(-[a-z]+)+-\d$/;
@@ -42,6 +45,7 @@ export function parseDynamodbUrl(text: string): DynamodbOptions {
     endpoint: endpointOf(url),
     reply_ms: REPLY_MS,
     patience_ms: PATIENCE_MS,
+    contention_ms: CONTENTION_MS,
   };
 }
 

@@ -1,8 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
 import { openDynamodbStore } from './dynamodb-store.js';
-import { describeOn, setUp } from './testing/setup.js';
+import { patientOptions } from './testing.js';
 
-describeOn(await setUp(), 'on its engine', ({ options }) => {
+await onSharedEngine('dynamodb', ({ url }) => {
+  const options = patientOptions(url);
   describeStoreConformance('dynamodb', {
     open: async () => {
       let store = await openDynamodbStore(options);

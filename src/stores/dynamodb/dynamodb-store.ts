@@ -16,7 +16,7 @@ import {
   type Unit,
 } from '../store.js';
 import { DynamodbBlobs } from './blobs.js';
-import { Committer } from './committer.js';
+import { Committer, type Patience } from './committer.js';
 import type { DynamodbOptions } from './configuration.js';
 import { Dynamo } from './dynamo.js';
 import { opening } from './errors.js';
@@ -61,7 +61,9 @@ export async function openDynamodbStore(
       }
       if (found > SCHEMA_VERSION) throw newerSchema(found);
       const meta = await dynamo.get(dynamo.tables.state, META_KEY);
-      return new DynamodbStore(dynamo, steady, metaOf(meta as Item));
+      const { contention_ms } = options;
+      const patience = { contention_ms, monotonicMs: () => clock.monotonicMs() };
+      return new DynamodbStore(dynamo, steady, metaOf(meta as Item), patience);
     });
   } catch (error) {
     dynamo.close();
@@ -106,6 +108,7 @@ export class DynamodbStore implements Store {
     private readonly dynamo: Dynamo,
     private readonly clock: SteadyClock,
     private readonly store_meta: StoreMeta,
+    private readonly patience: Patience,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
     this.places = new Places(dynamo);
@@ -202,7 +205,7 @@ export class DynamodbStore implements Store {
     if (this.committers.size >= COMMITTERS_MAX) this.forgetIdle();
     const { tenant_id, project_id } = project;
     const key = { tenant_id, project_id };
-    const made = new Committer(key, this.dynamo, this.blobs, this.places, this.clock);
+    const made = new Committer(key, this.dynamo, this.blobs, this.places, this.clock, this.patience);
     this.committers.set(name, made);
     return made;
   }

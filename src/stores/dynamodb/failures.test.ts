@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
-import { range, swapOf, unitOf } from '../conformance/scene.js';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
+import { ManualClock } from '../memory/manual-clock.js';
 import { type Outcome, type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
-import { type Fate, first } from './testing/proxy.js';
-import { describeOn, setUp } from './testing/setup.js';
+import type { TestEngine } from '../testing/engine.js';
+import { onEngine, onOwnEngine } from '../testing/on-engine.js';
+import { startMigrated } from '../testing/shared-engine.js';
+import { Dynamo } from './dynamo.js';
+import { META_KEY } from './keys.js';
+import { type Call, type Fate, first } from './testing/proxy.js';
+import { type Setup, setUp } from './testing/setup.js';
 
-const setup = await setUp();
 const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 const claim = (key: ProjectKey, subject: string, request = subject) =>
   unitOf(key, {
@@ -27,7 +32,20 @@ const FATES: [string, Fate][] = [
   ['loses its reply', 'lose_reply'],
 ];
 
-describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: openProxy }) => {
+await onEngine(
+  'dynamodb',
+  () => startMigrated('dynamodb'),
+  (engine) => {
+    afterAll(() => engine.stop());
+    const setup = setUp(engine.url);
+    describe('a dynamodb store in trouble', () => describeTrouble(setup));
+    onOwnEngine('dynamodb', engine, (own) =>
+      describe('a dynamodb store whose engine is killed', () => describeDeath(setup, own)),
+    );
+  },
+);
+
+function describeTrouble({ store: open, proxy: openProxy }: Setup): void {
   it.each(FATES)('commits once where a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
@@ -72,13 +90,19 @@ describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: 
     await expectSound(store, key, 1);
   });
 
-  it('does not act after its time: what hangs past not_after is void, and told late', async () => {
+  it('does not act after its time: what was lost on the way until not_after is void, and told late', async () => {
+    const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
-    const store = await open({ ...proxy.options, reply_ms: 500 });
+    const store = await open(proxy.options, clock);
     const key = project();
     await store.commit([claim(key, '~first')]);
-    proxy.fate = first(1, 'TransactWriteItems', 'hold');
-    const not_after_ms = (await store.now()) + 300;
+    const cut = first(1, 'TransactWriteItems', 'cut');
+    proxy.fate = (call) => {
+      const fate = cut(call);
+      if (fate === 'cut') clock.advance(5000);
+      return fate;
+    };
+    const not_after_ms = (await store.now()) + 1000;
     const outcomes = await store.commit([
       unitOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms }),
       unitOf(key, { swaps: [swapOf(key, '~b', 0)] }),
@@ -88,15 +112,14 @@ describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: 
   });
 
   it('does not call void what had happened before its time was over', async () => {
-    let at_ms = Date.now();
-    const clock = { wallMs: () => at_ms, monotonicMs: () => at_ms };
+    const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
     const key = project();
-    const not_after_ms = at_ms + 1000;
+    const not_after_ms = (await store.now()) + 1000;
     const lose = first(1, 'TransactWriteItems', 'lose_reply');
     proxy.fate = (call) => {
-      if (call.operation === 'TransactWriteItems') at_ms += 5000;
+      if (isTransaction(call)) clock.advance(5000);
       return lose(call);
     };
     const [outcome] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms })]);
@@ -131,6 +154,56 @@ describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: 
     await expectSound(await open(), key, 2);
   });
 
+  it('gives up on a call that nobody answers', async () => {
+    const proxy = await openProxy();
+    proxy.fate = () => 'hold';
+    const dynamo = await Dynamo.connect({ ...proxy.options, reply_ms: 50, patience_ms: 0 }, Date.now);
+    onTestFinished(() => dynamo.close());
+    const { state } = dynamo.tables;
+    await expect(dynamo.get(state, META_KEY)).rejects.toThrow(
+      /DynamoDB does not answer .* 50 ms requestTimeout/,
+    );
+    const put = { TableName: state, Item: META_KEY };
+    const mark = { index: 0, table: state, item: META_KEY };
+    const transaction = { id: randomUUID(), writes: [{ Put: put }], mark };
+    await expect(dynamo.transact({ ...transaction, not_after_ms: Infinity })).rejects.toThrow(StoreUncertain);
+  });
+
+  it('takes a commit of any length, however long its transactions take one after the other', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
+    const key = project();
+    proxy.fate = (call) => {
+      if (isTransaction(call)) clock.advance(10_000);
+      return 'pass';
+    };
+    const swap = (n: number) => unitOf(key, { swaps: [swapOf(key, `~${n}`, 0)] });
+    const outcomes = await store.commit(range(1, 200).map(swap));
+    expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
+    expect(proxy.calls.filter(isTransaction).length).toBeGreaterThan(3);
+  });
+
+  it('gives up on a project in which others come first for too long', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
+    const key = project();
+    await store.commit([claim(key, '~first')]);
+    proxy.fate = (call) => {
+      if (!isTransaction(call)) return 'pass';
+      clock.advance(10_000);
+      return { error: 'TransactionCanceledException', reasons: ['ConditionalCheckFailed'] };
+    };
+    const attempt = store.commit([claim(key, '~a')]);
+    await expect(attempt).rejects.toThrow(StoreUnavailable);
+    await expect(attempt).rejects.toThrow(/Too many others/);
+    proxy.fate = () => 'pass';
+    await expectSound(store, key, 1);
+  });
+}
+
+function describeDeath({ store: open }: Setup, engine: Required<TestEngine>): void {
   it('keeps what it acknowledged when the engine is killed under load, and nothing twice', async () => {
     const key = project();
     const stores = await Promise.all([open(), open()]);
@@ -146,7 +219,7 @@ describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: 
     };
     const workers = stores.flatMap((store, name) => [worker(store, name * 2), worker(store, name * 2 + 1)]);
     await until(() => told.size > 10);
-    await engine.restart?.();
+    await engine.restart();
     const before = told.size;
     await until(() => told.size > before + 10);
     stopped = true;
@@ -156,7 +229,9 @@ describeOn(setup, 'a dynamodb store in trouble', ({ engine, store: open, proxy: 
     for (const [subject, position] of told) expect(events[position - 1]?.subject).toBe(subject);
     await expectSound(store, key, told.size);
   });
-});
+}
+
+const isTransaction = ({ operation }: Call): boolean => operation === 'TransactWriteItems';
 
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {

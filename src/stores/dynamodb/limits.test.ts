@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
+import { ManualClock } from '../memory/manual-clock.js';
 import { type EventQuery, type ProjectKey, StoreRefused } from '../store.js';
-import { describeOn, setUp } from './testing/setup.js';
+import { describeOnDynamodb } from './testing/setup.js';
 
-const setup = await setUp();
 const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 const HOUR_MS = 3_600_000;
 
-describeOn(setup, 'the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
+await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
   it('do not show: a head and an event of a megabyte come back as they went in', async () => {
     const store = await open();
     const key = keyOf();
@@ -95,10 +95,10 @@ const FILTERS: [string, Partial<EventQuery>, number][] = [
   ],
 ];
 
-describeOn(setup, 'the filters of the dynamodb store', ({ store: open, proxy: openProxy }) => {
+await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, proxy: openProxy }) => {
   /** An hour for each of 15 commits of 20 events. Two of hour 7 are rare; the others of that commit come an hour late. */
-  async function fill(key: ProjectKey): Promise<void> {
-    const store = await open();
+  async function fill(key: ProjectKey, clock: ManualClock): Promise<void> {
+    const store = await open(undefined, clock);
     for (const hour of range(0, 14)) {
       const notes = range(1, 20).map((n) => {
         const rare = hour === 7 && n <= 2;
@@ -121,11 +121,12 @@ describeOn(setup, 'the filters of the dynamodb store', ({ store: open, proxy: op
 
   it('read what they find and little more', async () => {
     const key = keyOf();
-    await fill(key);
+    const clock = new ManualClock(Date.now());
+    await fill(key, clock);
     // By then the indexes have everything, and the table need not be looked through.
-    const later = { wallMs: () => Date.now() + HOUR_MS, monotonicMs: () => performance.now() };
+    clock.advance(HOUR_MS);
     const proxy = await openProxy();
-    const store = await open(proxy.options, later);
+    const store = await open(proxy.options, clock);
     for (const [name, query, count] of FILTERS) {
       proxy.calls.length = 0;
       const found = await store.events(key, { after: 0, limit: 100, ...query });
@@ -140,11 +141,12 @@ describeOn(setup, 'the filters of the dynamodb store', ({ store: open, proxy: op
 
   it('find what an index does not show yet', async () => {
     const key = keyOf();
-    await fill(key);
+    const clock = new ManualClock(Date.now());
+    await fill(key, clock);
     const proxy = await openProxy();
     proxy.fate = ({ operation, body }) =>
       operation === 'Query' && body.IndexName !== undefined ? { answer: { Items: [], Count: 0 } } : 'pass';
-    const store = await open(proxy.options);
+    const store = await open(proxy.options, clock);
     for (const [name, query, count] of FILTERS) {
       const found = await store.events(key, { after: 0, limit: 100, ...query });
       expect([name, found.length]).toEqual([name, count]);

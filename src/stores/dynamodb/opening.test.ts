@@ -5,9 +5,7 @@ import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
 import { Dynamo } from './dynamo.js';
 import { openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
 import { META_KEY, N, S } from './keys.js';
-import { describeOn, setUp } from './testing/setup.js';
-
-const setup = await setUp();
+import { describeOnDynamodb } from './testing/setup.js';
 
 describe('the URL of a dynamodb store', () => {
   it('names region, prefix and endpoint, and may leave out the last two', () => {
@@ -43,7 +41,7 @@ describe('the URL of a dynamodb store', () => {
   });
 });
 
-describeOn(setup, 'opening a dynamodb store', ({ options, proxy: openProxy }) => {
+await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProxy }) => {
   afterEach(() => vi.unstubAllEnvs());
 
   const refusal = async (from: DynamodbOptions): Promise<string> => {
@@ -53,7 +51,9 @@ describeOn(setup, 'opening a dynamodb store', ({ options, proxy: openProxy }) =>
   };
 
   it('without tables says how to make them', async () => {
-    expect(await refusal({ ...options, namespace: 'nobody' })).toMatch(/Run: gen migrate --store URL/);
+    expect(await refusal({ ...options, namespace: `nobody-${randomUUID()}` })).toMatch(
+      /Run: gen migrate --store URL/,
+    );
   });
 
   it('on tables of a newer program says to update, and so does migrating', async () => {

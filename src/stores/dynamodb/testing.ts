@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { findProgram } from '../testing/program.js';
 import { newPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
+import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
 
 const PACKAGE = '../../../test/support/dynamodb-engine/node_modules/@dynoxide/linux-x64';
 const BINARY = fileURLToPath(new URL(`${PACKAGE}/dynoxide`, import.meta.url));
@@ -53,11 +54,17 @@ function findCommand(): readonly [string, ...string[]] | MissingEngine {
   if (process.platform !== 'linux') return { missing: `dynoxide has no binary for ${process.platform}` };
   if (!existsSync(BINARY)) return { missing: 'dynoxide is not installed (npm run engines:install)' };
   if (process.arch === 'x64') return [BINARY];
-  const emulator = ['qemu-x86_64', 'qemu-x86_64-static'].find(isProgram);
-  if (emulator !== undefined) return [emulator, BINARY];
+  const emulator = findProgram('qemu-x86_64', 'qemu-x86_64-static');
+  if (emulator !== null) return [emulator, BINARY];
   return {
     missing: `dynoxide is made for x64, and ${process.arch} has no qemu-x86_64 (npm run engines:install)`,
   };
 }
 
-const isProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;
+/** For a store that only gives up on a server that hangs, however slow the machine is. */
+export const patientOptions = (url: string): DynamodbOptions => ({
+  ...parseDynamodbUrl(url),
+  reply_ms: 600_000,
+  patience_ms: 600_000,
+  contention_ms: 600_000,
+});

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { appendFile } from 'node:fs/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { appendFile, rm } from 'node:fs/promises';
+import { afterAll, expect, it } from 'vitest';
 import { type Store, StoreBroken, StoreUnavailable } from '../store.js';
+import { onSmallDisk } from '../testing/small-disk.js';
 import { openFileStore } from './file-store.js';
 import {
   activeFile,
@@ -103,29 +103,24 @@ it('refuses everybody who waits behind a write that failed', async () => {
   await store.close();
 });
 
-it('runs full on a real small disk, and goes on when there is space again', async ({ skip }) => {
-  const root = await freshFolder();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', root], { stdio: 'pipe' });
-  } catch (error) {
-    console.log(`No small disk can be mounted here: ${(error as Error).message.split('\n')[0]}`);
-    skip();
-  }
-  onTestFinished(() => {
-    execFileSync('umount', [root]);
+await onSmallDisk('a file store on a full disk', 1, (disk) => {
+  afterAll(() => disk.stop());
+
+  it('runs full on a real small disk, and goes on when there is space again', async () => {
+    const root = disk.folder;
+    await appendFile(`${root}/ballast`, Buffer.alloc(900_000));
+    const store = await openFileStore({ root });
+    const { confirmed, error } = await fill(store, 'a', 10_000);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(await subjectsOf(store)).toEqual(confirmed);
+    await rm(`${root}/ballast`);
+    const more = await fill(store, 'b', 10);
+    expect(more.error).toBeNull();
+    await store.close();
+    const again = await openFileStore({ root });
+    expect(await subjectsOf(again)).toEqual([...confirmed, ...more.confirmed]);
+    await again.close();
   });
-  await appendFile(`${root}/ballast`, Buffer.alloc(100_000));
-  const store = await openFileStore({ root });
-  const { confirmed, error } = await fill(store, 'a', 10_000);
-  expect(error).toBeInstanceOf(StoreUnavailable);
-  expect(await subjectsOf(store)).toEqual(confirmed);
-  execFileSync('rm', [`${root}/ballast`]);
-  const more = await fill(store, 'b', 10);
-  expect(more.error).toBeNull();
-  await store.close();
-  const again = await openFileStore({ root });
-  expect(await subjectsOf(again)).toEqual([...confirmed, ...more.confirmed]);
-  await again.close();
 });
 
 it('is finished after a failed sync: nothing waits on, nothing is told, and a new start reads the disk', async () => {

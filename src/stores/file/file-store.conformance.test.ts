@@ -31,6 +31,7 @@ const KINDS: readonly [string, (tenant_id: string) => Partial<FileStoreOptions>]
 
 for (const [name, partsFor] of KINDS) {
   describeStoreConformance(name, {
+    ownsTime: true,
     open: async (tenant_id) => {
       const root = await mkdtemp(join(tmpdir(), 'file-store-'));
       onTestFinished(() => rm(root, { recursive: true, force: true }));

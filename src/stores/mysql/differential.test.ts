@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventOf, swapOf, unitOf } from '../conformance/scene.js';
 import { openMemoryStore } from '../memory/memory-store.js';
 import type { Outcome, ProjectKey, Store, Unit } from '../store.js';
-import { parseMysqlUrl } from './configuration.js';
-import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
-import { startMysql } from './testing.js';
-
-const engine = await startMysql();
+import { onSharedEngine } from '../testing/shared-engine.js';
+import { openMysqlStore } from './mysql-store.js';
+import { patientOptions } from './testing.js';
 
 /** A few names for everything, so that units meet each other in every way. */
 const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
@@ -40,16 +38,9 @@ const plan = fc.record({
 });
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
-describe.skipIf('missing' in engine)('the mysql store beside the memory store', () => {
-  if ('missing' in engine) return;
-  afterAll(() => engine.stop());
-
-  it('comes to the same outcomes and the same state, whatever units it is sent together', async () => {
-    const options = parseMysqlUrl(engine.url);
-    const migrator = await openMysqlMigrator(options);
-    await migrator.up();
-    await migrator.close();
-    const mysql = await openMysqlStore(options);
+await onSharedEngine('mysql', ({ url }) => {
+  it('the mysql store comes to the outcomes and the state of the memory store, whatever units both are sent', async () => {
+    const mysql = await openMysqlStore(patientOptions(url));
     const story = fc.asyncProperty(
       fc.array(fc.array(plan, { maxLength: 8 }), { maxLength: 6 }),
       async (batches) => {

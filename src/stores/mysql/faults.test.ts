@@ -1,59 +1,112 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
-import { type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
-import { parseMysqlUrl } from './configuration.js';
-import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
-import { startMysql } from './testing.js';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { eventOf, kindsOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
+import { type ProjectKey, type Store, StoreRefused, StoreUnavailable, StoreUncertain } from '../store.js';
+import type { TestEngine } from '../testing/engine.js';
+import { onEngine, onOwnEngine } from '../testing/on-engine.js';
+import { startMigrated } from '../testing/shared-engine.js';
+import type { MysqlOptions } from './configuration.js';
+import { openMysqlStore } from './mysql-store.js';
+import { ask, patientOptions } from './testing.js';
 
-const engine = await startMysql();
+await onEngine(
+  'mysql',
+  () => startMigrated('mysql'),
+  (engine) => {
+    afterAll(() => engine.stop());
+    const options = patientOptions(engine.url);
+    describe('the mysql store on a bad day', () => describeFaults(options));
+    onOwnEngine('mysql', engine, (own) => {
+      describe('the mysql store', () => describeDeath(options, own));
+      describe('the mysql store and the settings of its server', () => describeSettings(options));
+    });
+  },
+);
 
-describe.skipIf('missing' in engine)('the mysql store on a bad day', () => {
-  if ('missing' in engine) return;
-  const options = parseMysqlUrl(engine.url);
-  const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 
-  async function open(port = options.port): Promise<Store> {
-    const store = await openMysqlStore({ ...options, port });
-    onTestFinished(() => store.close());
-    return store;
+async function open(options: MysqlOptions): Promise<Store> {
+  const store = await openMysqlStore(options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Required<TestEngine>): void {
+  it('has every outcome it told after a power cut in the middle of them, and nothing twice', async () => {
+    const project = newProject();
+    const store = await open(options);
+    const told = new Map<string, number>();
+    const load = new Load(store, project, told);
+    const clients = Promise.all(range(1, 8).map((name) => load.client(name)));
+    await load.hasTold(60);
+    await restart();
+    await load.hasTold(told.size + 60);
+    load.stop();
+    await clients;
+    const events = await store.events(project, { after: 0, limit: 100_000 });
+    expect(events.map(({ position }) => position)).toEqual(range(1, events.length));
+    expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
+    for (const [event_id, position] of told) expect(events[position - 1]?.event_id).toBe(event_id);
+  });
+
+  it('does not take a commit for in time that a frozen server delayed', async () => {
+    const project = newProject();
+    const store = await open(options);
+    const not_after_ms = (await store.now()) + 150;
+    await freeze();
+    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms })]);
+    while (Date.now() <= not_after_ms) await new Promise((resolve) => setTimeout(resolve, 10));
+    thaw();
+    expect(kindsOf(await waiting)).toEqual(['late']);
+  });
+}
+
+/** Of the whole server: nobody else may use it. */
+function describeSettings(options: MysqlOptions): void {
+  async function set(name: string, value: number): Promise<void> {
+    const [was] = await ask(options, `SELECT @@GLOBAL.${name} AS value`);
+    await ask(options, `SET GLOBAL ${name} = ${value}`);
+    onTestFinished(async () => void (await ask(options, `SET GLOBAL ${name} = ${was?.value}`)));
   }
 
-  beforeAll(async () => {
-    const migrator = await openMysqlMigrator(options);
-    await migrator.up();
-    await migrator.close();
+  it('sends what is more than the server takes at a time in parts, in order', async () => {
+    await set('max_allowed_packet', 4_194_304);
+    const project = newProject();
+    const store = await open(options);
+    const units = range(1, 60).map((n) => {
+      const event = eventOf(project, {
+        subject: `~s${n}`,
+        seq: 1,
+        payload: { record: { text: 'x'.repeat(60_000) } },
+      });
+      return unitOf(project, { swaps: [swapWith(`~s${n}`, 0, [event])] });
+    });
+    const outcomes = await store.commit(units);
+    expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions)).toEqual(
+      range(1, 60).map((n) => [n]),
+    );
   });
-  afterAll(() => engine.stop());
 
-  it.skipIf(engine.restart === undefined)(
-    'has every outcome it told after a power cut in the middle of them, and nothing twice',
-    async () => {
-      const project = newProject();
-      const store = await open();
-      const told = new Map<string, number>();
-      const load = new Load(store, project, told);
-      const clients = Promise.all(range(1, 8).map((name) => load.client(name)));
-      await load.hasTold(60);
-      await engine.restart?.();
-      await load.hasTold(told.size + 60);
-      load.stop();
-      await clients;
-      const events = await store.events(project, { after: 0, limit: 100_000 });
-      expect(events.map(({ position }) => position)).toEqual(range(1, events.length));
-      expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
-      for (const [event_id, position] of told) expect(events[position - 1]?.event_id).toBe(event_id);
-    },
-  );
+  it.each([
+    ['innodb_flush_log_at_trx_commit', 2, 'innodb_flush_log_at_trx_commit = 1'],
+    ['read_only', 1, 'primary'],
+  ])('is not opened where %s is %i', async (name, value, advice) => {
+    await set(name, value);
+    const error = await openMysqlStore(options).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreRefused);
+    expect((error as Error).message).toContain(advice);
+  });
+}
 
+function describeFaults(options: MysqlOptions): void {
   it.each(['reply', 'request'] as const)(
     'commits once when the connection is cut before the %s arrives',
     async (lost) => {
       const proxy = new CuttingProxy(options.port);
       onTestFinished(() => proxy.close());
       const project = newProject();
-      const store = await open(await proxy.listen());
+      const store = await open({ ...options, port: await proxy.listen() });
       const commit = (seq: number) =>
         store.commit([unitOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
       // The statement is prepared on the connection before the one that is cut.
@@ -68,27 +121,13 @@ describe.skipIf('missing' in engine)('the mysql store on a bad day', () => {
   it('says that nothing happened when nobody was there to be asked', async () => {
     const proxy = new CuttingProxy(options.port);
     const project = newProject();
-    const store = await open(await proxy.listen());
+    const store = await open({ ...options, port: await proxy.listen() });
     await proxy.close();
     await expect(store.now()).rejects.toBeInstanceOf(StoreUnavailable);
     const attempt = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     await expect(attempt).rejects.toBeInstanceOf(StoreUnavailable);
   });
-
-  it.skipIf(engine.freeze === undefined)(
-    'does not take a commit for in time that a frozen server delayed',
-    async () => {
-      const project = newProject();
-      const store = await open();
-      const not_after_ms = (await store.now()) + 150;
-      engine.freeze?.();
-      const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms })]);
-      while (Date.now() <= not_after_ms + 50) await new Promise((resolve) => setTimeout(resolve, 10));
-      engine.thaw?.();
-      expect(kindsOf(await waiting)).toEqual(['late']);
-    },
-  );
-});
+}
 
 /** Clients that each move a subject of their own on and on, whatever becomes of the server. */
 class Load {

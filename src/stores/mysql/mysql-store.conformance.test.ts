@@ -1,20 +1,10 @@
-import { afterAll, describe, it } from 'vitest';
 import { describeStoreConformance } from '../conformance.js';
-import { parseMysqlUrl } from './configuration.js';
-import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
-import { startMysql } from './testing.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
+import { openMysqlStore } from './mysql-store.js';
+import { patientOptions } from './testing.js';
 
-const engine = await startMysql();
-
-if ('missing' in engine) {
-  describe.skip(`the mysql store (${engine.missing})`, () => it('runs', () => {}));
-} else {
-  const options = parseMysqlUrl(engine.url);
-  const migrator = await openMysqlMigrator(options);
-  await migrator.up();
-  await migrator.close();
-  afterAll(() => engine.stop());
-
+await onSharedEngine('mysql', ({ url }) => {
+  const options = patientOptions(url);
   describeStoreConformance('mysql', {
     open: async () => {
       let store = await openMysqlStore(options);
@@ -28,4 +18,4 @@ if ('missing' in engine) {
       };
     },
   });
-}
+});

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { eventOf, kindsOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
+import { createConnection } from 'mysql2/promise';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import {
   type EventQuery,
   type Outcome,
@@ -10,22 +10,21 @@ import {
   StoreRefused,
   StoreUnavailable,
 } from '../store.js';
-import { type MysqlOptions, parseMysqlUrl } from './configuration.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
+import type { MysqlOptions } from './configuration.js';
 import { selectEvents } from './event-query.js';
 import { type MysqlStore, openMysqlMigrator, openMysqlStore } from './mysql-store.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { startMysql } from './testing.js';
+import { ask, patientOptions } from './testing.js';
 
 const FOREVER = Number.POSITIVE_INFINITY;
-const engine = await startMysql();
 
-describe.skipIf('missing' in engine)('the mysql store and its server', () => {
-  if ('missing' in engine) return;
-  const options = parseMysqlUrl(engine.url);
+await onSharedEngine('mysql', ({ url }) => {
+  describe('the mysql store and its server', () => describeStore(patientOptions(url)));
+});
+
+function describeStore(options: MysqlOptions): void {
   const newProject = (project_id = 'p'): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id });
-
-  /** Settings of the whole server are changed only where nobody else uses it. */
-  const isShared = engine.restart === undefined;
   const newNamespace = (): string => `m_${randomUUID().replaceAll('-', '_')}`;
 
   async function open(with_options: MysqlOptions = options): Promise<MysqlStore> {
@@ -34,24 +33,7 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
     return store;
   }
 
-  /** As an administrator, beside any store. */
-  async function admin(sql: string, values: unknown[] = []): Promise<RowDataPacket[]> {
-    const { host, port, user, password, namespace } = options;
-    const connection = await createConnection({ host, port, user, password, database: namespace });
-    try {
-      const [rows] = await connection.query<RowDataPacket[]>(sql, values);
-      return rows;
-    } finally {
-      await connection.end();
-    }
-  }
-
-  beforeAll(async () => {
-    const migrator = await openMysqlMigrator(options);
-    await migrator.up();
-    await migrator.close();
-  });
-  afterAll(() => engine.stop());
+  const admin = (sql: string, values?: unknown[]) => ask(options, sql, values);
 
   describe('with several coordinators', () => {
     it('loses and doubles no swap, and shows a follower every position once and in order', async () => {
@@ -144,26 +126,6 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
     expect(await store.heads(project, subjects)).toEqual(swaps.map(({ head }) => head));
   });
 
-  it.skipIf(isShared)('sends what is more than the server takes at a time in parts, in order', async () => {
-    const [was] = await admin('SELECT @@GLOBAL.max_allowed_packet AS bytes');
-    await admin('SET GLOBAL max_allowed_packet = 4194304');
-    onTestFinished(async () => void (await admin('SET GLOBAL max_allowed_packet = ?', [was?.bytes])));
-    const project = newProject();
-    const store = await open();
-    const units = range(1, 60).map((n) => {
-      const event = eventOf(project, {
-        subject: `~s${n}`,
-        seq: 1,
-        payload: { record: { text: 'x'.repeat(60_000) } },
-      });
-      return unitOf(project, { swaps: [swapWith(`~s${n}`, 0, [event])] });
-    });
-    const outcomes = await store.commit(units);
-    expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions)).toEqual(
-      range(1, 60).map((n) => [n]),
-    );
-  });
-
   describe('answers a filter of events from an index', () => {
     const filters: [string, Partial<EventQuery>][] = [
       ['PRIMARY', {}],
@@ -199,10 +161,11 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
       );
 
     it('only where there is a schema, and makes none', async () => {
-      const error = await sentence({ ...options, namespace: 'nothing_here' });
+      const namespace = newNamespace();
+      const error = await sentence({ ...options, namespace });
       expect(error).toBeInstanceOf(StoreRefused);
       expect((error as Error).message).toContain('gen migrate --store');
-      expect(await admin("SHOW DATABASES LIKE 'nothing_here'")).toEqual([]);
+      expect(await admin('SHOW DATABASES LIKE ?', [namespace])).toEqual([]);
     });
 
     it('only where the schema is not newer than the program', async () => {
@@ -229,18 +192,6 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
 
     it('not where nobody listens: that may change', async () => {
       expect(await sentence({ ...options, port: 1 })).toBeInstanceOf(StoreUnavailable);
-    });
-
-    it.skipIf(isShared).each([
-      ['innodb_flush_log_at_trx_commit', 2, 'innodb_flush_log_at_trx_commit = 1'],
-      ['read_only', 1, 'primary'],
-    ])('not where %s is %i', async (name, value, advice) => {
-      const [was] = await admin(`SELECT @@GLOBAL.${name} AS value`);
-      await admin(`SET GLOBAL ${name} = ${value}`);
-      onTestFinished(async () => void (await admin(`SET GLOBAL ${name} = ${was?.value}`)));
-      const error = await sentence(options);
-      expect(error).toBeInstanceOf(StoreRefused);
-      expect((error as Error).message).toContain(advice);
     });
   });
 
@@ -271,7 +222,7 @@ describe.skipIf('missing' in engine)('the mysql store and its server', () => {
       expect(await blobs.size(`${tenant_id}-2`, sha256)).toBeNull();
     }
   });
-});
+}
 
 /** Fights for one subject and moves its own; gives the positions it was told. */
 async function contend(store: Store, project: ProjectKey, name: number): Promise<number[]> {

@@ -1,11 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { createConnection } from 'mysql2/promise';
+import type { RowDataPacket } from 'mysql2/promise';
 import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { findProgram } from '../testing/program.js';
 import { newPlace, type ServerPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
+import { type MysqlOptions, parseMysqlUrl } from './configuration.js';
 
 const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
 const dataOf = ({ folder }: ServerPlace): string => join(folder, 'data');
+
+/** A server that starts removes what it takes for leftovers: in a shared folder, the tables of its neighbours. */
+const ownTmpdir = ({ folder }: ServerPlace): string => `--tmpdir=${folder}`;
 
 const mariadb = (settings: readonly string[]): ServerPlan => ({
   name: 'mariadbd',
@@ -14,8 +19,7 @@ const mariadb = (settings: readonly string[]): ServerPlan => ({
     args: [
       '--no-defaults',
       `--datadir=${dataOf(place)}`,
-      // A server that starts removes what it takes for leftovers: with a shared one, the tables of its neighbours.
-      `--tmpdir=${place.folder}`,
+      ownTmpdir(place),
       `--port=${place.port}`,
       '--bind-address=127.0.0.1',
       `--socket=${join(place.folder, 'socket')}`,
@@ -25,14 +29,13 @@ const mariadb = (settings: readonly string[]): ServerPlan => ({
       ...AS_ROOT,
     ],
   }),
-  answers: (port) =>
-    createConnection({ host: '127.0.0.1', port, user: 'root' }).then(
-      async (connection) => {
-        await connection.end();
-        return true;
-      },
+  answers: async (port) => {
+    const { createConnection } = await import('mysql2/promise');
+    return createConnection({ host: '127.0.0.1', port, user: 'root' }).then(
+      (connection) => connection.end().then(() => true),
       () => false,
-    ),
+    );
+  },
 });
 
 /** The server of GENESIS_TEST_MYSQL, or a MariaDB of our own on a free port, with nothing in it. */
@@ -48,7 +51,7 @@ export async function startOwnMysql(
   parent?: string,
 ): Promise<Required<TestEngine> | MissingEngine> {
   if (!isWanted('mysql')) return NOT_WANTED;
-  if (spawnSync('mariadbd', ['--version']).error !== undefined) {
+  if (findProgram('mariadbd') === null) {
     return { missing: 'mariadbd is not installed (npm run engines:install)' };
   }
   const place = await newPlace('mariadb', parent);
@@ -61,6 +64,7 @@ function makeData(place: ServerPlace): void {
   const install = [
     '--no-defaults',
     `--datadir=${dataOf(place)}`,
+    ownTmpdir(place),
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
     ...AS_ROOT,
@@ -68,3 +72,26 @@ function makeData(place: ServerPlace): void {
   const made = spawnSync('mariadb-install-db', install, { encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`mariadb-install-db failed: ${made.stdout}${made.stderr}`);
 }
+
+/** Says something to the server that a store would not. */
+export async function ask(
+  { host, port, user, password, namespace: database }: MysqlOptions,
+  sql: string,
+  values: unknown[] = [],
+): Promise<RowDataPacket[]> {
+  const { createConnection } = await import('mysql2/promise');
+  const connection = await createConnection({ host, port, user, password, database });
+  try {
+    const [rows] = await connection.query<RowDataPacket[]>(sql, values);
+    return rows;
+  } finally {
+    await connection.end();
+  }
+}
+
+/** For a store that only gives up on a server that hangs, however slow the machine is. */
+export const patientOptions = (url: string): MysqlOptions => ({
+  ...parseMysqlUrl(url),
+  connect_timeout_ms: 600_000,
+  statement_timeout_ms: 600_000,
+});

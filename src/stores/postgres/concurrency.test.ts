@@ -1,24 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import type { Outcome, ProjectKey, Store } from '../store.js';
-import type { PostgresOptions } from './configuration.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
 import { openPostgresStore } from './postgres-store.js';
-import { migrated, startPostgres } from './testing.js';
+import { patientOptions } from './testing.js';
 
-const engine = await startPostgres();
 const HOUR_MS = 3_600_000;
 
-if ('missing' in engine) {
-  describe.skip('several coordinators over postgres', () => it(`was not run: ${engine.missing}`));
-} else {
-  const options = await migrated(engine.url, 'concurrency');
-  afterAll(() => engine.stop());
-  describe('several coordinators over postgres', () => describeRaces(options, engine.url));
-}
+await onSharedEngine('postgres', ({ url }) => {
+  describe('several coordinators over postgres', () => describeRaces(url));
+});
 
-function describeRaces(options: PostgresOptions, url: string): void {
+function describeRaces(url: string): void {
+  const options = patientOptions(url);
   const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 
   const open = async (count: number): Promise<Store[]> => {

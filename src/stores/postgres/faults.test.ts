@@ -4,49 +4,58 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { range, swapOf, unitOf } from '../conformance/scene.js';
 import { type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
 import type { TestEngine } from '../testing/engine.js';
+import { onEngine, onOwnEngine } from '../testing/on-engine.js';
 import type { PostgresOptions } from './configuration.js';
 import { openPostgresStore } from './postgres-store.js';
 import { migrated, startPostgres } from './testing.js';
 
-const engine = await startPostgres();
-
-if ('missing' in engine) {
-  describe.skip('postgres in trouble', () => it(`was not run: ${engine.missing}`));
-} else {
-  const options = await migrated(engine.url, 'faults');
+await onEngine('postgres', startPostgres, async (engine) => {
   afterAll(() => engine.stop());
-  describe('postgres in trouble', () => describeFaults(options, engine));
+  const options = await migrated(engine.url, 'faults');
+  describe('postgres in trouble', () => describeFaults(options));
+  onOwnEngine('postgres', engine, (own) => describe('postgres', () => describeDeath(options, own)));
+});
+
+const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+
+async function openHere(options: PostgresOptions): Promise<Store> {
+  const store = await openPostgresStore(options);
+  onTestFinished(() => store.close());
+  return store;
 }
 
-function describeFaults(options: PostgresOptions, { restart, freeze, thaw }: TestEngine): void {
-  const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
-  const openHere = async (here = options): Promise<Store> => {
-    const store = await openPostgresStore(here);
-    onTestFinished(() => store.close());
-    return store;
-  };
-  const own = engine as TestEngine;
-
-  it.skipIf(restart === undefined)(
-    'killed and started under load keeps what it acknowledged, doubles nothing, and goes on',
-    async () => {
-      const project = newProject();
-      const store = await openHere();
-      const writers = range(1, 6).map((number) => new Writer(store, project, `~s${number}`));
-      const working = writers.map((writer) => writer.work());
-      for (const _ of range(1, 2)) {
-        await Promise.all(writers.map((writer) => writer.acknowledges(5)));
-        await own.restart?.();
-      }
+function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Required<TestEngine>): void {
+  it('killed and started under load keeps what it acknowledged, doubles nothing, and goes on', async () => {
+    const project = newProject();
+    const store = await openHere(options);
+    const writers = range(1, 6).map((number) => new Writer(store, project, `~s${number}`));
+    const working = writers.map((writer) => writer.work());
+    for (const _ of range(1, 2)) {
       await Promise.all(writers.map((writer) => writer.acknowledges(5)));
-      for (const writer of writers) writer.stop();
-      await Promise.all(working);
-      for (const writer of writers) await writer.expectNothingLost();
-      const events = await store.events(project, { after: 0, limit: 100_000 });
-      expect(events.map((event) => event.position)).toEqual(range(1, events.length));
-    },
-  );
+      await restart();
+    }
+    await Promise.all(writers.map((writer) => writer.acknowledges(5)));
+    for (const writer of writers) writer.stop();
+    await Promise.all(working);
+    for (const writer of writers) await writer.expectNothingLost();
+    const events = await store.events(project, { after: 0, limit: 100_000 });
+    expect(events.map((event) => event.position)).toEqual(range(1, events.length));
+  });
 
+  it('frozen for longer than a lease does not pass a not_after', async () => {
+    const project = newProject();
+    const store = await openHere(options);
+    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    const not_after_ms = (await store.now()) + 300;
+    await freeze();
+    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
+    while (Date.now() <= not_after_ms) await new Promise(setImmediate);
+    thaw();
+    expect(await waiting).toMatchObject([{ kind: 'late' }]);
+  });
+}
+
+function describeFaults(options: PostgresOptions): void {
   it.each([
     ['before the engine has it', 'request'],
     ['on the way back', 'reply'],
@@ -75,18 +84,6 @@ function describeFaults(options: PostgresOptions, { restart, freeze, thaw }: Tes
     await expect(store.commit([unit])).rejects.toThrow(StoreUnavailable);
     proxy.refuse(false);
     expect(await store.commit([unit])).toMatchObject([{ kind: 'committed', positions: [1] }]);
-  });
-
-  it.skipIf(freeze === undefined)('frozen for longer than a lease does not pass a not_after', async () => {
-    const project = newProject();
-    const store = await openHere();
-    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
-    const not_after_ms = (await store.now()) + 300;
-    freeze?.call(own);
-    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
-    while (Date.now() <= not_after_ms + 50) await new Promise(setImmediate);
-    thaw?.call(own);
-    expect(await waiting).toMatchObject([{ kind: 'late' }]);
   });
 }
 

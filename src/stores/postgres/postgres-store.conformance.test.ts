@@ -1,16 +1,10 @@
-import { afterAll, describe, it } from 'vitest';
 import { describeStoreConformance } from '../conformance.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
 import { openPostgresStore } from './postgres-store.js';
-import { migrated, startPostgres } from './testing.js';
+import { patientOptions } from './testing.js';
 
-const engine = await startPostgres();
-
-if ('missing' in engine) {
-  describe.skip('the postgres store', () => it(`was not run: ${engine.missing}`));
-} else {
-  const options = await migrated(engine.url, 'conformance');
-  afterAll(() => engine.stop());
-
+await onSharedEngine('postgres', ({ url }) => {
+  const options = patientOptions(url);
   describeStoreConformance('postgres', {
     open: async () => {
       let store = await openPostgresStore(options);
@@ -24,4 +18,4 @@ if ('missing' in engine) {
       };
     },
   });
-}
+});

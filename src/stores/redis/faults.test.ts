@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
 import { type Outcome, type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
 import { FaultyLine } from './faulty-line.testing.js';
-import { describeOnRedis, type OwnRedis } from './scene.testing.js';
+import { type OwnRedis, onOwnRedis } from './scene.testing.js';
 
 let tenants = 0;
 function newProject(): ProjectKey {
@@ -12,7 +12,12 @@ function newProject(): ProjectKey {
   return { tenant_id: `t${tenants}`, project_id: 'p' };
 }
 
-await describeOnRedis('redis, several stores over one engine', undefined, (redis) => {
+await onOwnRedis(undefined, (redis) => {
+  describe('redis, several stores over one engine', () => describeStores(redis));
+  describe('redis that is ended as by a power cut, under load', () => describeDeath(redis));
+});
+
+function describeStores(redis: OwnRedis): void {
   it('lose and double no swap, give positions without gaps to whoever follows, and never exceed a room', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 4).map(() => redis.open()));
@@ -34,24 +39,26 @@ await describeOnRedis('redis, several stores over one engine', undefined, (redis
   it('free the places of others by time alone', async () => {
     const project = newProject();
     const [one, other] = [await redis.open(), await redis.open()];
-    const until_ms = (await one.now()) + 1_000;
-    const take = (store: Store, member: string) =>
+    const take = (store: Store, member: string, until_ms: number) =>
       store.commit([
         unitOf(project, { slots: [{ scope: 'work', member, until_ms }], rooms: [{ scope: 'work', max: 1 }] }),
       ]);
-    expect(kindsOf(await take(one, 'a'))).toEqual(['committed']);
-    expect(kindsOf(await take(other, 'b'))).toEqual(['full']);
+    expect(kindsOf(await take(one, 'a', Number.POSITIVE_INFINITY))).toEqual(['committed']);
+    expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['full']);
+    const until_ms = (await one.now()) + 100;
+    expect(kindsOf(await take(one, 'a', until_ms))).toEqual(['committed']);
     while ((await other.now()) < until_ms);
     expect(await other.occupancy(project.tenant_id, 'work')).toBe(0);
+    expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
   });
 
   it('do not pass a deadline for having waited for an engine that stood still', async () => {
     const project = newProject();
     const store = await redis.open();
     const not_after_ms = (await store.now()) + 100;
-    redis.engine.freeze();
+    await redis.engine.freeze();
     const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms })]);
-    await pause(300);
+    while (Date.now() <= not_after_ms) await pause(10);
     redis.engine.thaw();
     expect(kindsOf(await waiting)).toEqual(['late']);
     expect(await store.heads(project, ['~a'])).toEqual([null]);
@@ -79,9 +86,9 @@ await describeOnRedis('redis, several stores over one engine', undefined, (redis
     const { store, line } = await throughLine(redis);
     const project = newProject();
     await line.stop();
-    await pause(10);
-    await expect(store.commit([unitOf(project, { changes_rules: true })])).rejects.toThrow(StoreUnavailable);
+    // The question meets the broken connection, so that the commit has none to begin with.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
+    await expect(store.commit([unitOf(project, { changes_rules: true })])).rejects.toThrow(StoreUnavailable);
   });
 
   it('work with an engine that has forgotten its scripts', async () => {
@@ -101,9 +108,9 @@ await describeOnRedis('redis, several stores over one engine', undefined, (redis
     expect(await store.project(project)).toBeNull();
     expect(kindsOf(await store.commit([unit]))).toEqual(['committed']);
   });
-});
+}
 
-await describeOnRedis('redis that is ended as by a power cut, under load', undefined, (redis) => {
+function describeDeath(redis: OwnRedis): void {
   it('has everything it acknowledged, and nothing twice', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 3).map(() => redis.open()));
@@ -121,7 +128,7 @@ await describeOnRedis('redis that is ended as by a power cut, under load', undef
       expect(events[position - 1]?.event_id).toBe(event_id);
     expect((await stores[0]!.meta()).incarnation).toBe(1);
   });
-});
+}
 
 /** Fights for one head and for places in a room of seven until it has committed forty notes of its own. */
 async function race(

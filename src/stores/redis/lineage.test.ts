@@ -1,13 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { swapOf, unitOf } from '../conformance/scene.js';
 import { StoreBroken, StoreUnavailable } from '../store.js';
-import { describeOnRedis, type OwnRedis } from './scene.testing.js';
+import { type OwnRedis, onOwnRedis } from './scene.testing.js';
 
+const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 const P = { tenant_id: 't', project_id: 'p' };
 const unit = (subject: string) => unitOf(P, { swaps: [swapOf(P, subject, 0)] });
 
-await describeOnRedis('redis, profile durable,', undefined, (redis) => {
+await onOwnRedis(undefined, (redis) => describe('redis, profile durable,', () => describeDurable(redis)));
+await onOwnRedis(HA, (redis) => describe('redis, profile ha,', () => describeHa(redis)));
+
+function describeDurable(redis: OwnRedis): void {
   it('is the same store after a restart: nothing was lost', async () => {
     const store = await redis.open();
     const meta = await store.meta();
@@ -25,9 +29,9 @@ await describeOnRedis('redis, profile durable,', undefined, (redis) => {
     expect(later.incarnation).toBeGreaterThan(meta.incarnation);
     expect(await (await redis.reopen()).meta()).toEqual(later);
   });
-});
+}
 
-await describeOnRedis('redis, profile ha,', ['--appendonly', 'yes', '--appendfsync', 'everysec'], (all) => {
+function describeHa(all: OwnRedis): void {
   const redis = all.with({ profile: 'ha' });
 
   it('says that it may lose what it acknowledged', async () => {
@@ -55,7 +59,7 @@ await describeOnRedis('redis, profile ha,', ['--appendonly', 'yes', '--appendfsy
     await expect(store.commit([unit('~stale')])).rejects.toThrow(StoreBroken);
     expect(await (await redis.reopen()).heads(P, ['~stale'])).toEqual([null]);
   });
-});
+}
 
 /** The server serves as a replica for a while and is made primary again, as a failover and back would. */
 async function promote(redis: OwnRedis): Promise<void> {

@@ -4,7 +4,7 @@ import { range, swapOf, unitOf } from '../conformance/scene.js';
 import { StoreRefused } from '../store.js';
 import { parseRedisUrl } from './configuration.js';
 import { openRedisMigrator, openRedisStore } from './redis-store.js';
-import { describeOnRedis, type OwnRedis } from './scene.testing.js';
+import { type OwnRedis, onOwnRedis } from './scene.testing.js';
 import { aclRules } from './schema.js';
 
 describe('the URL of a redis store', () => {
@@ -58,7 +58,12 @@ describe('the URL of a redis store', () => {
   });
 });
 
-await describeOnRedis('a redis store is opened', undefined, (redis) => {
+await onOwnRedis(undefined, (redis) => {
+  describe('a redis store is opened', () => describeOpening(redis));
+  describe('a redis user of one namespace', () => describeUser(redis));
+});
+
+function describeOpening(redis: OwnRedis): void {
   it('only on what was migrated, and never makes a schema itself', async () => {
     const options = { ...redis.options, namespace: 'empty' };
     await expect(openRedisStore(options)).rejects.toThrow(/Run: gen migrate --store URL/);
@@ -124,9 +129,9 @@ await describeOnRedis('a redis store is opened', undefined, (redis) => {
       await redis.say('REPLICAOF', 'NO', 'ONE');
     }
   });
-});
+}
 
-await describeOnRedis('a redis user of one namespace', undefined, (redis) => {
+function describeUser(redis: OwnRedis): void {
   it('does everything there with the rules that the documentation gives, and reads nothing elsewhere', async () => {
     const others = await redis.with({ namespace: 'globex' }).open();
     await moveOne(others, 'globex');
@@ -169,7 +174,7 @@ await describeOnRedis('a redis user of one namespace', undefined, (redis) => {
     const docs = await readFile(new URL('../../../docs/redis.md', import.meta.url), 'utf8');
     expect(docs).toContain(aclRules('acme'));
   });
-});
+}
 
 async function tenantUser(redis: OwnRedis, namespace: string) {
   await redis.say('ACL', 'SETUSER', namespace, 'on', '>secret', ...aclRules(namespace).split(' '));

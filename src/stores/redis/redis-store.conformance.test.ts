@@ -1,22 +1,10 @@
-import { afterAll, describe, it } from 'vitest';
 import { describeStoreConformance } from '../conformance.js';
-import { parseRedisUrl } from './configuration.js';
-import { openRedisMigrator, openRedisStore } from './redis-store.js';
-import { startRedis } from './testing.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
+import { openRedisStore } from './redis-store.js';
+import { patientOptions } from './testing.js';
 
-const engine = await startRedis();
-
-if ('missing' in engine) {
-  describe('the redis store', () => {
-    it.skip(`not run: ${engine.missing}`, () => {});
-  });
-} else {
-  const options = parseRedisUrl(engine.url);
-  const migrator = await openRedisMigrator(options);
-  await migrator.up();
-  await migrator.close();
-  afterAll(() => engine.stop());
-
+await onSharedEngine('redis', ({ url }) => {
+  const options = patientOptions(url);
   describeStoreConformance('redis', {
     open: async () => {
       let store = await openRedisStore(options);
@@ -34,4 +22,4 @@ if ('missing' in engine) {
   describeStoreConformance('redis (ha)', {
     open: async () => ({ store: await openRedisStore({ ...options, profile: 'ha' }) }),
   });
-}
+});

@@ -1,31 +1,29 @@
 import { createClient } from 'redis';
-import { afterAll, describe, it, onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import type { TestEngine } from '../testing/engine.js';
-import { parseRedisUrl, type RedisOptions } from './configuration.js';
+import { onEngine } from '../testing/on-engine.js';
+import type { RedisOptions } from './configuration.js';
 import { openRedisMigrator, openRedisStore, type RedisStore } from './redis-store.js';
-import { startOwnRedis } from './testing.js';
+import { patientOptions, startOwnRedis } from './testing.js';
 
-/** A group of tests on a Redis of their own; where there is none to be had, one that says so. */
-export async function describeOnRedis(
-  name: string,
+/** Registers tests on a Redis of their own, which they may end, freeze and set up at will. */
+export const onOwnRedis = (
   settings: readonly string[] | undefined,
-  body: (redis: OwnRedis) => void,
-): Promise<void> {
-  const engine = await startOwnRedis(settings);
-  describe(name, () => {
-    if ('missing' in engine) {
-      it.skip(`not run: ${engine.missing}`, () => {});
-      return;
-    }
-    afterAll(() => engine.stop());
-    body(new OwnRedis(engine));
-  });
-}
+  tests: (redis: OwnRedis) => void,
+): Promise<void> =>
+  onEngine(
+    'redis',
+    () => startOwnRedis(settings),
+    (engine) => {
+      afterAll(() => engine.stop());
+      tests(new OwnRedis(engine));
+    },
+  );
 
 export class OwnRedis {
   constructor(
     readonly engine: Required<TestEngine>,
-    readonly options = parseRedisUrl(engine.url),
+    readonly options = patientOptions(engine.url),
   ) {}
 
   with(changes: Partial<RedisOptions>): OwnRedis {

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { createConnection } from 'node:net';
-import { delimiter, join } from 'node:path';
 import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { findProgram } from '../testing/program.js';
 import { newPlace, ServerProcess } from '../testing/server-process.js';
+import { parseRedisUrl, type RedisOptions } from './configuration.js';
 
 const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
@@ -18,7 +18,7 @@ export async function startOwnRedis(
   parent?: string,
 ): Promise<Required<TestEngine> | MissingEngine> {
   if (!isWanted('redis')) return NOT_WANTED;
-  const program = installed('redis-server') ?? installed('valkey-server');
+  const program = findProgram('redis-server', 'valkey-server');
   if (program === null) return { missing: 'redis-server is not installed (npm run engines:install)' };
   const plan = {
     name: program,
@@ -39,7 +39,7 @@ export async function startOwnRedis(
 function hasLoaded(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port }, () => socket.write('PING\r\n'));
-    socket.once('error', () => resolve(false));
+    socket.once('error', () => resolve(false)).once('close', () => resolve(false));
     socket.once('data', (reply) => {
       socket.destroy();
       resolve(reply.toString().startsWith('+PONG'));
@@ -47,7 +47,9 @@ function hasLoaded(port: number): Promise<boolean> {
   });
 }
 
-function installed(name: string): string | null {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
-}
+/** For a store that only gives up on a server that hangs, however slow the machine is. */
+export const patientOptions = (url: string): RedisOptions => ({
+  ...parseRedisUrl(url),
+  connect_timeout_ms: 600_000,
+  statement_timeout_ms: 600_000,
+});

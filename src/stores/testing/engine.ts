@@ -3,8 +3,8 @@ export interface TestEngine {
   readonly url: string;
   /** Ends it as a power cut would, and starts it on the same data and port. Absent where the engine is not ours to end. */
   readonly restart?: () => Promise<void>;
-  /** SIGSTOP and SIGCONT. */
-  readonly freeze?: () => void;
+  /** Resolves when it stands still: SIGSTOP, until SIGCONT. */
+  readonly freeze?: () => Promise<void>;
   readonly thaw?: () => void;
   stop(): Promise<void>;
 }
@@ -21,3 +21,9 @@ export function isWanted(name: string): boolean {
 }
 
 export const NOT_WANTED: MissingEngine = { missing: 'not asked for' };
+
+/** The engine, where one of its kind runs already, so that another cannot be missing. */
+export function present<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {
+  if ('missing' in engine) throw new Error(`A second engine cannot be started: ${engine.missing}.`);
+  return engine;
+}

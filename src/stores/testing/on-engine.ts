@@ -17,16 +17,34 @@ export async function onEngine<Engine extends TestEngine>(
   else await tests(engine);
 }
 
+/** Registers tests that end, freeze or set up the engine, which only one that nobody else uses lets them do. */
+export function onOwnEngine(
+  name: string,
+  engine: TestEngine,
+  tests: (engine: Required<TestEngine>) => void,
+): void {
+  if (engine.restart !== undefined) tests(engine as Required<TestEngine>);
+  else skipGroup(name, `GENESIS_TEST_${name.toUpperCase()} is shared, so it is not restarted`);
+}
+
 /** Registers tests that need a program of this machine: a browser, promtool, Python. `missing` is null where it is here. */
-export function onProgram(name: string, missing: string | null, tests: () => void): void {
-  if (missing === null) tests();
-  else skipMissing(name, missing);
+export function onProgram(
+  name: string,
+  missing: string | null,
+  tests: () => void | Promise<void>,
+): void | Promise<void> {
+  if (missing === null) return tests();
+  skipMissing(name, missing);
 }
 
 /** Where everything is demanded, as in CI, a test that cannot run is a failure and not a gap. */
 function skipMissing(name: string, reason: string): void {
-  if (process.env.ENGINES === 'all') throw new Error(`ENGINES=all demands ${name}: ${reason}.`);
-  skipGroup(name, reason);
+  if (process.env.ENGINES !== 'all') skipGroup(name, reason);
+  else {
+    it(`needs ${name}`, () => {
+      throw new Error(`ENGINES=all demands ${name}: ${reason}.`);
+    });
+  }
 }
 
 /** Tests that do not apply here, whatever is installed. */

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const START_TRIES_MAX = 1200;
+/** For one that hangs: a busy machine may take minutes over what takes a second elsewhere. */
+const START_MAX_MS = 10 * 60_000;
 const START_PAUSE_MS = 50;
+const STOP_PAUSE_MS = 2;
 
 export interface ServerPlan {
   readonly name: string;
@@ -49,7 +51,7 @@ export class ServerProcess {
     await this.boot();
   };
 
-  readonly freeze = (): void => void this.child?.kill('SIGSTOP');
+  readonly freeze = (): Promise<void> => stopProcess(this.child?.pid as number);
   readonly thaw = (): void => void this.child?.kill('SIGCONT');
 
   readonly stop = async (): Promise<void> => {
@@ -62,8 +64,10 @@ export class ServerProcess {
     const child = spawn(program, args, { stdio: 'ignore' });
     this.child = child;
     this.watch = endWithUs(child.pid as number, this.place.folder);
-    for (let tries = 0; !(await this.plan.answers(this.place.port)); tries += 1) {
-      if (tries === START_TRIES_MAX || child.exitCode !== null) {
+    const giveUpMs = performance.now() + START_MAX_MS;
+    while (!(await this.plan.answers(this.place.port))) {
+      const isOver = child.exitCode !== null || child.signalCode !== null;
+      if (isOver || performance.now() > giveUpMs) {
         await this.stop();
         throw new Error(`${this.plan.name} does not start.`);
       }
@@ -79,6 +83,13 @@ export class ServerProcess {
     child.kill('SIGKILL');
     await ended;
   }
+}
+
+/** Resolves when none of its threads runs any more: until the signal has reached them all, one may still answer. */
+export async function stopProcess(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  while (!execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('T'))
+    await pause(STOP_PAUSE_MS);
 }
 
 /** A shell that waits for our side of its pipe to close, which even a SIGKILL of ours brings about. */

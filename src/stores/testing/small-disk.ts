@@ -3,11 +3,22 @@ import { once } from 'node:events';
 import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { MissingEngine } from './engine.js';
+import { skipGroup } from './on-engine.js';
 
 const MOUNT =
   'mount -t tmpfs -o "size=$1m,mode=777" none "$0" && echo here && cat >/dev/null; umount -l "$0"; rmdir "$0"';
 const PIECE = Buffer.alloc(64 * 1024);
+
+/** Registers tests on a small disk, which only root may mount. They end it. */
+export async function onSmallDisk(
+  name: string,
+  sizeMib: number,
+  tests: (disk: SmallDisk) => void | Promise<void>,
+): Promise<void> {
+  const disk = await SmallDisk.make(sizeMib);
+  if (disk === null) skipGroup(name, 'a small disk can only be mounted by root');
+  else await tests(disk);
+}
 
 /** A file system of its own with so little room that it can be filled. It goes with the process that made it. */
 export class SmallDisk {
@@ -16,18 +27,17 @@ export class SmallDisk {
     private readonly keeper: { end(): void },
   ) {}
 
-  /** Only root may mount one. */
-  static async make(size_mib: number): Promise<SmallDisk | MissingEngine> {
+  /** Null: this process may not mount one. */
+  static async make(sizeMib: number): Promise<SmallDisk | null> {
     const folder = mkdtempSync(join(tmpdir(), 'genesis-small-disk-'));
     chmodSync(folder, 0o755);
-    const keeper = spawn('sh', ['-c', MOUNT, folder, String(size_mib)], {
+    const keeper = spawn('sh', ['-c', MOUNT, folder, String(sizeMib)], {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
     });
     const mounted = once(keeper.stdout, 'data').then(() => true);
     const failed = once(keeper, 'exit').then(() => false);
-    if (!(await Promise.race([mounted, failed])))
-      return { missing: 'a small disk can only be mounted by root' };
+    if (!(await Promise.race([mounted, failed]))) return null;
     keeper.unref();
     for (const pipe of [keeper.stdin, keeper.stdout]) (pipe as unknown as { unref(): void }).unref();
     return new SmallDisk(folder, keeper.stdin);

@@ -18,7 +18,7 @@ it('keeps the newest outcomes of an agent, and lets the oldest go', async () => 
     { length: OUTCOMES_KEPT + 100 },
     (_, at) => `old-${String(at).padStart(5, '0')}.json`,
   );
-  for (const name of old) await writeFile(`${folder}/${name}`, '{}');
+  for (const name of old) writeFileSync(`${folder}/${name}`, '{}');
   await drop(workspace, 'a-01', 'new.json', claim);
   await site.serialiser.pass();
   const names = await namesIn(workspace, 'outcome', 'a-01');
@@ -32,7 +32,7 @@ it('loses nothing by outcomes that their agent takes away, or has put a link in 
   const workspace = await bareWorkspace();
   const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
-  for (let at = 0; at < OUTCOMES_KEPT + 200; at += 1) await writeFile(`${folder}/${at}.json`, '{}');
+  for (let at = 0; at < OUTCOMES_KEPT + 200; at += 1) writeFileSync(`${folder}/${at}.json`, '{}');
   await symlink('/nowhere', `${folder}/link.json`);
   let listed = 0;
   const taking: InboxFiles = {
@@ -87,7 +87,7 @@ it.each([
     const site = await Site.open(workspace);
     const folder = workspace.path('events', 'broken', 'eve');
     await mkdir(folder, { recursive: true });
-    for (let at = 0; at < count; at += 1) await writeFile(`${folder}/${at}${ending}`, '');
+    for (let at = 0; at < count; at += 1) writeFileSync(`${folder}/${at}${ending}`, '');
     await drop(workspace, 'eve', '1.json', 'no command');
     await drop(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
     await drop(workspace, 'good', '1.json', claim);

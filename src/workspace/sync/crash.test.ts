@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { answered } from '../../../test/support/house.js';
@@ -8,6 +8,7 @@ import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { childProgram } from '../testing/child-program.js';
 import { folderOfATest, KEY, logOf, offline, placeIn } from './testing/laptop.js';
+import { syncOnce } from './testing/sync-once.js';
 
 const syncing = childProgram(join(import.meta.dirname, 'sync.child.ts'));
 
@@ -16,8 +17,12 @@ const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 /** Until its end, or its death at a step. */
-async function run(...args: string[]): Promise<{ signal: string | null; step: string }> {
-  const { lines, ended } = syncing(...args);
+async function syncAndDie(
+  folder: string,
+  office: string,
+  diesAt: number,
+): Promise<{ signal: string | null; step: string }> {
+  const { lines, ended } = syncing(folder, office, String(diesAt));
   let step = '';
   for await (const line of lines) step += line;
   const { code, signal } = await ended;
@@ -43,23 +48,33 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
   return events;
 }
 
-test('killed at any step, and run again, it ends as if it had never been', { timeout: 600_000 }, async () => {
+/** A laptop and an office where things happened while they could not reach each other. */
+async function begin(): Promise<{ folder: string; office: string }> {
+  const folder = await folderOfATest('laptop', onTestFinished);
+  const office = await folderOfATest('office', onTestFinished);
+  await inOffice(office, async (there) => answered(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
+  await offline(placeIn(folder), async (here) => {
+    answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+    const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
+    answered(await here.submitResult(KEY, result));
+  });
+  return { folder, office };
+}
+
+test('killed at any step, and run again, it ends as if it had never been', async () => {
   const seen: string[] = [];
-  for (let dies_at = 1; ; dies_at += 1) {
+  const begun = await begin();
+  for (let diesAt = 1; ; diesAt += 1) {
     const folder = await folderOfATest('laptop', onTestFinished);
     const office = await folderOfATest('office', onTestFinished);
     const place = placeIn(folder);
-    await inOffice(office, async (there) => answered(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
-    await offline(place, async (here) => {
-      answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
-      const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-      answered(await here.submitResult(KEY, result));
-    });
-    const { signal, step } = await run(folder, office, String(dies_at));
+    await cp(begun.folder, folder, { recursive: true });
+    await cp(begun.office, office, { recursive: true });
+    const { signal, step } = await syncAndDie(folder, office, diesAt);
     if (signal === null) break;
     seen.push(step);
-    await run(folder, office);
+    await syncOnce(folder, office);
     const log = await officeLog(office);
     expect(await logOf(place), step).toEqual(log);
     const story = log.filter(({ subject }) => subject?.startsWith('REQ')).map(({ event_type }) => event_type);

@@ -1,35 +1,11 @@
-import { join } from 'node:path';
-import { Coordinator } from '../../coordinator/coordinator.js';
-import { openFileStore } from '../../stores/file/file-store.js';
-import { FolderBlobs } from '../../stores/file/folder-blobs.js';
-import { coordinatorRemote } from './coordinator-remote.js';
-import { isRefusal } from './place.js';
-import { pull } from './pull.js';
-import { push } from './push.js';
-import { KEY, opened, placeIn } from './testing/laptop.js';
+import { syncOnce } from './testing/sync-once.js';
 
-/** Tells the office what was done offline, and takes over its log; dies at the step of that number. */
+/** Syncs once, and dies at the step of that number. */
 const [folder = '', office = '', dies_at = '0'] = process.argv.slice(2);
 let steps = 0;
-const onStep = (step: string): void => {
+await syncOnce(folder, office, (step) => {
   steps += 1;
   if (steps !== Number(dies_at)) return;
   process.stdout.write(step);
   process.kill(process.pid, 'SIGKILL');
-};
-
-const store = await openFileStore({ root: join(office, 'store') });
-const blobs = new FolderBlobs(join(office, 'blobs'));
-const coordinator = await Coordinator.open({ store, blobs });
-const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-const place = placeIn(folder);
-const options = { now_ms: Date.now(), onStep, keep_aside: false };
-const first = await pull(place, remote, options);
-// Whoever died between the two had pushed nothing, or all of it: a pull alone says which.
-if (isRefusal(first)) {
-  const told = await opened(place, (local) => push(place, local, remote, new Map(), options));
-  const taken = isRefusal(told) ? told : await pull(place, remote, options);
-  if (isRefusal(taken)) throw new Error(taken.detail);
-}
-coordinator.close();
-await store.close();
+});

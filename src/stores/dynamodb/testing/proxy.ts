@@ -1,10 +1,14 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { DynamodbOptions } from '../configuration.js';
 
-/** What is to become of one call. `lose_reply`: the engine acts, and nobody hears of it. `hold`: it never gets there. */
+/**
+ * What is to become of one call. `lose_reply`: the engine acts, and nobody hears of it. `cut`: the connection breaks
+ * before the call gets there. `hold`: it never gets there, and nobody says so.
+ */
 export type Fate =
   | 'pass'
   | 'lose_reply'
+  | 'cut'
   | 'hold'
   | { readonly error: string; readonly reasons?: readonly string[] }
   | { readonly answer: unknown }
@@ -39,6 +43,7 @@ export async function startProxy(engine: DynamodbOptions): Promise<TestProxy> {
     calls.push(call);
     const fate = proxy.fate(call);
     if (fate === 'hold') return;
+    if (fate === 'cut') return void outgoing.destroy();
     if (typeof fate === 'object' && !('edit' in fate)) return reply(outgoing, fate);
     forward(engine.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate);
   });

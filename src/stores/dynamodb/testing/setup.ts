@@ -1,31 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, describe, it, onTestFinished } from 'vitest';
+import { describe, onTestFinished } from 'vitest';
 import type { ProcessClock } from '../../clock.js';
-import type { MissingEngine, TestEngine } from '../../testing/engine.js';
-import { type DynamodbOptions, parseDynamodbUrl } from '../configuration.js';
-import { type DynamodbStore, openDynamodbMigrator, openDynamodbStore } from '../dynamodb-store.js';
-import { startDynamodb } from '../testing.js';
+import { onSharedEngine } from '../../testing/shared-engine.js';
+import type { DynamodbOptions } from '../configuration.js';
+import { type DynamodbStore, openDynamodbStore } from '../dynamodb-store.js';
+import { patientOptions } from '../testing.js';
 import { startProxy, type TestProxy } from './proxy.js';
 
 export interface Setup {
-  readonly engine: TestEngine;
   readonly options: DynamodbOptions;
   /** Closed when the test ends. */
   store(options?: DynamodbOptions, clock?: ProcessClock): Promise<DynamodbStore>;
   proxy(): Promise<TestProxy>;
 }
 
-/** One engine with its tables for all tests of a file, or why there is none. */
-export async function setUp(): Promise<Setup | MissingEngine> {
-  const engine = await startDynamodb();
-  if ('missing' in engine) return engine;
-  afterAll(() => engine.stop());
-  const options = { ...parseDynamodbUrl(engine.url), namespace: `test-${randomUUID()}` };
-  const migrator = await openDynamodbMigrator(options);
-  await migrator.up();
-  await migrator.close();
+export function setUp(url: string): Setup {
+  const options = patientOptions(url);
   return {
-    engine,
     options,
     store: async (from = options, clock) => {
       const store = await openDynamodbStore(from, clock);
@@ -40,10 +30,8 @@ export async function setUp(): Promise<Setup | MissingEngine> {
   };
 }
 
-/** Tests that need the engine; where it is missing, one that says so by name. */
-export function describeOn(setup: Setup | MissingEngine, name: string, body: (setup: Setup) => void): void {
-  describe(name, () => {
-    if ('missing' in setup) it.skip(`not run: ${setup.missing}`, () => {});
-    else body(setup);
+/** A group of tests on the engine of this process, in tables that hold what other tests have written. */
+export const describeOnDynamodb = (name: string, tests: (setup: Setup) => void): Promise<void> =>
+  onSharedEngine('dynamodb', ({ url }) => {
+    describe(name, () => tests(setUp(url)));
   });
-}

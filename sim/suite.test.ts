@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { LONG_SEEDS, readPart, seedRuns, WINDOW_SEEDS, windowStart } from './suite.js';
+
+const COMMIT = 'ec44be2f00112233445566778899aabbccddeeff';
+
+describe('the seeds of a commit', () => {
+  it('are the same each time, and lie beyond those of the long run', () => {
+    expect(windowStart(COMMIT)).toBe(windowStart(COMMIT));
+    expect(windowStart('00000000')).toBe(LONG_SEEDS + 1);
+    expect(windowStart('00000001')).toBe(LONG_SEEDS + 1 + WINDOW_SEEDS);
+  });
+});
+
+describe('the parts of a long run', () => {
+  it.each([1, 2, 3, 8])('play every seed once when it is cut into %i', (of) => {
+    const parts = Array.from({ length: of }, (_, index) => [...seedRuns(1, 100, { index, of })]).flat();
+    expect(parts.map(({ seed }) => seed).sort((a, b) => a - b)).toEqual(
+      [...Array(100).keys()].map((n) => n + 1),
+    );
+  });
+
+  it('each play both modes', () => {
+    for (const index of [0, 1, 2, 3]) {
+      const modes = [...seedRuns(1, 100, { index, of: 4 })].map(({ mode }) => mode);
+      expect(new Set(modes)).toEqual(new Set(['safety', 'liveness']));
+    }
+  });
+
+  it('are named by number or picked by the commit', () => {
+    expect(readPart(undefined, COMMIT)).toEqual({ index: 0, of: 1 });
+    expect(readPart('2/8', COMMIT)).toEqual({ index: 1, of: 8 });
+    expect(readPart('auto/8', COMMIT)).toEqual({ index: 0xec44be2f % 8, of: 8 });
+  });
+
+  it.each(['0/8', '9/8', '2', 'x/8', '2/0', '2/8/1'])('refuse %s', (text) => {
+    expect(() => readPart(text, COMMIT)).toThrow('Pass a part such as 2/8');
+  });
+});

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { expect } from 'vitest';
+import { describeRun } from './replay.js';
+import type { Players } from './run-many.js';
+import { COMMANDS, type RunOptions } from './scenario/scenario.js';
+import type { SeedResult } from './seed-result.js';
+import { count, emptyTally, type Tally } from './tally.js';
+
+/** `npm test` always plays the seeds up to this one; together they reach every state of `checks/sometimes.ts`. */
+export const FIXED_SEEDS = 150;
+/** `npm run test:long` plays the seeds up to this one. */
+export const LONG_SEEDS = 2_000;
+/** `npm test` also plays this many seeds that no other commit plays. */
+export const WINDOW_SEEDS = 100;
+const WINDOWS = 1_000_000;
+
+/** The first seed of the window that moves with the commit: beyond the long seeds, and the same whenever it is played. */
+export const windowStart = (commit: string): number =>
+  LONG_SEEDS + 1 + (Number.parseInt(commit.slice(0, 8), 16) % WINDOWS) * WINDOW_SEEDS;
+
+/** The commit that is checked out; without git, as in a downloaded archive, always the same. */
+export function currentCommit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return '00000000';
+  }
+}
+
+export interface Part {
+  /** From 0. */
+  readonly index: number;
+  readonly of: number;
+}
+
+/** Reads `2/8`, the second of eight parts, or `auto/8`, the one that the commit picks. No text: the whole. */
+export function readPart(text: string | undefined, commit: string): Part {
+  if (text === undefined || text === '') return { index: 0, of: 1 };
+  const [, which = '', parts = ''] = /^(auto|[1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
+  const of = Number(parts);
+  const index = which === 'auto' ? Number.parseInt(commit.slice(0, 8), 16) % of : Number(which) - 1;
+  if (parts === '' || index >= of) throw new Error(`PART is ${text}. Pass a part such as 2/8, or auto/8.`);
+  return { index, of };
+}
+
+export function* seedRuns(from: number, to: number, part: Part = { index: 0, of: 1 }): Generator<RunOptions> {
+  for (let seed = from; seed <= to; seed += 1) {
+    // Odd and even seeds differ in their mode, so parts take pairs.
+    if (Math.floor(seed / 2) % part.of !== part.index) continue;
+    yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
+  }
+}
+
+/** Plays runs to their end or to the first violation, and expects none. */
+export async function expectNoViolation(players: Players, runs: readonly RunOptions[]): Promise<Tally> {
+  const tally = emptyTally();
+  const cutShort: number[] = [];
+  await players.play(runs, {
+    onResult: (result) => {
+      count(tally, result);
+      const commandsMin = result.run.commands_max ?? COMMANDS;
+      if (result.violation === null && result.commands < commandsMin) cutShort.push(result.run.seed);
+    },
+    goesOn: () => tally.failures.length === 0,
+  });
+  expect(tally.failures.map(describeFailure)).toEqual([]);
+  expect(tally.seeds).toBe(runs.length);
+  expect(cutShort).toEqual([]);
+  return tally;
+}
+
+export const describeFailure = ({ run, violation }: SeedResult): string =>
+  `${describeRun(run)}\n${violation}`;

@@ -1,0 +1,55 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+import { resolvesTo } from './self.js';
+import { temporaryFolder } from './testing/house.js';
+
+/** A program, and folders with something that is called `gen`. */
+async function installed() {
+  const root = await temporaryFolder();
+  const main = join(root, 'main.js');
+  await writeFile(main, '', { mode: 0o755 });
+  const folder = async (name: string): Promise<string> => {
+    await mkdir(join(root, name), { recursive: true });
+    return join(root, name);
+  };
+  const linked = async (name: string): Promise<string> => {
+    await symlink(main, join(await folder(name), 'gen'));
+    return join(root, name);
+  };
+  const other = async (name: string, mode: number): Promise<string> => {
+    await writeFile(join(await folder(name), 'gen'), `#!/bin/sh\nexec ${main}\n`, { mode });
+    return join(root, name);
+  };
+  const found = (...path: string[]): boolean => resolvesTo(main, 'gen', path.join(delimiter));
+  return { main, folder, linked, other, found };
+}
+
+test('a link to this program on the path is this program', async () => {
+  const { folder, linked, found } = await installed();
+  expect(found(await folder('empty'), await linked('bin'))).toBe(true);
+});
+
+test('a program of the same name that comes first is another one, whatever it says', async () => {
+  const { linked, other, found } = await installed();
+  expect(found(await other('theirs', 0o755), await linked('bin'))).toBe(false);
+});
+
+test('what cannot be executed is passed over, as a shell does', async () => {
+  const { main, linked, other, found } = await installed();
+  const bin = await linked('bin');
+  expect(found(await other('notes', 0o644), bin)).toBe(true);
+  await chmod(main, 0o644);
+  expect(found(bin)).toBe(false);
+});
+
+test('what npm puts on the path for one command does not count', async () => {
+  const { linked, found } = await installed();
+  expect(found(await linked('project/node_modules/.bin'))).toBe(false);
+});
+
+test('a folder that is somewhere else for everybody who looks does not count', async () => {
+  const { linked, found } = await installed();
+  expect(found('')).toBe(false);
+  expect(found(relative(process.cwd(), await linked('bin')))).toBe(false);
+});

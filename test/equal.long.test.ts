@@ -1,0 +1,3 @@
+import { describeEqualStores, FIXED_SEQUENCES, LONG_SEQUENCES } from './support/equal-stores.js';
+
+describeEqualStores(FIXED_SEQUENCES, LONG_SEQUENCES);

@@ -1,0 +1,340 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { Genesis, isProblem } from '../src/client/index.js';
+import { startDynamodb } from '../src/stores/dynamodb/testing.js';
+import { onEngine, onProgram } from '../src/stores/testing/on-engine.js';
+import { PACKAGE, type Published, publishInto } from './support/published.js';
+
+const run = promisify(execFile);
+const TSC = resolve('node_modules/typescript/bin/tsc');
+const TSX = resolve('node_modules/.bin/tsx');
+/** As a program for Node has it that also checks the types of its libraries; there is no browser. */
+const STRICT =
+  `--strict --module nodenext --moduleResolution nodenext --target es2022 --lib es2022 --types node
+  --skipLibCheck false`.split(/\s+/);
+/** Each needs a driver, which is an optional peer; all other exports must do without. */
+const ENGINE_EXPORTS = ['./stores/dynamodb', './stores/mysql', './stores/postgres', './stores/redis'];
+
+let root: string;
+let published: Published;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'package-'));
+  published = await publishInto(root);
+});
+
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+/** The environment of somebody who has set nothing up. */
+const environment = (more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GENESIS_'))),
+  GENESIS_HOME: join(root, 'home'),
+  ...more,
+});
+
+/** A folder of its own in a project, for what a program leaves where it runs. */
+async function folderIn(project: string): Promise<string> {
+  await mkdir(join(project, 'work'), { recursive: true });
+  return mkdtemp(join(project, 'work', 'test-'));
+}
+
+const mainOf = (project: string): string => join(project, PACKAGE, 'dist/cli/main.js');
+
+const gen = (project: string, cwd: string, env: NodeJS.ProcessEnv, ...args: string[]) =>
+  run(process.execPath, [mainOf(project), ...args], { cwd, env });
+
+/** A process of the installed program that goes on until the test is over. */
+function startGen(
+  { onTestFinished }: TestContext,
+  project: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  ...args: string[]
+) {
+  const child = spawn(process.execPath, [mainOf(project), ...args], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  let complaints = '';
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk;
+  });
+  onTestFinished(async () => {
+    child.kill();
+    await exited;
+  });
+  const failed = exited.then(() => {
+    throw new Error(`gen ${args.join(' ')} ended before it was told to: ${complaints}`);
+  });
+  failed.catch(() => {});
+  return { lines: createInterface({ input: child.stdout }), failed };
+}
+
+/** A server of the installed package, on loopback. */
+async function serve(context: TestContext, project: string, store: string, env = environment()) {
+  const args = ['up', '--json', '--port', '0', '--store', store];
+  const { lines, failed } = startGen(context, project, await folderIn(project), env, ...args);
+  const [line] = (await Promise.race([once(lines, 'line'), failed])) as [string];
+  return (JSON.parse(line) as { url: string }).url;
+}
+
+/** The same with the plan that the package brings. */
+async function servePlan(context: TestContext, project: string) {
+  const url = await serve(context, project, 'memory:');
+  const env = environment({ GENESIS_URL: url, GENESIS_PROJECT: 'shop' });
+  const cwd = await folderIn(project);
+  await gen(project, cwd, env, 'plan', 'import', example('plan.yaml', project));
+  const genesis = new Genesis({ url, project: 'shop' });
+  const count = async (phase: 'OPEN' | 'COMPLETED'): Promise<number> => {
+    const found = await genesis.tasks({ phase });
+    if (isProblem(found)) throw new Error(found.detail);
+    return found.tasks.length;
+  };
+  return { url, env, cwd, openCount: await count('OPEN'), countDone: () => count('COMPLETED') };
+}
+
+const example = (path: string, project = published.bare): string => join(project, PACKAGE, 'examples', path);
+
+const missingProgram = (name: string): string | null =>
+  spawnSync(name, ['--version']).error === undefined ? null : `${name} is not installed`;
+const firstMissing = (...names: string[]): string | null =>
+  names.map(missingProgram).find((missing) => missing !== null) ?? null;
+const missingBash5 = (): string | null =>
+  spawnSync('bash', ['-c', '[[ -n $EPOCHREALTIME ]]']).status === 0 ? null : 'bash 5 is not installed';
+/** That of the system may have what the first on the path has not. */
+const PYTHON_WITH_BOTO3 = ['python3', '/usr/bin/python3'].find(
+  (python) => spawnSync(python, ['-c', 'import boto3']).status === 0,
+);
+
+/** Each by the test that runs it: who adds an example adds its test. */
+const EXAMPLES = [
+  'bash/worker.sh',
+  'claude-code/play.ts',
+  'dynamodb-boto3/claim.py',
+  'embed.ts',
+  'inbox-bash/agent.sh',
+  'python/worker.py',
+  'run/agent.sh',
+  'typescript/worker.ts',
+  'zombie.ts',
+];
+
+/** Side by side: most of them wait. */
+describe.concurrent('as it is published', () => {
+  describe('the tarball', () => {
+    const filesOf = async (folder: string): Promise<string[]> => {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative('.', join(entry.parentPath, entry.name)));
+    };
+
+    test('has what the manifest lists, and nothing beside it', () => {
+      const tops = new Set(published.files.map((path) => path.split('/')[0]));
+      expect([...tops].sort()).toEqual(
+        ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'examples', 'package.json'].sort(),
+      );
+    });
+
+    test('has all documents and examples', async () => {
+      const here = [...(await filesOf('docs')), ...(await filesOf('examples'))];
+      expect(published.files).toEqual(expect.arrayContaining(here));
+    });
+
+    test('has the program and its types, and no tests', () => {
+      const built = published.files.filter((path) => path.startsWith('dist/'));
+      expect(built.filter((path) => !/\.(js|d\.ts)$/.test(path))).toEqual([]);
+      const isOfTests = /\.(test|testing|child)\.|\/(testing|conformance)(\/|\.)/;
+      expect(built.filter((path) => isOfTests.test(path))).toEqual([]);
+    });
+
+    test('has every file that the manifest names, with its types', () => {
+      const { bin, exports } = published.manifest;
+      const targets = Object.values(exports).map((path) => path.replace('./', ''));
+      const types = targets.map((path) => path.replace(/\.js$/, '.d.ts'));
+      expect(published.files).toEqual(expect.arrayContaining([...Object.values(bin), ...targets, ...types]));
+    });
+
+    test('exports the names under which the examples find the sources in a checkout', async () => {
+      const { compilerOptions } = JSON.parse(await readFile('tsconfig.json', 'utf8'));
+      const sources = Object.entries(published.manifest.exports).map(([name, path]) => [
+        `genesis-fleet${name.slice(1)}`,
+        [path.replace('./dist/', './src/').replace(/\.js$/, '.ts')],
+      ]);
+      expect(compilerOptions.paths).toEqual(Object.fromEntries(sources));
+    });
+  });
+
+  describe('the installed package', () => {
+    test.each(['gen', 'genesis-fleet'])('is started as %s', async (name) => {
+      const { stdout } = await run('npx', ['--no-install', name, '--version'], { cwd: published.bare });
+      expect(stdout).toBe(`${published.manifest.version}\n`);
+    });
+
+    test('runs the demo, which ends well and shows every guarantee', async () => {
+      const { stdout } = await run('npx', ['--no-install', 'genesis-fleet', 'demo'], {
+        cwd: published.bare,
+        env: environment(),
+      });
+      expect(stdout.match(/^✓ /gm)).toHaveLength(6);
+      expect(stdout).not.toContain('✗');
+    });
+
+    /** Compiles a program in a project, and says where the result lies. */
+    const compile = async (project: string, program: string): Promise<string> => {
+      const cwd = await folderIn(project);
+      await writeFile(join(cwd, 'program.ts'), program);
+      const compiling = run(process.execPath, [TSC, ...STRICT, 'program.ts'], { cwd });
+      await compiling.catch(({ stdout }) => expect.unreachable(stdout));
+      return join(cwd, 'program.js');
+    };
+
+    const importing = (names: readonly string[]): string =>
+      [
+        ...names.map((name, at) => `import * as m${at} from 'genesis-fleet${name.slice(1)}';`),
+        `for (const module of [${names.map((_, at) => `m${at}`)}]) console.log(Object.keys(module).length > 0);`,
+      ].join('\n');
+
+    const SDK_PROGRAM = `
+import { Genesis, isProblem } from 'genesis-fleet';
+
+const genesis = new Genesis({ url: process.argv[2] ?? '', project: 'shop' });
+const summary = await genesis.work({ agent_id: 'agent-a' }, async ({ task_id, briefing }, { signal }) => {
+  signal.throwIfAborted();
+  return { made: briefing?.description ?? task_id };
+});
+const done = await genesis.tasks({ phase: 'COMPLETED' });
+if (isProblem(done)) throw new Error(done.detail);
+console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').length, done.tasks.length);
+`;
+
+    test('compiles in a strict program without any driver, whose agent does a whole plan', async (context) => {
+      const { bare, manifest } = published;
+      const names = Object.keys(manifest.exports).filter((name) => !ENGINE_EXPORTS.includes(name));
+      const program = await compile(bare, `${importing(names)}${SDK_PROGRAM}`);
+      const { url, env, cwd, openCount } = await servePlan(context, bare);
+      const { stdout } = await run(process.execPath, [program, url], { cwd, env });
+      expect(openCount).toBeGreaterThan(0);
+      expect(stdout).toBe(`${'true\n'.repeat(names.length)}${openCount} ${openCount}\n`);
+    });
+
+    test('compiles in a strict program that opens engines, where the drivers are installed', async () => {
+      const program = await compile(published.full, importing(ENGINE_EXPORTS));
+      const { stdout } = await run(process.execPath, [program], { cwd: published.full, env: environment() });
+      expect(stdout).toBe('true\n'.repeat(ENGINE_EXPORTS.length));
+    });
+  });
+
+  describe('an example of the installed package', async () => {
+    test('is one of those that are run here', () => {
+      const programs = published.files.filter((path) => /^examples\/.*\.(ts|sh|py)$/.test(path));
+      expect(programs.sort()).toEqual(EXAMPLES.map((path) => `examples/${path}`));
+    });
+
+    test('embed.ts takes work of the plan and hands it in', async () => {
+      const cwd = await folderIn(published.bare);
+      await cp(example('plan.yaml'), join(cwd, 'examples/plan.yaml'));
+      const { stdout } = await run(TSX, [example('embed.ts')], { cwd, env: environment() });
+      expect(stdout).toMatch(/^A-001-schema [\s\S]*accepted: true/);
+    });
+
+    test('zombie.ts shows the zombie refused', async () => {
+      const cwd = await folderIn(published.bare);
+      const { stdout } = await run(TSX, [example('zombie.ts')], { cwd, env: environment() });
+      expect(stdout).toMatch(/^agent-alice submits {3}STALE_GENERATION, her work is kept as res_/m);
+    });
+
+    const doesThePlan = (name: string, command: () => readonly [string, ...string[]]): void =>
+      test(`${name} does a whole plan`, async (context) => {
+        const { env, cwd, openCount, countDone } = await servePlan(context, published.bare);
+        const [program, ...args] = command();
+        const { stdout } = await run(program, args, { cwd, env });
+        expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(openCount);
+        expect(stdout).toMatch(/\nAll work of shop is done\.\n$/);
+        expect(await countDone()).toBe(openCount);
+      });
+
+    doesThePlan('typescript/worker.ts', () => [TSX, example('typescript/worker.ts')]);
+    onProgram('examples/bash', firstMissing('bash', 'curl'), () =>
+      doesThePlan('bash/worker.sh', () => [example('bash/worker.sh')]),
+    );
+    onProgram('examples/python', missingProgram('python3'), () =>
+      doesThePlan('python/worker.py', () => ['python3', example('python/worker.py')]),
+    );
+
+    onProgram('examples/run', missingProgram('bash'), () =>
+      test('run/agent.sh does a whole plan through gen run', async (context) => {
+        const { env, cwd, openCount, countDone } = await servePlan(context, published.bare);
+        await gen(published.bare, cwd, env, 'run', '--loop', '--', example('run/agent.sh'));
+        expect(await countDone()).toBe(openCount);
+      }),
+    );
+
+    onProgram('examples/inbox-bash', missingBash5(), () =>
+      test('inbox-bash/agent.sh is answered as its README says', async (context) => {
+        const cwd = await folderIn(published.bare);
+        const here = (...args: string[]) => gen(published.bare, cwd, environment(), ...args);
+        await here('init', '--name', 'shop', '--intent', 'Sell shoes');
+        await here('spawn', '--type', 'feature', '--id', 'REQ-F-AUTH-001', '--reason', 'people sign in');
+        const { failed } = startGen(context, published.bare, cwd, environment(), 'serialise', '--watch');
+        const agent = (GENESIS_AGENT: string) => {
+          const env = environment({ GENESIS_AGENT });
+          const words = ['REQ-F-AUTH-001', 'design_code'];
+          // Who is never answered waits for good.
+          return Promise.race([run(example('inbox-bash/agent.sh'), words, { cwd, env }), failed]);
+        };
+        await expect(agent('one')).rejects.toMatchObject({
+          code: 1,
+          stdout: expect.stringMatching(/^REQ-F-AUTH-001 design_code generation 1: NOT_CONVERGED /),
+        });
+        await expect(agent('two')).rejects.toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('not ours'),
+        });
+      }),
+    );
+
+    test('claude-code/play.ts does a whole plan through what gen setup has written', async (context) => {
+      const { full } = published;
+      const { url, env, cwd, openCount, countDone } = await servePlan(context, full);
+      await gen(full, cwd, env, 'setup', 'claude', '--url', url);
+      const { stdout } = await run(TSX, [example('claude-code/play.ts', full), cwd], { cwd, env });
+      expect(stdout).toMatch(/\nthe plan is done\n$/);
+      expect(await countDone()).toBe(openCount);
+    });
+
+    await onEngine('dynamodb', startDynamodb, (engine) => {
+      afterAll(() => engine.stop());
+      const missing = PYTHON_WITH_BOTO3 === undefined ? 'python3 has no boto3' : null;
+      return onProgram('examples/dynamodb-boto3', missing, () =>
+        test('dynamodb-boto3/claim.py claims what a coordinator of the package then gives to nobody else', async (context) => {
+          const { full } = published;
+          const cwd = await folderIn(full);
+          const tables = Object.assign(new URL(engine.url), { pathname: `/package-${randomUUID()}` }).href;
+          const credentials = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
+          const env = environment({ ...credentials, GENESIS_STORE: tables, GENESIS_PROJECT: 'shop' });
+          await gen(full, cwd, env, 'migrate', '--store', tables);
+          const claim = ['claim', 'REQ-F-AUTH-001', 'design_code', '--agent', 'cicd-pipeline-42'];
+          const words = [example('dynamodb-boto3/claim.py', full), ...claim];
+          const { stdout } = await run(PYTHON_WITH_BOTO3 ?? '', words, { cwd, env });
+          expect(JSON.parse(stdout)).toMatchObject({ reason: 'GRANTED', generation: 1 });
+          const url = await serve(context, full, tables, env);
+          const asking = ['task', 'claim', 'REQ-F-AUTH-001#design_code', '--url', url, '--json'];
+          await expect(gen(full, cwd, env, ...asking)).rejects.toMatchObject({
+            code: 1,
+            stdout: expect.stringMatching(/"DENIED_ACTIVE_CLAIM".*"cicd-pipeline-42"/s),
+          });
+        }),
+      );
+    });
+  });
+});

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What a checkout has beside its own files and hidden folders: nothing of it can be published. */
+const LEFT_OUT = ['coverage', 'dist', 'node_modules'];
+/** What somebody installs who uses the engines or the MCP example; taken from here, so that nothing is downloaded twice. */
+const OPTIONAL = [
+  '@aws-sdk/client-dynamodb',
+  '@modelcontextprotocol/client',
+  '@types/node',
+  '@types/pg',
+  'mysql2',
+  'pg',
+  'redis',
+];
+
+export interface Manifest {
+  readonly version: string;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string>>;
+}
+
+/** The package as whoever installs it has it. */
+export interface Published {
+  readonly manifest: Manifest;
+  /** The paths of all files in the tarball. */
+  readonly files: readonly string[];
+  /** A project that has the package and nothing else. */
+  readonly bare: string;
+  /** One that also has everything that may be installed beside it. */
+  readonly full: string;
+}
+
+/** Builds, packs and installs this checkout below `folder`. */
+export async function publishInto(folder: string): Promise<Published> {
+  const source = join(folder, 'package');
+  await copyCheckout(source);
+  await build(join(source, 'dist'));
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: source });
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  const bare = await installed(join(folder, 'bare'), join(folder, filename));
+  return {
+    manifest: JSON.parse(await readFile(join(bare, PACKAGE, 'package.json'), 'utf8')),
+    files: files.map(({ path }) => path),
+    bare,
+    full: await equipped(bare),
+  };
+}
+
+/** Where the package lies in a project. */
+export const PACKAGE = 'node_modules/genesis-fleet';
+
+/** As `npm run build` does; whether the types of the sources agree is a matter of `npm run check`. */
+async function build(outDir: string): Promise<void> {
+  const tsc = resolve('node_modules/typescript/bin/tsc');
+  await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', outDir]);
+}
+
+/** With all that must not be published, so that only the manifest keeps it out. */
+async function copyCheckout(to: string): Promise<void> {
+  for (const entry of await readdir('.', { withFileTypes: true })) {
+    const isHidden = entry.isDirectory() && entry.name.startsWith('.');
+    if (isHidden || LEFT_OUT.includes(entry.name)) continue;
+    await cp(entry.name, join(to, entry.name), {
+      recursive: true,
+      filter: (path) => !path.includes('node_modules'),
+    });
+  }
+}
+
+async function installed(project: string, tarball: string): Promise<string> {
+  await mkdir(project);
+  await writeFile(join(project, 'package.json'), '{"name":"bare","private":true,"type":"module"}\n');
+  const quietly = ['--prefer-offline', '--no-audit', '--no-fund'];
+  await run('npm', ['install', ...quietly, tarball], { cwd: project });
+  await link(project, '@types/node');
+  return project;
+}
+
+/** Within the other: what it does not have of its own is found there. */
+async function equipped(bare: string): Promise<string> {
+  const full = join(bare, 'full');
+  await cp(join(bare, PACKAGE), join(full, PACKAGE), { recursive: true });
+  await cp(join(bare, 'package.json'), join(full, 'package.json'));
+  for (const name of OPTIONAL) await link(full, name);
+  return full;
+}
+
+async function link(project: string, name: string): Promise<void> {
+  const place = join(project, 'node_modules', name);
+  await mkdir(dirname(place), { recursive: true });
+  await symlink(resolve('node_modules', name), place);
+}
