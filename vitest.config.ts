@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { SimulatorFirst } from './test/support/simulator-first.js';
+import { SlowestFirst } from './test/support/slowest-first.js';
 
 export default defineConfig({
   test: {
@@ -10,7 +10,7 @@ export default defineConfig({
     isolate: false,
     // One of the three only waits for the processes of the simulator.
     maxWorkers: 3,
-    sequence: { sequencer: SimulatorFirst },
+    sequence: { sequencer: SlowestFirst },
     // Ends a test that hangs. It is no measure of speed: on a busy machine everything takes many times as long.
     testTimeout: 15 * 60_000,
     hookTimeout: 15 * 60_000,

@@ -7,11 +7,11 @@ import type { SeedResult } from './seed-result.js';
 import { count, emptyTally, type Tally } from './tally.js';
 
 /** `npm test` always plays the seeds up to this one; together they reach every state of `checks/sometimes.ts`. */
-export const FIXED_SEEDS = 150;
+export const FIXED_SEEDS = 100;
 /** `npm run test:long` plays the seeds up to this one. */
 export const LONG_SEEDS = 2_000;
 /** `npm test` also plays this many seeds that no other commit plays. */
-export const WINDOW_SEEDS = 100;
+export const WINDOW_SEEDS = 50;
 const WINDOWS = 1_000_000;
 
 /** The first seed of the window that moves with the commit: beyond the long seeds, and the same whenever it is played. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { planned, temporaryFolder } from '../src/cli/testing/house.js';
+import { plainScript } from './support/plain-script.js';
 
 const run = promisify(execFile);
 const EXAMPLE = 'examples/claude-code';
@@ -23,8 +24,8 @@ async function installed(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', 
 const configuration = async (folder: string): Promise<unknown> =>
   JSON.parse(await readFile(join(folder, '.mcp.json'), 'utf8'));
 
-const play = (cwd: string, env: Record<string, string>) =>
-  run(process.execPath, ['--import', 'tsx', `${EXAMPLE}/play.ts`, cwd], { env });
+const play = async (cwd: string, env: Record<string, string>) =>
+  run(process.execPath, [await plainScript(`${EXAMPLE}/play.ts`), cwd], { env });
 
 test('the configuration of the example is the one that gen setup writes', async () => {
   const { cwd, env } = await installed();

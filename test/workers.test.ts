@@ -5,17 +5,21 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { Genesis, isProblem } from '../src/client/index.js';
 import { startServer } from '../src/server/server.js';
 import { openStoreUrl } from '../src/server/store-url.js';
+import { plainScript } from './support/plain-script.js';
 import { StillTime } from './support/still-time.js';
 
 const run = promisify(execFile);
-const WORKERS: Record<string, readonly [string, ...string[]]> = {
-  'bash with curl': ['bash', 'examples/bash/worker.sh'],
-  'Python with its standard library': ['python3', 'examples/python/worker.py'],
-  'TypeScript with the SDK': [process.execPath, '--import', 'tsx', 'examples/typescript/worker.ts'],
+const WORKERS: Record<string, () => Promise<readonly [string, string]>> = {
+  'bash with curl': async () => ['bash', 'examples/bash/worker.sh'],
+  'Python with its standard library': async () => ['python3', 'examples/python/worker.py'],
+  'TypeScript with the SDK': async () => [
+    process.execPath,
+    await plainScript('examples/typescript/worker.ts'),
+  ],
 };
 
 /** A server with the plan that README imports. No lease runs out there, however slow a worker is. */
@@ -36,8 +40,9 @@ async function planned() {
   return { url: server.url, genesis, env, task_count: open.tasks.length };
 }
 
-for (const [name, [program, ...args]] of Object.entries(WORKERS)) {
+for (const [name, worker] of Object.entries(WORKERS)) {
   test(`a worker in ${name} does a whole plan`, async () => {
+    const [program, ...args] = await worker();
     const { genesis, env, task_count } = await planned();
     const mistyped = run(program, args, { env: { ...env, GENESIS_PROJECT: 'shopp' } });
     await expect(mistyped).rejects.toMatchObject({
@@ -53,6 +58,7 @@ for (const [name, [program, ...args]] of Object.entries(WORKERS)) {
   });
 
   test(`a worker in ${name} says in a sentence what is missing`, async () => {
+    const [program, ...args] = await worker();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const env = { ...process.env, GENESIS_URL: url, GENESIS_PROJECT: '' };
     const nameless = run(program, args, { env });
@@ -75,7 +81,7 @@ for (const [name, [program, ...args]] of Object.entries(WORKERS)) {
 test('the agent that README gives to gen run does a whole plan', async () => {
   const { genesis, env, task_count } = await planned();
   const [, command = ''] = /`gen (run --loop -- [^`]+)`/.exec(await readFile('README.md', 'utf8')) ?? [];
-  await run(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...command.split(' ')], { env });
+  await run(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...command.split(' ')], { env });
   const done = await genesis.tasks({ phase: 'COMPLETED' });
   expect(!isProblem(done) && done.tasks).toHaveLength(task_count);
   const task_id = (!isProblem(done) && done.tasks[0]?.task_id) || '';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Serializable, setEnvironmentData } from 'node:worker_threads';
 import { onTestFinished, vi } from 'vitest';
 
@@ -16,6 +17,7 @@ const nanoseconds = (seconds: number): bigint => BigInt(Math.round(seconds * 1e9
 export class StillTime {
   private readonly clock = new BigInt64Array(new SharedArrayBuffer(8));
   private advancedMs = 0;
+  private isOver = false;
 
   private constructor() {
     const startMs = performance.now();
@@ -28,6 +30,7 @@ export class StillTime {
     setEnvironmentData(NAME, this.clock.buffer as unknown as Serializable);
     vi.stubEnv('NODE_OPTIONS', NODE_OPTIONS);
     onTestFinished(() => {
+      this.isOver = true;
       vi.useRealTimers();
       for (const reading of readings) reading.mockRestore();
       setEnvironmentData(NAME, undefined as unknown as Serializable);
@@ -46,16 +49,16 @@ export class StillTime {
     Atomics.add(this.clock, 0, nanoseconds(seconds));
   }
 
-  /** Lets a second pass in each turn, until it is settled. */
+  /** Lets a second pass every now and then, until it is settled. */
   async passUntil<T>(ended: Promise<T>): Promise<T> {
     let isSettled = false;
     const settle = () => {
       isSettled = true;
     };
     ended.then(settle, settle);
-    while (!isSettled) {
+    while (!isSettled && !this.isOver) {
       this.advance(1);
-      await new Promise((resolve) => setImmediate(resolve));
+      await pause(1);
     }
     return ended;
   }

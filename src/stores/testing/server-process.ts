@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -85,11 +85,19 @@ export class ServerProcess {
   }
 }
 
-/** Resolves when none of its threads runs any more: until the signal has reached them all, one may still answer. */
+/** Resolves when it runs no more: until the signal has reached all its threads, one of them may still answer. */
 export async function stopProcess(pid: number): Promise<void> {
-  process.kill(pid, 'SIGSTOP');
-  while (!execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('T'))
+  while (isRunning(pid)) {
+    process.kill(pid, 'SIGSTOP');
     await pause(STOP_PAUSE_MS);
+  }
+}
+
+/** Neither stopped nor dead. */
+function isRunning(pid: number): boolean {
+  const { stdout, error } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  if (error !== undefined) throw error;
+  return /^[^TZ\s]/.test(stdout);
 }
 
 /** A shell that waits for our side of its pipe to close, which even a SIGKILL of ours brings about. */

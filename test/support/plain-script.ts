@@ -1,0 +1,14 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { transform } from 'esbuild';
+import { inject } from 'vitest';
+
+/**
+ * A program in TypeScript as plain JavaScript, in the package as it is built, which it may import by its name. Read from
+ * its source, a process would take three times as long to start.
+ */
+export async function plainScript(program: string): Promise<string> {
+  const script = join(await mkdtemp(join(inject('built'), 'script-')), 'program.mjs');
+  await writeFile(script, (await transform(await readFile(program, 'utf8'), { loader: 'ts' })).code);
+  return script;
+}

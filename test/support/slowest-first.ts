@@ -1,0 +1,27 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** A long file that starts last keeps all others waiting for the end. Most of these wait for processes of their own. */
+const SLOWEST = [
+  'sim/sim.test.ts',
+  'test/engines/history.test.ts',
+  'test/equal.test.ts',
+  'sim/history/history.test.ts',
+  'sim/inbox/inbox.test.ts',
+  'sim/search/search.test.ts',
+  'test/workers.test.ts',
+  'src/server/page/browser.test.ts',
+  'test/demo.test.ts',
+  'test/engines/tls.test.ts',
+  'src/workspace/drafts/promote.test.ts',
+  'src/workspace/sync/crash.test.ts',
+];
+
+export class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = SLOWEST.findIndex((path) => moduleId.endsWith(`/${path}`));
+      return at === -1 ? SLOWEST.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
