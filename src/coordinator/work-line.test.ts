@@ -1,15 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { answered, P, planOf } from '../../test/support/house.js';
-import { openMemoryStore } from '../stores/memory/memory-store.js';
-import { Coordinator } from './coordinator.js';
+import { answered, House, P, planOf } from '../../test/support/house.js';
 import type { ClaimResult } from './wire.js';
 
 const WAITING = 50;
 const [HELD, LEFT] = ['A-001-x', 'A-002-x'];
 const at = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
 
-/** One holds all there is; others wait for it. `asked` counts how often anybody was looked for work for. */
+/**
+ * One holds all there is; others wait for it, in a world where nobody's time is ever up. `asked` counts how often anybody
+ * was looked for work for.
+ */
 async function crowd() {
   let asked = 0;
   const witness = {
@@ -19,14 +20,12 @@ async function crowd() {
     committed: () => {},
     flushed: () => {},
   };
-  const store = openMemoryStore();
+  const { coordinator } = await House.open('memory', { witness });
   const gone = new AbortController();
   setMaxListeners(WAITING, gone.signal);
-  const coordinator = await Coordinator.open({ store, witness });
   onTestFinished(() => {
     gone.abort();
     coordinator.close();
-    return store.close();
   });
   answered(await coordinator.plans.put(P, planOf(HELD, LEFT)));
   for (const task_id of [HELD, LEFT]) {

@@ -115,6 +115,8 @@ export function startChild(
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
+  // Who has ended hears nothing more.
+  child.stdin.on('error', () => {});
   let complaints = '';
   child.stderr.on('data', (chunk) => {
     complaints += chunk;
