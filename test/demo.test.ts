@@ -1,21 +1,5 @@
-import { execFile } from 'node:child_process';
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, inject, onTestFinished, test } from 'vitest';
-import { buildProgram, newFolder } from './support/built.js';
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-}
-
-function demo(folder: string, ...options: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [join(folder, 'dist/cli/main.js'), 'demo', ...options], (error, stdout) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout }),
-    );
-  });
-}
+import { expect, inject, test } from 'vitest';
+import { demo } from './support/demo.js';
 
 test('the demo ends well, and shows every guarantee that it tested', async () => {
   const { code, stdout } = await demo(inject('built'));
@@ -29,22 +13,4 @@ test('the demo ends well, and shows every guarantee that it tested', async () =>
   expect(stdout).toMatch(/What now\?/);
   expect(stdout).not.toContain('✗');
   expect(code).toBe(0);
-});
-
-test('with the fence broken the demo ends badly, and says which guarantee did not hold', async () => {
-  const folder = await newFolder('fence-');
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await cp('src', join(folder, 'src'), { recursive: true });
-  const file = join(folder, 'src/core/claims/decide/submit.ts');
-  const rules = await readFile(file, 'utf8');
-  const unfenced = rules.replace(
-    'const code = refusalOf(head, command, ctx);',
-    'const code = null as Code | null;',
-  );
-  expect(unfenced).not.toBe(rules);
-  await writeFile(file, unfenced);
-  await buildProgram(join(folder, 'src'), folder);
-  const { code, stdout } = await demo(folder);
-  expect(stdout).toMatch(/^✗ A zombie’s late result is refused/m);
-  expect(code).toBe(1);
 });

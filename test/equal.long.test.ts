@@ -1,3 +1,9 @@
-import { describeEqualStores, FIXED_SEQUENCES, LONG_SEQUENCES } from './support/equal-stores.js';
+import { currentCommit, readPart } from '../sim/suite.js';
+import { describeEqualStores, GROUPS } from './support/equal-stores.js';
 
-describeEqualStores(FIXED_SEQUENCES, LONG_SEQUENCES);
+const { index, of } = readPart(process.env.PART, currentCommit());
+
+describeEqualStores(
+  GROUPS.filter((_, at) => at % of === index),
+  of === 1,
+);

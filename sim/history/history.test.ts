@@ -7,4 +7,6 @@ import { describeHistory } from './describe-history.js';
 const folder = await mkdtemp(join(tmpdir(), 'history-'));
 const stop = () => rm(folder, { recursive: true });
 afterAll(stop);
-describeHistory('the file store', { url: `file:${folder}`, stop });
+for (const proxies of [false, true]) {
+  describeHistory('the file store', { url: `file:${folder}`, stop }, { proxies });
+}

@@ -4,9 +4,9 @@ import type { RunOptions } from '../scenario/scenario.js';
 import type { SeedResult } from '../seed-result.js';
 import { currentCommit, describeFailure, windowStart } from '../suite.js';
 
-const FIXED_SEEDS = 20;
-const MOVING_SEEDS = 10;
-const PLAYED_TWICE = 3;
+const FIXED_SEEDS = 10;
+const MOVING_SEEDS = 5;
+const PLAYED_TWICE = 2;
 
 const inboxRuns = (from: number, count: number): RunOptions[] =>
   Array.from({ length: count }, (_, at) => ({ seed: from + at, mode: 'inbox' }));

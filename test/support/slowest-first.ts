@@ -11,9 +11,9 @@ const SLOWEST = [
   'test/workers.test.ts',
   'src/server/page/browser.test.ts',
   'test/demo.test.ts',
-  'test/engines/tls.test.ts',
-  'src/workspace/drafts/promote.test.ts',
-  'src/workspace/sync/crash.test.ts',
+  'src/stores/file/file-store.conformance.test.ts',
+  'src/stores/dynamodb/dynamodb-store.conformance.test.ts',
+  'test/engines/concurrency.test.ts',
 ];
 
 export class SlowestFirst extends BaseSequencer {

@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MANIFEST_FILES_MAX, readManifest } from '../../core/graph/manifest.js';
 import { type AcceptedManifest, promote } from './promote.js';
 import { ALPHA, digest, write, Yard } from './testing/yard.js';
 
@@ -33,20 +31,6 @@ describe('an accepted manifest', () => {
     expect(await promote(yard, yard, accepted)).toMatchObject({ written: [], unchanged: paths });
     expect(await lstat(join(yard.root, 'src/a.ts'), { bigint: true })).toEqual(before);
     expect((await readdir(join(yard.root, 'src'))).sort()).toEqual(['a.ts']);
-  });
-
-  test(`of ${MANIFEST_FILES_MAX} files, and of no more`, async () => {
-    const yard = await Yard.open();
-    await mkdir(yard.draftAt('many'), { recursive: true });
-    for (let at = 0; at < MANIFEST_FILES_MAX; at += 1) writeFileSync(yard.draftAt(`many/${at}`), `${at}`);
-    const accepted = await accept(yard);
-    expect(accepted.manifest.files).toHaveLength(MANIFEST_FILES_MAX);
-    expect(readManifest(accepted.manifest)).toMatchObject({ ok: true });
-    await yard.draft('one-more', 'x');
-    expect(await yard.collect()).toMatchObject({ refused: 'TOO_MANY' });
-    expect((await promote(yard, yard, accepted)).written).toHaveLength(MANIFEST_FILES_MAX);
-    expect(await readdir(join(yard.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
-    expect(await yard.shared('many/1999')).toBe('1999');
   });
 
   test('in a project that is reached through a link', async () => {

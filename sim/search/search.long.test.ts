@@ -1,0 +1,4 @@
+import { describeSearch } from './describe-search.js';
+import { allWorlds } from './world.js';
+
+describeSearch(allWorlds(), { statesMin: 40_000 });

@@ -1,0 +1,23 @@
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { buildProgram, newFolder } from './support/built.js';
+import { demo } from './support/demo.js';
+
+test('with the fence broken the demo ends badly, and says which guarantee did not hold', async () => {
+  const folder = await newFolder('fence-');
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await cp('src', join(folder, 'src'), { recursive: true });
+  const file = join(folder, 'src/core/claims/decide/submit.ts');
+  const rules = await readFile(file, 'utf8');
+  const unfenced = rules.replace(
+    'const code = refusalOf(head, command, ctx);',
+    'const code = null as Code | null;',
+  );
+  expect(unfenced).not.toBe(rules);
+  await writeFile(file, unfenced);
+  await buildProgram(join(folder, 'src'), folder);
+  const { code, stdout } = await demo(folder);
+  expect(stdout).toMatch(/^✗ A zombie’s late result is refused/m);
+  expect(code).toBe(1);
+});

@@ -1,0 +1,3 @@
+import { describeEngineHistories } from '../support/engine-histories.js';
+
+await describeEngineHistories({ proxies: false });

@@ -1,0 +1,19 @@
+import { afterAll } from 'vitest';
+import { describeHistory } from '../../sim/history/describe-history.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { ENGINE_NAMES, startMigrated } from '../../src/stores/testing/shared-engine.js';
+
+/** Plays and checks a history on every database. */
+export async function describeEngineHistories(options: { proxies: boolean }): Promise<void> {
+  for (const name of ENGINE_NAMES) {
+    // A run restarts its engine in the middle, so it cannot be the one that other tests use.
+    await onEngine(
+      name,
+      () => startMigrated(name),
+      (engine) => {
+        afterAll(() => engine.stop());
+        describeHistory(name, engine, options);
+      },
+    );
+  }
+}
