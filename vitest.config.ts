@@ -8,8 +8,8 @@ export default defineConfig({
     pool: 'forks',
     // All files of a worker share their modules: loading them again for each file took half the time of a run.
     isolate: false,
-    // More than there are cores: many tests wait for disks and for processes of their own.
-    maxWorkers: 4,
+    // One more than the cores of a small machine: many tests wait for disks and for processes of their own.
+    maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
     // Ends a test that hangs. It is no measure of speed: on a busy machine everything takes many times as long.
     testTimeout: 15 * 60_000,
