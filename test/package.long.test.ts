@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'v
 import { Genesis, isProblem } from '../src/client/index.js';
 import { startDynamodb } from '../src/stores/dynamodb/testing.js';
 import { onEngine, onProgram } from '../src/stores/testing/on-engine.js';
+import { missingProgram } from '../src/stores/testing/program.js';
 import { PACKAGE, type Published, publishInto } from './support/published.js';
 
 const run = promisify(execFile);
@@ -104,10 +105,6 @@ async function servePlan(context: TestContext, project: string) {
 
 const example = (path: string, project = published.bare): string => join(project, PACKAGE, 'examples', path);
 
-const missingProgram = (name: string): string | null =>
-  spawnSync(name, ['--version']).error === undefined ? null : `${name} is not installed`;
-const firstMissing = (...names: string[]): string | null =>
-  names.map(missingProgram).find((missing) => missing !== null) ?? null;
 const missingBash5 = (): string | null =>
   spawnSync('bash', ['-c', '[[ -n $EPOCHREALTIME ]]']).status === 0 ? null : 'bash 5 is not installed';
 /** That of the system may have what the first on the path has not. */
@@ -264,7 +261,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       });
 
     doesThePlan('typescript/worker.ts', () => [TSX, example('typescript/worker.ts')]);
-    onProgram('examples/bash', firstMissing('bash', 'curl'), () =>
+    onProgram('examples/bash', missingProgram('bash', 'curl'), () =>
       doesThePlan('bash/worker.sh', () => [example('bash/worker.sh')]),
     );
     onProgram('examples/python', missingProgram('python3'), () =>

@@ -9,17 +9,27 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { Genesis, isProblem } from '../src/client/index.js';
 import { startServer } from '../src/server/server.js';
 import { openStoreUrl } from '../src/server/store-url.js';
+import { onProgram } from '../src/stores/testing/on-engine.js';
+import { missingProgram } from '../src/stores/testing/program.js';
 import { plainScript } from './support/plain-script.js';
 import { StillTime } from './support/still-time.js';
 
 const run = promisify(execFile);
-const WORKERS: Record<string, () => Promise<readonly [string, string]>> = {
-  'bash with curl': async () => ['bash', 'examples/bash/worker.sh'],
-  'Python with its standard library': async () => ['python3', 'examples/python/worker.py'],
-  'TypeScript with the SDK': async () => [
-    process.execPath,
-    await plainScript('examples/typescript/worker.ts'),
-  ],
+interface ExampleWorker {
+  readonly needs: readonly string[];
+  readonly start: () => Promise<readonly [string, string]>;
+}
+
+const WORKERS: Record<string, ExampleWorker> = {
+  'bash with curl': { needs: ['bash', 'curl'], start: async () => ['bash', 'examples/bash/worker.sh'] },
+  'Python with its standard library': {
+    needs: ['python3'],
+    start: async () => ['python3', 'examples/python/worker.py'],
+  },
+  'TypeScript with the SDK': {
+    needs: [],
+    start: async () => [process.execPath, await plainScript('examples/typescript/worker.ts')],
+  },
 };
 
 /** A server with the plan that README imports. No lease runs out there, however slow a worker is. */
@@ -40,9 +50,13 @@ async function planned() {
   return { url: server.url, genesis, env, task_count: open.tasks.length };
 }
 
-for (const [name, worker] of Object.entries(WORKERS)) {
+for (const [name, { needs, start }] of Object.entries(WORKERS)) {
+  void onProgram(`a worker in ${name}`, missingProgram(...needs), () => describeWorker(name, start));
+}
+
+function describeWorker(name: string, start: ExampleWorker['start']): void {
   test(`a worker in ${name} does a whole plan`, async () => {
-    const [program, ...args] = await worker();
+    const [program, ...args] = await start();
     const { genesis, env, task_count } = await planned();
     const mistyped = run(program, args, { env: { ...env, GENESIS_PROJECT: 'shopp' } });
     await expect(mistyped).rejects.toMatchObject({
@@ -58,7 +72,7 @@ for (const [name, worker] of Object.entries(WORKERS)) {
   });
 
   test(`a worker in ${name} says in a sentence what is missing`, async () => {
-    const [program, ...args] = await worker();
+    const [program, ...args] = await start();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const env = { ...process.env, GENESIS_URL: url, GENESIS_PROJECT: '' };
     const nameless = run(program, args, { env });
@@ -98,14 +112,16 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-test('the requests of docs/http.md make a worker, as they stand there', async () => {
-  const { url, env } = await planned();
-  const [, walk = ''] = /```bash\n([\s\S]*?)```/.exec(await readFile('docs/http.md', 'utf8')) ?? [];
-  const here = walk.replace('http://127.0.0.1:4680', url).replaceAll('curl -s ', "curl -s -w '\\n' ");
-  const { stdout } = await run('bash', ['-euc', here], { env });
-  const reasons = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line).reason);
-  expect(reasons).toEqual(['GRANTED', 'RENEWED', 'ACCEPTED']);
+void onProgram('the requests of docs/http.md', missingProgram('bash', 'curl'), () => {
+  test('the requests of docs/http.md make a worker, as they stand there', async () => {
+    const { url, env } = await planned();
+    const [, walk = ''] = /```bash\n([\s\S]*?)```/.exec(await readFile('docs/http.md', 'utf8')) ?? [];
+    const here = walk.replace('http://127.0.0.1:4680', url).replaceAll('curl -s ', "curl -s -w '\\n' ");
+    const { stdout } = await run('bash', ['-euc', here], { env });
+    const reasons = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).reason);
+    expect(reasons).toEqual(['GRANTED', 'RENEWED', 'ACCEPTED']);
+  });
 });

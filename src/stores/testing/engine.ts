@@ -3,6 +3,9 @@ export interface TestEngine {
   readonly url: string;
   /** Ends it as a power cut would, and starts it on the same data and port. Absent where the engine is not ours to end. */
   readonly restart?: () => Promise<void>;
+  /** The two halves of a restart. */
+  readonly halt?: () => Promise<void>;
+  readonly boot?: () => Promise<void>;
   /** Resolves when it stands still: SIGSTOP, until SIGCONT. */
   readonly freeze?: () => Promise<void>;
   readonly thaw?: () => void;

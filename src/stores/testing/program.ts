@@ -8,6 +8,12 @@ export function findProgram(...names: readonly string[]): string | null {
   return places.find(isExecutable) ?? null;
 }
 
+/** Why a test cannot use these programs, as `onProgram` takes it; null: all of them are here. */
+export function missingProgram(...names: readonly string[]): string | null {
+  const missing = names.find((name) => findProgram(name) === null);
+  return missing === undefined ? null : `${missing} is not installed`;
+}
+
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { processTable } from './process-table.js';
 
 /** For one that hangs: a busy machine may take minutes over what takes a second elsewhere. */
 const START_MAX_MS = 10 * 60_000;
@@ -47,7 +48,7 @@ export class ServerProcess {
 
   /** As after a power cut. */
   readonly restart = async (): Promise<void> => {
-    await this.end();
+    await this.halt();
     await this.boot();
   };
 
@@ -55,11 +56,11 @@ export class ServerProcess {
   readonly thaw = (): void => void this.child?.kill('SIGCONT');
 
   readonly stop = async (): Promise<void> => {
-    await this.end();
+    await this.halt();
     rmSync(this.place.folder, { recursive: true, force: true });
   };
 
-  private async boot(): Promise<void> {
+  readonly boot = async (): Promise<void> => {
     const { program, args } = this.plan.command(this.place);
     const child = spawn(program, args, { stdio: 'ignore' });
     this.child = child;
@@ -73,16 +74,16 @@ export class ServerProcess {
       }
       await pause(START_PAUSE_MS);
     }
-  }
+  };
 
-  private async end(): Promise<void> {
+  readonly halt = async (): Promise<void> => {
     const { child } = this;
     this.watch?.kill('SIGKILL');
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
     await ended;
-  }
+  };
 }
 
 /** Resolves when it runs no more: until the signal has reached all its threads, one of them may still answer. */
@@ -95,9 +96,8 @@ export async function stopProcess(pid: number): Promise<void> {
 
 /** Neither stopped nor dead. */
 function isRunning(pid: number): boolean {
-  const { stdout, error } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
-  if (error !== undefined) throw error;
-  return /^[^TZ\s]/.test(stdout);
+  const found = processTable().find((row) => row.pid === pid);
+  return found !== undefined && !/[TtZX]/.test(found.state);
 }
 
 /** A shell that waits for our side of its pipe to close, which even a SIGKILL of ours brings about. */
