@@ -3,16 +3,20 @@ import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
 import { engines } from './engines.js';
+import { formats } from './formats.js';
 import { heads } from './heads.js';
 import { inbox } from './inbox.js';
 import { methodology } from './methodology.js';
 import { million } from './million.js';
+import { outage } from './outage.js';
+import { readers } from './readers.js';
 import { stages } from './stages.js';
 
 /**
- * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology|inbox] [-- --tasks N]`, or the engines alone:
+ * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers] [-- --tasks N]`, or the engines alone:
  * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`, or what a claim costs them beside a million heads:
- * `npm run bench -- --heads all|postgres,mysql,redis`. Prints; asserts nothing about time.
+ * `npm run bench -- --heads all|postgres,mysql,redis`, or what a stopped engine costs an idle server:
+ * `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`. Prints; asserts nothing about time.
  */
 const quick = process.argv.includes('--quick');
 const at = process.argv.indexOf('--tasks');
@@ -26,14 +30,21 @@ const parts: Record<string, () => Promise<void>> = {
   million: () => million(tasks),
   methodology,
   inbox: () => inbox(quick ? 5 : 25),
+  formats,
+  readers,
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
-const stores = process.argv.includes('--stores') ? process.argv[process.argv.indexOf('--stores') + 1] : null;
-if (stores != null) await engines(stores, quick);
-const beside = process.argv.includes('--heads') ? process.argv[process.argv.indexOf('--heads') + 1] : null;
-if (beside != null) await heads(beside);
-for (const [name, run] of stores == null && beside == null ? Object.entries(parts) : []) {
+const optionValue = (option: string): string | null => {
+  const at = process.argv.indexOf(option);
+  return at < 0 ? null : (process.argv[at + 1] ?? null);
+};
+const [stores, beside, outageOf] = [optionValue('--stores'), optionValue('--heads'), optionValue('--outage')];
+if (stores !== null) await engines(stores, quick);
+if (beside !== null) await heads(beside);
+if (outageOf !== null) await outage(outageOf);
+const isAlone = [stores, beside, outageOf].some((value) => value !== null);
+for (const [name, run] of isAlone ? [] : Object.entries(parts)) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();
 }

@@ -109,6 +109,7 @@ function plannedProject(): { source: DeskSource; ids: string[] } {
     environment: systemEnvironment,
     skew_margin_ms: 0,
     session_until: new Map<string, number>(),
+    hasOtherWriters: false,
     settled: () => Promise.resolve(),
   };
   return { source, ids: added.map(({ id }) => id) };

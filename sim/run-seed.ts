@@ -1,4 +1,5 @@
 import { Agent } from './actors/agent.js';
+import { Credentials } from './actors/credential.js';
 import { Follower } from './actors/follower.js';
 import { Human } from './actors/human.js';
 import { Lead } from './actors/lead.js';
@@ -56,7 +57,8 @@ class Play {
     const projects = [{ tenant_id: 't1', project_id: 'p' }];
     if (scenario.has('second_tenant')) projects.push({ tenant_id: 't2', project_id: 'p' });
     const observer = new Observer(world, reached, scenario.limits, scenario.topology === 'file');
-    const setting = { world, scenario, reached, observer, projects };
+    const credentials = new Credentials(world);
+    const setting = { world, scenario, reached, observer, projects, credentials };
     const fleet: Fleet = scenario.topology === 'file' ? new FileFleet(setting) : new SharedFleet(setting);
     const { loss_chance, double_chance, delay_chance } = scenario.rates;
     const delay_max_ms = scenario.lease_seconds * 1500;

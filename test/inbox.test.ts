@@ -59,7 +59,7 @@ test('an agent in bash that nobody answers says what it waits for', async () => 
   expect(String(said)).toContain('is gen serialise --watch or gen up running here?');
 });
 
-/** All but what is made up anew each time (ids, times, sessions) and the address that only HTTP has. */
+/** All but what is made up anew each time (ids, times, sessions), the address that only HTTP has, and the credential. */
 function told(events: readonly EventEnvelope[]): object[] {
   return events.map(({ event_type, subject, agent_id, agent_role, generation, seq, payload }) => {
     const {
@@ -68,6 +68,7 @@ function told(events: readonly EventEnvelope[]): object[] {
       metadata: ___,
       expired_at: ____,
       until: _____,
+      principal: ______,
       record,
       ...rest
     } = payload;

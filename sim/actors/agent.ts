@@ -21,6 +21,7 @@ export class Agent extends Actor {
   private held: SimHandle[] = [];
   private readonly remembered: SimHandle[] = [];
   private sessions_opened = 0;
+  private readonly revocations = this.rng.fork('revocations');
 
   constructor(
     stage: Stage,
@@ -62,6 +63,7 @@ export class Agent extends Actor {
     if (action === 'close_session') return this.closeSession();
     if (action === 'next') {
       const wait_seconds = this.rng.chance(0.3) ? this.rng.int(20) : 0;
+      if (wait_seconds > 0) this.mayBeRevoked(wait_seconds);
       return this.claim(this.commands.next({ ...this.wishFor(), wait_seconds }));
     }
     const wishes = this.someSubjects().map((task_id) => ({ task_id, ...this.wishFor() }));
@@ -137,6 +139,21 @@ export class Agent extends Actor {
       return { iteration: 1 + rng.int(2), candidate_sha256: String(rng.int(2)).repeat(64) };
     }
     return {};
+  }
+
+  /** Somebody revokes its credential while it waits for work, at any coordinator, or after. */
+  private mayBeRevoked(wait_seconds: number): void {
+    const { scenario, world, fleet } = this.stage;
+    const rng = this.revocations;
+    if (!rng.chance(scenario.rates.revoked_chance)) return;
+    const credential = this.commands.currentCredential;
+    world.schedule(rng.between(0, wait_seconds * 1000), 'revocation', () => {
+      const sites = Array.from({ length: fleet.size }, (_, number) => fleet.site(number)?.process);
+      const up = sites.filter((process) => process !== undefined);
+      const first = rng.int(Math.max(up.length, 1));
+      world.trace(`${this.process.name} has its credential revoked`);
+      credential.revoke([...up.slice(first), ...up.slice(0, first)], (max_ms) => rng.between(0, max_ms));
+    });
   }
 
   /** Is frozen now and then for longer than a lease, and cut off from everybody. */

@@ -1,4 +1,5 @@
 import { isProblem } from '../../src/coordinator/index.js';
+import { noLongerAuthorized } from '../../src/coordinator/problem.js';
 import type { CommandRecord, History } from '../checks/history.js';
 import type { Reached } from '../checks/sometimes.js';
 import type { Fleet } from '../fleet/site.js';
@@ -56,7 +57,7 @@ export class Client {
   }
 
   private send(record: CommandRecord, onReply: (reply: unknown) => void): void {
-    const { fleet, network, history } = this.world;
+    const { fleet, network, history, reached } = this.world;
     const number = this.rng.int(fleet.size);
     const to = fleet.site(number)?.process;
     if (to === undefined) return;
@@ -66,9 +67,12 @@ export class Client {
       const site = fleet.site(number);
       if (site?.process !== to) return;
       const delivery = history.begin(record);
-      command.send(site.coordinator).then(
+      const wasLetIn = command.credential.isValidAt(to);
+      const answer = wasLetIn ? command.send(site) : refusedAtTheDoor();
+      answer.then(
         (reply) => {
           history.answered(record, delivery, reply);
+          if (isRevoked(reply) && wasLetIn && command.op === 'next') reached.hit('revoked while waiting');
           network.send({ agent, to: this.process }, `reply to ${command.request_id}`, () => onReply(reply));
         },
         (error) => history.threw(record, delivery, error),
@@ -77,6 +81,10 @@ export class Client {
   }
 }
 
+/** As the server answers a credential that it knows to be revoked: the coordinator hears nothing of it. */
+const refusedAtTheDoor = async (): Promise<unknown> => noLongerAuthorized();
+
+export const isRevoked = (reply: unknown): boolean => isProblem(reply) && reply.problem === 'UNAUTHENTICATED';
 const isUnknown = (reply: unknown): boolean => isProblem(reply) && reply.problem === 'UNKNOWN';
 const isDoubtful = (reply: unknown): boolean =>
   isUnknown(reply) || (isProblem(reply) && reply.problem === 'UNAVAILABLE');

@@ -3,7 +3,7 @@ import type { ProjectWatch } from '../checks/project-watch.js';
 import type { Setting } from '../fleet/setting.js';
 import { Process } from '../world/process.js';
 import type { Rng } from '../world/rng.js';
-import { type Answer, Client, type ClientWorld } from './client.js';
+import { type Answer, Client, type ClientWorld, isRevoked } from './client.js';
 import { type Command, Commands } from './commands.js';
 
 /** What all actors share: the world they act in, and when it is over. */
@@ -32,14 +32,16 @@ export abstract class Actor {
     this.process = new Process(stage.world, `${scope.tenant_id}/${name}`, this.rng.fork('process'));
     this.client = new Client(this.process, stage, this.rng.fork('client'));
     const principal = `${scope.tenant_id}-${name}`;
-    this.commands = new Commands(scope, name, {
+    const caller = {
       principal,
       user_id,
       client_ip: null,
       claim_id_optional: false,
       may_work: true,
       may_review: false,
-    });
+      may_administer: false,
+    };
+    this.commands = new Commands(scope, name, caller, stage.credentials);
   }
 
   async live(): Promise<void> {
@@ -63,6 +65,8 @@ export abstract class Actor {
     this.stage.waiting += 1;
     const answer = await this.client.call(command);
     this.stage.waiting -= 1;
+    const isCurrent = command.credential === this.commands.currentCredential;
+    if (isCurrent && answer.kind === 'reply' && isRevoked(answer.reply)) this.commands.authenticateAgain();
     return answer;
   }
 }

@@ -1,4 +1,5 @@
 import { isProblem } from '../../src/coordinator/index.js';
+import { isUndecided } from '../../src/coordinator/problem.js';
 import { type Fact, factOf } from '../../src/core/claims/facts.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
@@ -264,7 +265,7 @@ const YES_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'susp
 export function outcomeOf(reply: unknown): Delivery['outcome'] {
   if (isProblem(reply)) {
     if (reply.problem === 'UNKNOWN') return 'unknown';
-    return reply.problem === 'UNAVAILABLE' ? 'nothing' : 'refused';
+    return reply.problem === 'UNAUTHENTICATED' || isUndecided(reply) ? 'nothing' : 'refused';
   }
   const { success, accepted, results } = reply as Told & { results?: readonly unknown[] };
   if (results !== undefined) {

@@ -32,6 +32,7 @@ export const SOMETIMES = [
   'lossy failover',
   'generation granted twice',
   'old handle refused',
+  'revoked while waiting',
 ] as const;
 export type Sometimes = (typeof SOMETIMES)[number];
 

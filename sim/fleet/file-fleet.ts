@@ -1,6 +1,6 @@
 import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
-import { type Store, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
+import { LogDamaged, type Store, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import { Pace } from '../checks/pace.js';
 import { Platter } from '../world/platter.js';
 import { Process } from '../world/process.js';
@@ -217,7 +217,7 @@ export class FileFleet implements Fleet {
   }
 
   private async open(process: Process, isDamaged: boolean): Promise<void> {
-    const { scenario, observer, reached } = this.setting;
+    const { scenario, observer, reached, credentials } = this.setting;
     const store = await this.openStore(process);
     for (const key of this.setting.projects) {
       const after = this.wild ? Math.max(0, observer.watch(key).events.length - TAIL_COMPARED) : 0;
@@ -241,7 +241,7 @@ export class FileFleet implements Fleet {
         observer.committed(units, outcomes);
       },
     });
-    const site = await openSite(process, heard, { limits: scenario.limits, blobs: this.blobs });
+    const site = await openSite(process, heard, { limits: scenario.limits, blobs: this.blobs, credentials });
     this.current = site;
     // What was found again and told must outlast a loss of power that comes before anything else is written.
     if (this.falls_again) this.crashAfter(this.ambush.between(0, 100), scenario.rates.power_chance);
@@ -273,7 +273,7 @@ export class FileFleet implements Fleet {
   private refused(process: Process, error: unknown, isDamaged: boolean): void {
     const { world, reached } = this.setting;
     world.trace(`not opened: ${String(error)}`);
-    const isDamageToIt = error instanceof StoreBroken && error.message.includes('durable before');
+    const isDamageToIt = error instanceof LogDamaged;
     if (isDamaged && isDamageToIt) reached.hit('corruption refused');
     else if (isDamageToIt)
       world.violate('INV-10', `the log was refused, and nobody damaged it: ${error.message}`);

@@ -1,4 +1,5 @@
 import type { ProjectKey } from '../../src/stores/store.js';
+import type { Credentials } from '../actors/credential.js';
 import type { Observer } from '../checks/observer.js';
 import type { Reached } from '../checks/sometimes.js';
 import type { Scenario } from '../scenario/scenario.js';
@@ -11,6 +12,7 @@ export interface Setting {
   readonly observer: Observer;
   readonly reached: Reached;
   readonly projects: readonly ProjectKey[];
+  readonly credentials: Credentials;
 }
 
 /** Lets something befall the world now and then, on average every `mean_ms`, as long as it should. */

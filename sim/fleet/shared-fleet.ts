@@ -110,7 +110,7 @@ export class SharedFleet implements Fleet {
   private boot(slot: Slot): void {
     if (slot.process?.isAlive) return;
     this.boots += 1;
-    const { world, scenario } = this.setting;
+    const { world, scenario, credentials } = this.setting;
     const name = `coordinator-${this.boots}`;
     const process = new Process(world, name, this.rng.fork(name));
     slot.process = process;
@@ -121,7 +121,7 @@ export class SharedFleet implements Fleet {
       this.rng.fork(`link ${name}`),
     );
     const store = link.asStore(this.shared.store().capabilities);
-    openSite(process, store, { limits: scenario.limits, blobs: this.blobs }).then(
+    openSite(process, store, { limits: scenario.limits, blobs: this.blobs, credentials }).then(
       (site) => {
         slot.site = site;
       },

@@ -1,6 +1,7 @@
 import type { Blobs } from '../../src/coordinator/index.js';
 import { Coordinator, type CoordinatorOptions } from '../../src/coordinator/index.js';
 import type { Outcome, Store, Unit } from '../../src/stores/store.js';
+import type { Credentials } from '../actors/credential.js';
 import type { Process } from '../world/process.js';
 
 /** A coordinator at work: the process it lives in and the store it speaks to. */
@@ -29,9 +30,18 @@ export interface Fleet {
 export async function openSite(
   process: Process,
   store: Store,
-  options: Pick<CoordinatorOptions, 'limits'> & { blobs: Blobs },
+  options: Pick<CoordinatorOptions, 'limits'> & { blobs: Blobs; credentials: Credentials },
 ): Promise<Site> {
-  const coordinator = await Coordinator.open({ store, environment: process.environment(), ...options });
+  const { credentials, ...rest } = options;
+  const checked: Store = {
+    ...store,
+    commit: (units) => {
+      credentials.checkCommit(process, units);
+      return store.commit(units);
+    },
+  };
+  const environment = process.environment();
+  const coordinator = await Coordinator.open({ store: checked, environment, ...rest });
   return { process, store, coordinator };
 }
 

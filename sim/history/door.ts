@@ -101,7 +101,7 @@ interface Reply {
 }
 
 /** Problems that say what became of the command. Any other is a refusal, which the rules will have to account for. */
-const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'TIMEOUT']);
+const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
 
 function answerOf({ operation }: Asked, status: number, reply: Reply): Answer {
   const { code, detail = '', reason = '' } = reply;

@@ -1,11 +1,18 @@
 import type { Mutant } from './mutant.js';
+import { ACCESS_MUTANTS } from './tables/access.js';
+import { CONNECTION_MUTANTS } from './tables/connections.js';
 import { COORDINATOR_MUTANTS } from './tables/coordinator.js';
+import { DAMAGE_MUTANTS } from './tables/damage.js';
 import { FILE_MUTANTS } from './tables/file-store.js';
 import { FOLD_MUTANTS } from './tables/fold.js';
 import { INBOX_MUTANTS } from './tables/inbox.js';
 import { LEDGER_MUTANTS } from './tables/ledger.js';
+import { LOG_MUTANTS } from './tables/logs.js';
 import { METHODOLOGY_MUTANTS } from './tables/methodology.js';
+import { OUTAGE_MUTANTS } from './tables/outage.js';
+import { REVOCATION_MUTANTS } from './tables/revocation.js';
 import { RULE_MUTANTS } from './tables/rules.js';
+import { WORKSPACE_SECURITY_MUTANTS } from './tables/workspace-security.js';
 
 /** Every fault that the search, the simulator or, where it says so, its tests must find. One that changes nothing observable does not belong here. */
 export const MUTANTS: readonly Mutant[] = [
@@ -14,6 +21,13 @@ export const MUTANTS: readonly Mutant[] = [
   ...COORDINATOR_MUTANTS,
   ...LEDGER_MUTANTS,
   ...FILE_MUTANTS,
+  ...DAMAGE_MUTANTS,
+  ...OUTAGE_MUTANTS,
   ...METHODOLOGY_MUTANTS,
   ...INBOX_MUTANTS,
+  ...WORKSPACE_SECURITY_MUTANTS,
+  ...ACCESS_MUTANTS,
+  ...REVOCATION_MUTANTS,
+  ...CONNECTION_MUTANTS,
+  ...LOG_MUTANTS,
 ];

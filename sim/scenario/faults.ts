@@ -26,5 +26,6 @@ export const FAULTS = [
   'close_session',
   'redo',
   'second_tenant',
+  'revoked',
 ] as const;
 export type Fault = (typeof FAULTS)[number];

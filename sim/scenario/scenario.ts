@@ -41,6 +41,8 @@ export interface Rates {
   readonly rot_chance: number;
   /** The store’s clock moves in leaps of this; 0: it does not. */
   readonly clock_tick_ms: number;
+  /** Of the calls that wait for work, those whose credential is revoked meanwhile. */
+  readonly revoked_chance: number;
 }
 
 export interface Scenario {
@@ -161,5 +163,7 @@ function ratesFor(
     power_chance: has('power') ? 0.7 : 0,
     rot_chance: has('rot') ? 0.15 : 0,
     clock_tick_ms: chance('coarse_clock', [0, 0, 20, 1000]),
+    // In few seeds, and drawn from a stream of its own: what the others play stays what it was.
+    revoked_chance: has('revoked') ? rng.fork('revoked').pick([0, 0, 0.5]) : 0,
   };
 }

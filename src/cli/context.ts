@@ -1,5 +1,6 @@
 import type { Genesis } from '../client/index.js';
 import type { ProjectKey } from '../stores/store.js';
+import type { ServerAddress } from '../workspace/address.js';
 import { Workspace } from '../workspace/workspace.js';
 import { type ExitCode, wrongUsage } from './exit.js';
 import { namedAgent, terminalName, userAgent } from './identity.js';
@@ -120,31 +121,40 @@ export class Context {
   }
 
   async genesis(): Promise<Genesis> {
-    const place = await this.place();
-    return this.genesisAt({ ...place, url: await this.address() });
+    const { url, token } = await this.server();
+    return this.genesisAt({ ...(await this.place()), url }, token);
   }
 
-  async genesisAt(place: Place): Promise<Genesis> {
+  async genesisAt(place: Place, token = this.named_token): Promise<Genesis> {
     // Loaded here alone: who works on a workspace's own files does not wait for it.
     const { Genesis } = await import('../client/index.js');
-    const token = this.setting(undefined, 'GENESIS_TOKEN');
     return new Genesis({ ...place, ...(token === null ? {} : { token }), retry: PATIENCE });
   }
 
   /** For what belongs to the whole tenant. */
   async genesisOfTenant(): Promise<Genesis> {
     const { tenant, named_project } = this;
-    return this.genesisAt({ url: await this.address(), tenant, project: named_project ?? 'default' });
+    const { url, token } = await this.server();
+    return this.genesisAt({ url, tenant, project: named_project ?? 'default' }, token);
   }
 
-  /** Where the server answers. Where nobody named one, that of the workspace does, which may be this command itself. */
-  async address(): Promise<string> {
+  /** The token that was named; null: none was. */
+  private get named_token(): string | null {
+    return this.setting(undefined, 'GENESIS_TOKEN');
+  }
+
+  /**
+   * Where the server answers, and with which token. Where none was named, that of the workspace does, which may be this
+   * command itself. One with a token of its own gets that and no other.
+   */
+  async server(): Promise<ServerAddress> {
     const workspace = this.named_url === null ? Workspace.find(this.io.cwd) : null;
-    if (workspace === null) return this.url;
+    if (workspace === null) return { url: this.url, token: this.named_token };
     this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) =>
       serveHere((text) => this.remark(text), workspace),
     );
-    return (await this.here).url;
+    const { url, token } = await this.here;
+    return { url, token: token ?? this.named_token };
   }
 
   /** The command is done. */

@@ -1,8 +1,9 @@
 import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { PlainOutput } from './output/plain-output.js';
 
-/** What a command has of the world around it, so that a test can be the terminal. */
-export interface Io {
+/** The world around the program, so that a test can be the terminal. */
+export interface RawIo {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
@@ -17,21 +18,47 @@ export interface Io {
   onStop(listener: (signal: StopSignal) => void): () => void;
 }
 
+/** What a command has of it. Commands have no other way to write, so none can forget to make text plain. */
+export interface Io extends Omit<RawIo, 'stdout' | 'stderr'> {
+  readonly stdout: PlainOutput;
+  readonly stderr: PlainOutput;
+}
+
+export const plainIo = (raw: RawIo): Io => ({
+  ...raw,
+  stdout: new PlainOutput(raw.stdout),
+  stderr: new PlainOutput(raw.stderr),
+});
+
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 const COLUMNS_DEFAULT = 100;
 
-export function processIo(): Io {
-  const { stdin, stdout, stderr, env } = process;
+/** The process's own streams: nothing else in src touches them. */
+export function processIo(): RawIo {
+  const { stdin, env } = process;
+  // Whoever reads our output may have read enough: that is no fault of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  // The reader of standard error may close it: the command goes on.
+  process.stderr.on('error', () => {});
+  // What Node prints of a fault by itself would reach the terminal as it is.
+  process.on('uncaughtException', (error: unknown) => {
+    const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    new PlainOutput(process.stderr).write(`${told}\n`);
+    process.exit(1);
+  });
   return {
     stdin,
-    stdout,
-    stderr,
+    stdout: process.stdout,
+    stderr: process.stderr,
     env,
     cwd: process.cwd(),
-    columns: stdout.isTTY === true ? stdout.columns || COLUMNS_DEFAULT : null,
-    is_watched: stderr.isTTY === true,
+    columns: process.stdout.isTTY === true ? process.stdout.columns || COLUMNS_DEFAULT : null,
+    is_watched: process.stderr.isTTY === true,
     user: userName(),
     onStop(listener) {
       for (const signal of STOP_SIGNALS) process.on(signal, listener);
@@ -43,6 +70,16 @@ export function processIo(): Io {
 }
 
 /** A container may run under a number that no user has. */
+const UNREAD_REMARKS_MS = 2000;
+
+/** Node ends a process when standard error was read, which may never happen: from here on it does not wait for that. */
+export function leaveUnreadRemarks(): void {
+  setInterval(() => {
+    const { stdout, stderr } = process;
+    if (stderr.writableLength > 0 && stdout.writableLength === 0) process.exit();
+  }, UNREAD_REMARKS_MS).unref();
+}
+
 function userName(): string {
   try {
     return userInfo().username;

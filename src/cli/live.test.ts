@@ -35,6 +35,7 @@ it('the status is drawn anew when something happens', async () => {
   await watching.seen(/agent-a/);
   await gen(setting, 'task', 'submit', 'A-001-schema', '--data', '1');
   await watching.seen('1 completed');
+  expect(watching.text()).toContain('\u001b[H\u001b[2J\u001b[3J');
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);
 });

@@ -5,6 +5,7 @@ import type { AddCommands } from './act.js';
 import type { Context } from './context.js';
 import { KeepingFleet } from './mcp/keeping-fleet.js';
 import { SdkFleet } from './mcp/sdk-fleet.js';
+import { StrictLines } from './mcp/strict-lines.js';
 
 export const registerMcp: AddCommands = (program, act) => {
   program
@@ -22,7 +23,8 @@ async function mcp(context: Context): Promise<void> {
     agent_id: await context.agent(),
     session_id: context.named_session ?? `mcp-${randomBytes(8).toString('hex')}`,
   };
-  const transport = new StdioServerTransport(io.stdin, io.stdout);
+  const messages = io.stdin.pipe(new StrictLines((line) => io.stdout.write(line)));
+  const transport = new StdioServerTransport(messages, io.stdout);
   const served = serveStdio(() => mcpServer({ fleet, identity, may: () => true }), {
     transport,
     onerror: (error) => context.remark(error.message),

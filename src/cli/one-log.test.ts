@@ -54,8 +54,9 @@ it('only who has the log is believed to serve it', async () => {
   const { cwd } = await project({});
   const workspace = new Workspace(cwd);
   const { store } = await openWorkspaceStore(workspace, () => {});
-  await writeAddress(workspace, 'http://127.0.0.1:4680');
-  expect(await readAddress(workspace)).toBe('http://127.0.0.1:4680');
+  const address = { url: 'http://127.0.0.1:4680', token: null };
+  await writeAddress(workspace, address);
+  expect(await readAddress(workspace)).toEqual(address);
   const path = join(workspace.events, 'server.json');
   const said = await readFile(path, 'utf8');
   await writeFile(path, said.replace(String(process.pid), '1'));

@@ -4,7 +4,7 @@ import type { Act, AddCommands } from './act.js';
 import { Context, type GlobalOptions } from './context.js';
 import { CommandFailure, EXIT, type ExitCode, wrongUsage } from './exit.js';
 import { familiesFor } from './families.js';
-import type { Io } from './io.js';
+import { type Io, plainIo, type RawIo } from './io.js';
 import { remarked } from './output/wrap.js';
 import { problemFailure } from './replies.js';
 import { spokenFailure } from './spoken.js';
@@ -90,7 +90,8 @@ function addGlobalOptions(program: Command): void {
 }
 
 /** Runs one command line to its end; help of a command's command is what `--help` says of it. Never throws for what a person can cause or mend. */
-export async function run(words: readonly string[], io: Io): Promise<ExitCode> {
+export async function run(words: readonly string[], raw: RawIo): Promise<ExitCode> {
+  const io = plainIo(raw);
   const argv = words[0] === 'help' && words.length > 2 ? [...words.slice(1), '--help'] : words;
   let code: ExitCode = EXIT.done;
   const program = buildProgram(io, await familiesFor(argv), (exit_code) => {

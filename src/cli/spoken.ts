@@ -6,6 +6,7 @@ const SPOKEN: Readonly<Record<string, string>> = {
   StoreUnavailable: 'UNAVAILABLE',
   StoreUncertain: 'UNKNOWN',
   StoreBroken: 'STORE_BROKEN',
+  LogDamaged: 'LOG_DAMAGED',
   WorkspaceRefused: 'WORKSPACE_REFUSED',
 };
 

@@ -22,9 +22,11 @@ export function workspaceOf(io: Io, url: string): Workspace | null {
   return url.startsWith(WORKSPACE) ? new Workspace(resolve(io.cwd, url.slice(WORKSPACE.length))) : null;
 }
 
-/** The folder of that store; null where it is no folder. */
-export function embeddedLog(io: Io): string | null {
-  const url = defaultStore(io);
+/** The folder of the store that a server uses by default; null where it is no folder. */
+export const embeddedLog = (io: Io): string | null => folderOfStore(io, defaultStore(io));
+
+/** The folder that a store URL names; null where it names none. */
+export function folderOfStore(io: Io, url: string): string | null {
   const workspace = workspaceOf(io, url);
   if (workspace !== null) return workspace.events;
   if (url.startsWith(`${FILE}//`)) return fileURLToPath(url);

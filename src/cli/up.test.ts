@@ -110,3 +110,12 @@ it('up names its metrics as it is told', async () => {
     err: expect.stringContaining('--metrics-prefix'),
   });
 });
+
+it('up refuses a trusted proxy that is no address and no network', async () => {
+  expect(await gen({ cwd: await temporaryFolder() }, 'up', '--trusted-proxy', 'proxy.example')).toMatchObject(
+    {
+      code: 2,
+      err: expect.stringContaining('--trusted-proxy: proxy.example is not an IP address or a network'),
+    },
+  );
+});

@@ -1,7 +1,8 @@
 import type { Context } from './context.js';
+import { marked } from './output/plain.js';
 import { stopSignal } from './stop.js';
 
-const CLEAR = '\u001b[H\u001b[2J\u001b[3J';
+const CLEAR = marked('\u001b[H\u001b[2J\u001b[3J');
 /** Some things change by time alone: a backoff ends, a claim grows stale. */
 const LOOK_EVERY_MS = 2000;
 

@@ -170,11 +170,11 @@ export class Calls extends Endpoint {
 
   agents(
     options: { at?: number } = {},
-  ): Reply<{ agents: AgentView[]; position: number; last_updated: string | null }> {
+  ): Reply<{ agents: AgentView[]; next: string | null; position: number; last_updated: string | null }> {
     return this.read(this.path('/agents'), options);
   }
 
-  projects(): Reply<{ projects: readonly ProjectSummary[] }> {
+  projects(): Reply<{ projects: readonly ProjectSummary[]; next: string | null }> {
     return this.read(this.tenantPath('/projects'));
   }
 
@@ -202,7 +202,7 @@ export class Calls extends Endpoint {
     return this.http.json({ method: 'DELETE', path: this.sessionPath(session_id) });
   }
 
-  sessions(): Reply<{ sessions: SessionRecord[] }> {
+  sessions(): Reply<{ sessions: SessionRecord[]; next: string | null }> {
     return this.read(this.tenantPath('/sessions'));
   }
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { type Http, pauseAfter, problemOf, type Request } from './http.js';
+import { type Http, isLasting, pauseAfter, problemOf, type Request } from './http.js';
 import { GenesisError } from './replies.js';
 import { FRAME_CHARS_MAX, ReplyTooLarge } from './reply-bytes.js';
+import { sharedSignal } from './shared-signal.js';
 
 /** The server says something every 15 seconds: after so long a silence there is nobody there any more. */
 const SILENCE_MS = 45_000;
@@ -52,7 +53,7 @@ class Connection {
     private readonly http: Http,
     private readonly signal: AbortSignal,
   ) {
-    signal.addEventListener('abort', this.close_);
+    sharedSignal(signal).addEventListener('abort', this.close_);
   }
 
   async *frames(request: Request, cursor: string | undefined): AsyncGenerator<Frame> {
@@ -62,7 +63,7 @@ class Connection {
     const response = await this.http.open({ ...request, headers }, this.ending.signal);
     if (!response.ok) {
       const problem = await problemOf(response);
-      if (isFinal(response.status)) throw new GenesisError(problem);
+      if (isFinal(response.status) || isLasting(problem)) throw new GenesisError(problem);
       return;
     }
     const text = new TextDecoder();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from './replies.js';
 import { BLOB_BYTES_MAX, bytesOf, jsonOf, ReplyTooLarge } from './reply-bytes.js';
+import { sharedSignal } from './shared-signal.js';
 
 /** How long and how often a request that may have happened is repeated. */
 export interface RetryOptions {
@@ -94,7 +95,7 @@ export class Http {
     const limit = new AbortController();
     const stop = () => limit.abort();
     const timer = setTimeout(stop, timeout_ms);
-    request.signal?.addEventListener('abort', stop);
+    sharedSignal(request.signal)?.addEventListener('abort', stop);
     if (request.signal?.aborted) stop();
     try {
       const response = await fetch(this.address(request), this.initial(request, limit.signal));
@@ -153,9 +154,12 @@ export async function problemOf(response: Response): Promise<Problem> {
   }
 }
 
+/** No repetition helps: a person has to put a file back. */
+export const isLasting = ({ code }: Problem): boolean => code === 'LOG_DAMAGED';
+
 async function refused(response: Response): Promise<Outcome<Problem>> {
   const problem = await problemOf(response);
-  if (!PASSING.has(response.status)) return { reply: problem };
+  if (!PASSING.has(response.status) || isLasting(problem)) return { reply: problem };
   const retry_after_ms = retryAfterMs(response.headers.get('retry-after'));
   return { problem, may_have_happened: true, ...(retry_after_ms === null ? {} : { retry_after_ms }) };
 }

@@ -6,6 +6,7 @@ import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
 import type { Hold } from './renewals.js';
 import { GenesisError, isProblem } from './replies.js';
+import { sharedSignal } from './shared-signal.js';
 import { type Grant, type Taken, Taking } from './taking.js';
 import type { Handler, Tools, Work, WorkContext, WorkOptions, WorkSummary } from './work-options.js';
 
@@ -45,7 +46,8 @@ export class Worker {
   async run(): Promise<WorkSummary> {
     const { signal, concurrency = 1 } = this.options;
     const stop = () => this.stopping.abort();
-    signal?.addEventListener('abort', stop);
+    sharedSignal(this.stopping.signal);
+    sharedSignal(signal)?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
     try {
       await this.delivery.flush();
@@ -67,11 +69,7 @@ export class Worker {
     const { calls } = this.tools;
     const { public_key } = calls;
     if (!this.own_session || public_key === null) return;
-    const opened = await calls.openSession({
-      session_id: this.session_id,
-      user_id: this.agent_id,
-      public_key,
-    });
+    const opened = await calls.openSession({ session_id: this.session_id, public_key });
     if (isProblem(opened)) throw new GenesisError(opened);
   }
 

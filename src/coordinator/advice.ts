@@ -3,6 +3,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   INVALID_LEASE: 'Ask for a lease within the limits of the tenant.',
   UNKNOWN_TASK: 'Check the id against the plan (gen plan show); add the task to the plan if it is new.',
   SESSION_CLOSED: 'Open a new session and claim with that.',
+  PUBLIC_KEY_CONFLICT: 'A session keeps the public key it was opened with. Open a new session with this one.',
   DENIED_SINGLE_AGENT:
     'One agent works in this project, and its agent_id is primary. To let others in, set coordination.mode: multi in coordination.yml, and run gen init again.',
   DENIED_COMPLETED: 'The work is done. Take other work; an operator can reset the task.',

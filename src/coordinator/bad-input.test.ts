@@ -223,7 +223,7 @@ forEachStore('bad input', (open) => {
     const { feed, queries, sessions } = coordinator;
     expect(await queries.getTaskState(theirs, A)).toMatchObject({ problem: 'NOT_FOUND' });
     expect(await sessions.get('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await sessions.claimsOf('other', 's1')).toEqual({ claims: [] });
+    expect(await sessions.claimsOf('other', 's1')).toEqual({ claims: [], next: null });
     expect(await feed.page(theirs)).toMatchObject({ events: [] });
     expect(await queries.projectsOf('other')).toEqual([]);
     expect(await positions(house)).toEqual(before);

@@ -10,7 +10,16 @@ export interface Caller {
   readonly may_work: boolean;
   /** May speak as a human: decide reviews, and claim edges in the role `human`. */
   readonly may_review: boolean;
+  /** May administer the tenant: act in the name of any of its users. */
+  readonly may_administer: boolean;
+  /**
+   * Whether the credential is valid at this moment. Asked when a command is decided, which can be long after it came in.
+   * Absent: the caller has no credential that can stop being valid.
+   */
+  readonly isStillAuthorized?: () => boolean;
 }
+
+export const isStillAuthorized = ({ isStillAuthorized }: Caller): boolean => isStillAuthorized?.() ?? true;
 
 /** The caller on a loopback address with no keys configured, and the embedder that names nobody. */
 export const OPEN_CALLER: Caller = {
@@ -20,4 +29,5 @@ export const OPEN_CALLER: Caller = {
   claim_id_optional: true,
   may_work: true,
   may_review: true,
+  may_administer: true,
 };

@@ -1,5 +1,6 @@
 import type { ConvergenceFacts, FailingCheck, SubmitFacts } from '../core/claims/commands.js';
 import type { CheckCounts, Evidence, Head } from '../core/claims/head.js';
+import { HUMAN_ROLE } from '../core/claims/human-approval.js';
 import { authorityOf } from '../core/graph/authority.js';
 import { type EffectiveCheck, effectiveChecklist } from '../core/graph/checklist.js';
 import { judgeConvergence } from '../core/graph/convergence.js';
@@ -7,7 +8,6 @@ import type { Methodology } from '../core/graph/methodology.js';
 import { kindOf, subjectKeys } from '../core/subject.js';
 import type { Caller } from './caller.js';
 import type { Desk } from './desk.js';
-import { HUMAN_ROLE } from './edge-facts.js';
 import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 import type { SubmitBody } from './wire.js';
@@ -27,13 +27,18 @@ export function convergenceFacts(
   reported: Reported,
 ): Pick<SubmitFacts, 'authority' | 'convergence'> {
   const { methodology } = desk;
-  if (methodology === null || kindOf(head.subject) !== 'edge') return { authority: 'granted' };
+  if (kindOf(head.subject) !== 'edge') return { authority: 'granted' };
   const { edge = '' } = subjectKeys(head.subject);
   const claimed = head.claim?.agent_role ?? null;
   const is_human = claimed === HUMAN_ROLE && reported.caller.may_review;
   // Before the project had roles anybody could call itself a human.
   const agent_role = claimed === HUMAN_ROLE && !is_human ? null : claimed;
   const authority = authorityOf(methodology, { edge, agent_role, files: reported.files, is_human });
+  const asked = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
+  if (methodology === null) {
+    if (authority.verdict === 'granted') return { authority: 'granted' };
+    return { authority: authority.verdict, convergence: { failing: [], needs_human: false, ...asked } };
+  }
   const { failing, needs_human } = judged(desk, methodology, head.subject, reported.evidence?.evaluators);
   return {
     authority: authority.verdict,
@@ -41,7 +46,7 @@ export function convergenceFacts(
       // A human may settle everything but what a program has found wrong.
       failing: (is_human ? failing.filter(byProgram) : failing).map(({ name, says }) => ({ name, says })),
       needs_human: needs_human && !is_human,
-      authority_reason: authority.reason,
+      ...asked,
     },
   };
 }

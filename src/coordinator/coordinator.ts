@@ -3,11 +3,12 @@ import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { kindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
-import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
+import type { ProjectKey, Store } from '../stores/store.js';
 import { briefingFor } from './briefing.js';
 import { OPEN_CALLER } from './caller.js';
 import { evidenceFault, roleFault } from './convergence-facts.js';
 import type { Desk } from './desk.js';
+import { type Documents, InlineDocuments, ThreadedDocuments } from './documents/documents.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
 import { followOthers } from './follower.js';
@@ -28,6 +29,7 @@ import { Projects, reachable } from './projects.js';
 import { EventFeed } from './queries/feed.js';
 import { History } from './queries/history.js';
 import { Queries } from './queries/queries.js';
+import { ReadTurns } from './queries/read-turns.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
 import { filesOf } from './result-files.js';
 import { resultFrom } from './results.js';
@@ -37,6 +39,7 @@ import { Plans } from './services/plans.js';
 import { Sessions } from './services/sessions.js';
 import { Settings } from './services/settings.js';
 import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
+import { storeProblem } from './store-problem.js';
 import { Sweeper } from './sweeper.js';
 import { commitImported, type ImportedCount } from './transfer/imported-events.js';
 import { waitForWork } from './wait.js';
@@ -53,6 +56,8 @@ export interface CoordinatorOptions {
   readonly skew_margin_ms?: number;
   /** Hears of every answer and every commit. */
   readonly witness?: Witness;
+  /** Who reads large documents; a thread, unless the environment is given. */
+  readonly documents?: Documents;
 }
 
 /**
@@ -70,6 +75,7 @@ export class Coordinator {
   private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
+  private readonly documents: Documents;
   readonly history: History;
   private readonly sweeper: Sweeper;
   private readonly stopFollowing: () => void;
@@ -82,15 +88,18 @@ export class Coordinator {
     this.store = store;
     this.blobs = blobs;
     this.environment = environment;
-    this.history = new History(store);
-    this.plans = new Plans(projects);
-    this.settings = new Settings(projects, environment);
-    this.sessions = new Sessions(projects, this.history, environment);
+    this.history = new History(store, environment);
+    const turns = new ReadTurns(environment);
+    this.documents = documentsOf(options);
+    this.plans = new Plans(projects, this.documents, turns, environment);
+    this.settings = new Settings(projects, this.documents, environment);
+    this.sessions = new Sessions(projects, this.history, turns, environment);
     this.keys = new Keys(projects, environment);
-    this.queries = new Queries(projects, store, this.history, blobs);
-    this.feed = new EventFeed(projects, store);
+    this.queries = new Queries(projects, store, this.history, blobs, turns, environment);
+    this.feed = new EventFeed(projects, store, turns, environment);
     this.methodology = new MethodologyService({
       projects,
+      turns,
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.sweeper = new Sweeper(projects, environment);
@@ -111,6 +120,7 @@ export class Coordinator {
 
   /** Stops what runs by itself. The store belongs to whoever opened it. */
   close(): void {
+    this.documents.close();
     this.sweeper.stop();
     this.stopFollowing();
   }
@@ -121,7 +131,7 @@ export class Coordinator {
     return this.session(scope, { command: 'claim_task', body }, (project) => {
       const fault = roleFault(project, [claim], caller);
       if (fault !== null) return Promise.resolve(fault);
-      const reply = project.run(new ClaimOperation(claim, caller));
+      const reply = project.run(new ClaimOperation(claim, caller), caller);
       return claim.with_briefing ? reply.then((told) => this.briefed(scope, project, told)) : reply;
     });
   }
@@ -147,7 +157,7 @@ export class Coordinator {
       if (fault !== null) return fault;
       if (mode === 'partial') {
         const replies = claims.map((claim, at) =>
-          signed(project, asked[at]!, () => project.run(new ClaimOperation(claim, caller))),
+          signed(project, asked[at]!, () => project.run(new ClaimOperation(claim, caller), caller)),
         );
         return { results: await Promise.all(replies) };
       }
@@ -155,7 +165,7 @@ export class Coordinator {
         const fault = await signed(project, each, async () => null);
         if (fault !== null) return fault;
       }
-      const results = await project.run(new AtomicClaimOperation(claims, caller, request_id));
+      const results = await project.run(new AtomicClaimOperation(claims, caller, request_id), caller);
       return isProblem(results) ? results : { results };
     });
   }
@@ -167,7 +177,7 @@ export class Coordinator {
     const lease_seconds = read.lease_duration_seconds ?? null;
     const command = { type: 'renew', handle, lease_seconds } as const;
     return this.session(scope, { command: 'renew_lease', body }, (project) =>
-      project.run(new HolderOperation(subject, command, renewalResult, read)),
+      project.run(new HolderOperation(subject, command, renewalResult, read), caller),
     );
   }
 
@@ -178,7 +188,7 @@ export class Coordinator {
     const { reason, message = null } = read;
     const command = { type: 'release', handle, reason, message } as const;
     return this.session(scope, { command: 'release_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read)),
+      project.run(new HolderOperation(subject, command, releaseResult, read), caller),
     );
   }
 
@@ -188,7 +198,7 @@ export class Coordinator {
     const { read, subject, handle } = asked;
     const misplaced = evidenceFault(read, subject);
     if (misplaced !== null) return misplaced;
-    return this.session(scope, { command: 'submit_result', body }, async (project) => {
+    const submit = async (project: Project): Reply<wire.SubmissionResult> => {
       const { tenant_id } = scope;
       const size_bytes_max = project.limits.max_result_size_bytes;
       const result = await resultFrom(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
@@ -196,8 +206,11 @@ export class Coordinator {
       const files = kindOf(subject) === 'edge' ? await filesOf(read, { tenant_id, blobs: this.blobs }) : [];
       if (isProblem(files)) return files;
       const submission = { subject, handle, result, said: read, files, caller };
-      return project.run(new SubmitOperation(submission, (of) => this.history.of(scope, of)));
-    });
+      return project.run(new SubmitOperation(submission, (of) => this.history.of(scope, of)), caller);
+    };
+    return this.session(scope, { command: 'submit_result', body }, (project) =>
+      reachable(() => submit(project)),
+    );
   }
 
   renewBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
@@ -219,7 +232,7 @@ export class Coordinator {
     const command = { type: 'suspend', handle, gate } as const;
     const request = requestOf(caller, 'suspend_claim', read);
     return this.session(scope, { command: 'suspend_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read, request)),
+      project.run(new HolderOperation(subject, command, gateResult, read, request), caller),
     );
   }
 
@@ -230,7 +243,7 @@ export class Coordinator {
     const command = { type: 'resume', handle } as const;
     const request = requestOf(caller, 'resume_claim', read);
     return this.session(scope, { command: 'resume_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read, request)),
+      project.run(new HolderOperation(subject, command, gateResult, read, request), caller),
     );
   }
 
@@ -250,7 +263,7 @@ export class Coordinator {
     const request = requestOf(caller, 'record_review', read);
     const named = { request_id: read.request_id };
     return this.projects.in(scope, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, named, request)),
+      project.run(new HolderOperation(subject, command, gateResult, named, request), caller),
     );
   }
 
@@ -268,9 +281,9 @@ export class Coordinator {
     if (isProblem(read)) return read;
     const { wait_seconds, ...asked } = read;
     return this.session(scope, { command: 'next', body }, async (project) => {
-      const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()));
+      const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()), caller);
       const { session_id, track } = asked;
-      const wait = { session_id, seconds: wait_seconds, track, gone };
+      const wait = { session_id, seconds: wait_seconds, track, gone, caller };
       const reply = await waitForWork(project, this.environment, wait, ask);
       return this.briefed(scope, project, reply);
     });
@@ -283,7 +296,7 @@ export class Coordinator {
     const command = { type: 'note', handle, text: read.text } as const;
     const request = requestOf(caller, 'note', read);
     return this.session(scope, { command: 'note', body }, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read, request)),
+      project.run(new HolderOperation(subject, command, releaseResult, read, request), caller),
     );
   }
 
@@ -298,7 +311,7 @@ export class Coordinator {
     return this.session(scope, { command: 'append_event', body }, (project) => {
       const fault = roleFault(project, [{ body: read }], caller);
       return fault === null
-        ? project.run(new AppendOperation(subject, read, caller))
+        ? project.run(new AppendOperation(subject, read, caller), caller)
         : Promise.resolve(fault);
     });
   }
@@ -333,7 +346,7 @@ export class Coordinator {
     if (isProblem(subject)) return subject;
     const asked = { verb, body: read } as OperatorRequest;
     return this.projects.in(scope, (project) =>
-      project.run(new OperatorOperation(subject, asked, caller, (of) => this.history.of(scope, of))),
+      project.run(new OperatorOperation(subject, asked, caller, (of) => this.history.of(scope, of)), caller),
     );
   }
 
@@ -344,6 +357,14 @@ export class Coordinator {
   ): Reply<{ sha256: string; size_bytes: number }> {
     const fault = tenantFault(tenant_id);
     if (fault !== null) return fault;
+    return reachable(() => this.keepBlob(tenant_id, sha256, bytes));
+  }
+
+  private async keepBlob(
+    tenant_id: string,
+    sha256: string,
+    bytes: Uint8Array,
+  ): Reply<{ sha256: string; size_bytes: number }> {
     const { max_result_size_bytes } = (await this.projects.tenant(tenant_id)).currentLimits();
     if (bytes.byteLength > max_result_size_bytes) {
       return problem('INVALID_REQUEST', `A blob has at most ${max_result_size_bytes} bytes in this tenant.`);
@@ -395,11 +416,15 @@ export class Coordinator {
       return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };
     } catch (error) {
       // The work is granted, whatever becomes of its briefing.
-      if (error instanceof StoreUnavailable) return reply;
+      if (storeProblem(error) !== null) return reply;
       throw error;
     }
   }
 }
+
+/** In a world of its own, as a simulator is, there are no threads. */
+const documentsOf = ({ documents, environment }: CoordinatorOptions): Documents =>
+  documents ?? (environment === undefined ? new ThreadedDocuments() : new InlineDocuments(environment));
 
 function signed<T>(project: Project, asked: SessionCommand, work: () => Reply<T>): Reply<T> {
   if (!needsCheck(project, asked)) return work();

@@ -1,5 +1,16 @@
+import { type Problem, problem } from './problem.js';
+
 /** Cursors are opaque to everybody else: the position may one day not be all there is to them. */
 export const cursorAt = (position: number): string => Buffer.from(`p:${position}`).toString('base64url');
+
+/** A client that is ahead of the log has seen a history that is gone, as after a restored backup: it must not wait for it. */
+export const cursorAhead = (path: string, asked: number, position: number): Problem => {
+  const message = `points at position ${asked}, and the log ends at ${position}`;
+  const detail =
+    `${path}: ${message}. The log is not the one this position came from: read it again from the beginning, ` +
+    'or from a position it has.';
+  return problem('CURSOR_AHEAD', detail, [{ path, message }]);
+};
 
 /** Null: this is no cursor of ours. The empty cursor is the beginning. */
 export function positionOf(cursor: string): number | null {

@@ -34,6 +34,7 @@ export interface DeskSource {
   readonly environment: Environment;
   readonly skew_margin_ms: number;
   readonly session_until: ReadonlyMap<string, number>;
+  readonly hasOtherWriters: boolean;
   /** Resolves when everything decided until now has come to its end. */
   settled(): Promise<void>;
 }
@@ -87,6 +88,16 @@ export class Desk {
     if (tried === undefined) return this.source.state.heads.get(subject) ?? emptyHead(subject);
     this.stoodOn.add(subject);
     return tried;
+  }
+
+  /** Whether anything ever happened to the subject, or is about to. */
+  isKnownHead(subject: string): boolean {
+    return this.trial.heads.has(subject) || this.source.state.heads.has(subject);
+  }
+
+  /** Whether others commit to the same store, whose commits are not known here yet. */
+  get hasOtherWriters(): boolean {
+    return this.source.hasOtherWriters;
   }
 
   /** A head to be guided by, where nothing is decided. */

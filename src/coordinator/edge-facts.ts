@@ -1,5 +1,6 @@
 import type { Decision, EdgeFacts, SharedClaim } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
+import { HUMAN_ROLE } from '../core/claims/human-approval.js';
 import { wayOf } from '../core/features/way.js';
 import type { Methodology } from '../core/graph/methodology.js';
 import { innerProduct, touchedModules } from '../core/graph/modules.js';
@@ -10,9 +11,6 @@ import type { UnitBuilder } from './unit-builder.js';
 
 /** Who works where one agent does, and in which role unless it names one. */
 export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
-
-/** The role in which a human works. Only who may review can have it, so that no agent passes for one. */
-export const HUMAN_ROLE = 'human';
 
 /** Others whose modules are shared are named, but not without bound. */
 const SHARED_NAMED_MAX = 20;

@@ -36,7 +36,7 @@ forEachStore('keys', (open) => {
     const again = answered(await house.coordinator.keys.create(ACME, body, human('admin')));
     expect(again).toMatchObject({ key_id: made.key_id, token: null });
     const events = await eventsOf(house);
-    expect(events.map(({ event_type }) => event_type)).toEqual(['KEY_CREATED']);
+    expect(events.map(({ event_type }) => event_type)).toEqual(['KEY_CREATED', 'KEY_BINDING_REQUIRED']);
     expect(JSON.stringify(events)).not.toContain(secret);
     const { position: _, ...event } = events[0]!;
     expect(checkNewEvent(event)).toEqual({ ok: true });

@@ -10,10 +10,13 @@ export const PROBLEM_CODES = [
   'INVALID_METHODOLOGY',
   'BLOB_MISSING',
   'NOT_FOUND',
+  'UNAUTHENTICATED',
   'FORBIDDEN',
   'SIGNATURE_REQUIRED',
   'SIGNATURE_INVALID',
+  'CURSOR_AHEAD',
   'UNAVAILABLE',
+  'LOG_DAMAGED',
   'UNKNOWN',
 ] as const;
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
@@ -42,6 +45,19 @@ export type Reply<T> = Promise<T | Problem>;
 
 export const problem = (code: ProblemCode, detail: string, faults?: readonly Fault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
+
+/** Codes of commands on which nothing was decided: each may be sent again as it is. */
+const UNDECIDED: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'UNKNOWN']);
+
+export const isUndecided = (reply: unknown): reply is Problem =>
+  isProblem(reply) && UNDECIDED.has(reply.problem);
+
+/** The credential stopped being valid after the call was let in: revoked, expired, or an open server was closed. */
+export const noLongerAuthorized = (): Problem =>
+  problem(
+    'UNAUTHENTICATED',
+    'The credential of this call was revoked or has expired. Authenticate again with a valid one.',
+  );
 
 export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'problem' in reply;

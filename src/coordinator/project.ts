@@ -4,18 +4,21 @@ import {
   type Outcome,
   type ProjectKey,
   type Store,
+  StoreBroken,
   type StoreMeta,
-  StoreUnavailable,
   type Unit,
 } from '../stores/store.js';
+import type { Backoff } from './backoff.js';
+import { type Caller, isStillAuthorized, OPEN_CALLER } from './caller.js';
 import { Desk, type DeskSource, Trial } from './desk.js';
 import type { Environment } from './environment.js';
 import { claimKeyOf } from './identity.js';
 import type { Attempt, Operation } from './operation.js';
-import { isProblem, type Problem, problem } from './problem.js';
+import { isProblem, noLongerAuthorized, type Problem, problem } from './problem.js';
 import { eventsAt, readOn, readWork } from './read-work.js';
 import { limitOfScope, SESSIONS_SCOPE } from './rooms.js';
 import { Signal } from './signal.js';
+import { storeProblem } from './store-problem.js';
 import type { StoreTime } from './store-time.js';
 import type { Witness } from './witness.js';
 
@@ -30,6 +33,8 @@ export interface ProjectServices {
   readonly meta: StoreMeta;
   readonly environment: Environment;
   readonly time: StoreTime;
+  /** Of the store, shared by all its projects. */
+  readonly backoff: Backoff;
   readonly limits: () => Limits;
   readonly skew_margin_ms: number;
   readonly witness: Witness;
@@ -37,6 +42,7 @@ export interface ProjectServices {
 
 interface Job {
   readonly operation: Operation<unknown>;
+  readonly caller: Caller;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (bug: unknown) => void;
   tries: number;
@@ -93,6 +99,16 @@ export class Project implements DeskSource {
   get store(): Store {
     return this.services.store;
   }
+  get meta(): StoreMeta {
+    return this.services.meta;
+  }
+  get hasOtherWriters(): boolean {
+    return !this.services.store.capabilities.single_writer;
+  }
+
+  get backoff(): Backoff {
+    return this.services.backoff;
+  }
 
   /** The store's time, as far as this coordinator knows it. */
   now(): number {
@@ -103,14 +119,18 @@ export class Project implements DeskSource {
     return new Desk(this, this.now());
   }
 
-  /** Resolves with the operation's reply, or with the problem that kept it from one. */
-  run<Reply>(operation: Operation<Reply>): Promise<Reply | Problem> {
+  /**
+   * Resolves with the operation's reply, or with the problem that kept it from one. It waits in a queue, so the caller is
+   * asked for its authorization again when it is decided. The coordinator's own operations have no caller.
+   */
+  run<Reply>(operation: Operation<Reply>, caller: Caller = OPEN_CALLER): Promise<Reply | Problem> {
     if (this.queue.length >= QUEUE_MAX) {
       return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are waiting. Try again in a moment.'));
     }
     return new Promise((resolve, reject) => {
       this.queue.push({
         operation: operation as Operation<unknown>,
+        caller,
         resolve: resolve as (reply: unknown) => void,
         reject,
         tries: 0,
@@ -176,6 +196,7 @@ export class Project implements DeskSource {
     const asked_ms = environment.clock.monotonicMs();
     try {
       const outcomes = await store.commit(attempts.map((attempt) => attempt.unit));
+      this.backoff.succeeded();
       witness.flushed(attempts.length, environment.clock.monotonicMs() - asked_ms);
       return outcomes;
     } catch (error) {
@@ -191,6 +212,10 @@ export class Project implements DeskSource {
     const jobs: Job[] = [];
     const attempts: Attempt<unknown>[] = [];
     for (const job of batch) {
+      if (!isStillAuthorized(job.caller)) {
+        this.answer(job, noLongerAuthorized());
+        continue;
+      }
       // Said of one attempt only: whoever is decided again asks the store again.
       desk.begin(job.full);
       job.full = null;
@@ -353,8 +378,14 @@ const contended = (): Problem =>
   problem('UNAVAILABLE', 'Too many others change the same work at once. Nothing happened; try again.');
 
 function failed(error: unknown): Problem {
-  const said = error instanceof Error ? error.message : String(error);
-  return error instanceof StoreUnavailable
-    ? problem('UNAVAILABLE', `Nothing happened: ${said}`)
-    : problem('UNKNOWN', `It may have happened; retry with the same request_id: ${said}`);
+  return (
+    storeProblem(error) ??
+    problem('UNKNOWN', `It may have happened; retry with the same request_id: ${uncertainty(error)}`)
+  );
+}
+
+/** What a broken store says of itself names files of this machine: that is for its operator. */
+function uncertainty(error: unknown): string {
+  if (error instanceof StoreBroken) return 'the store has stopped, and its operator has to start it again.';
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,11 +1,13 @@
 import type { Limits } from '../core/claims/policy.js';
 import type { RecordHead } from '../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../core/subject.js';
-import { type ProjectKey, type Store, type StoreMeta, StoreUnavailable } from '../stores/store.js';
+import type { ProjectKey, Store, StoreMeta } from '../stores/store.js';
+import { Backoff } from './backoff.js';
 import type { Environment } from './environment.js';
-import { problem, type Reply } from './problem.js';
+import type { Reply } from './problem.js';
 import { Project } from './project.js';
 import { scopeFault, tenantFault } from './scope.js';
+import { storeProblem } from './store-problem.js';
 import { StoreTime, skewMarginMs } from './store-time.js';
 import type { Witness } from './witness.js';
 
@@ -22,6 +24,7 @@ interface Setup {
 interface House {
   readonly meta: StoreMeta;
   readonly time: StoreTime;
+  readonly backoff: Backoff;
 }
 
 /** What belongs to a tenant as a whole, and holds in all its projects: its limits. */
@@ -154,11 +157,11 @@ export class Projects {
   private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
     const { environment, witness } = this.setup;
     const store = (await this.setup.store.storeOf?.(tenant_id)) ?? this.setup.store;
-    const { meta, time } = await this.house(store);
+    const { meta, time, backoff } = await this.house(store);
     const skew_margin_ms = this.setup.skew_margin_ms ?? skewMarginMs(store);
     return Project.load(
       { tenant_id, project_id },
-      { store, meta, environment, time, limits, skew_margin_ms, witness },
+      { store, meta, environment, time, backoff, limits, skew_margin_ms, witness },
     );
   }
 
@@ -166,20 +169,20 @@ export class Projects {
     return remembered(this.houses, store, async () => {
       const time = new StoreTime(this.setup.environment.clock);
       time.tell(await store.now());
-      return { time, meta: await store.meta() };
+      return { time, backoff: new Backoff(this.setup.environment), meta: await store.meta() };
     });
   }
 }
 
 const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
-/** A store that cannot be reached is a problem, and not an exception. */
+/** A store that cannot be reached, or a damaged log, is a problem and not an exception. */
 export async function reachable<T>(ask: () => Reply<T>): Reply<T> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof StoreUnavailable)
-      return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
+    const found = storeProblem(error);
+    if (found !== null) return found;
     throw error;
   }
 }

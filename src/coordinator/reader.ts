@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { Project } from './project.js';
 
-const PAGE = 2000;
+const PAGE = 500;
 
 /**
  * Reads a project's events in order, each once, up to the present whenever somebody asks: what only the events tell costs
@@ -28,6 +28,7 @@ export class Reader {
         this.position = event.position;
         this.take(event);
       }
+      if (events.length === PAGE) await project.environment.breathe();
     }
   }
 }

@@ -123,7 +123,7 @@ export function submissionResult(decision: Decision): SubmissionResult {
     work_product_ref: decision.code === 'ACCEPTED' ? (decision.next.result?.work_product_ref ?? null) : null,
     parked: details.parked ?? null,
     ...(details.failing === undefined ? {} : { failing: details.failing }),
-    ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
+    ...(decision.ok ? {} : { next: [details.says ?? [], adviceFor(decision.code)].flat().join(' ') }),
   };
 }
 

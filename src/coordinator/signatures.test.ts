@@ -187,6 +187,7 @@ test('the key of a session stays the one it was opened with, and is an Ed25519 k
   const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };
   const again = { ...session, public_key: publicKeyText(others.publicKey) };
   expect(await house.coordinator.sessions.open('acme', again)).toMatchObject({
+    reason: 'PUBLIC_KEY_CONFLICT',
     session: { public_key: publicKeyText(ours.publicKey) },
   });
   expect(await house.coordinator.sessions.open('acme', { ...session, public_key: 'short' })).toMatchObject({

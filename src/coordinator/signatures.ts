@@ -38,7 +38,8 @@ export async function signatureFault(project: Project, asked: SessionCommand): P
   const key = await publicKeyOf(project, session_id);
   if (key === null) return required('The session has no public_key. Open one with it, then sign.');
   const said = readSignature(signature);
-  if (said === null) return invalid('expected v1;<issued_at>;<64 bytes in base64url>');
+  if (said === null)
+    return invalid('expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>');
   if (request_id === undefined) return invalid('a signed command names its request_id');
   const age_ms = project.desk().now_ms - msOf(said.issued_at);
   if (!(Math.abs(age_ms) <= WINDOW_MS)) {

@@ -24,7 +24,7 @@ export class Sweeper {
     environment: Environment,
   ) {
     this.stop = repeat(environment, TICK_MS, () => {
-      const all = [...this.projects.all()];
+      const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
       // It may take long, and nobody waits for it. What it could not do is done a day later.
       for (const project of all)
         if (this.retention.isDue(project)) this.retention.run(project).catch(() => {});

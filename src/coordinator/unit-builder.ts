@@ -93,7 +93,8 @@ export class UnitBuilder {
   session(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
     const { subject, record: known } = this.desk.session(session_id);
     if (known !== null) return this.check(subject, known.seq);
-    const draft = sessionOpened({ session_id, agent_id, user_id: caller.user_id, public_key: null, now_ms });
+    const { principal, user_id } = caller;
+    const draft = sessionOpened({ session_id, agent_id, principal, user_id, public_key: null, now_ms });
     return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
   }
 
@@ -216,6 +217,7 @@ function keepSignature({ events, notes }: Decision, signature: string): void {
 export interface SessionOpening {
   session_id: string;
   agent_id: string;
+  principal: string;
   user_id: string | null;
   public_key: string | null;
   now_ms: number;
@@ -231,9 +233,11 @@ export function sessionOpened(opening: SessionOpening): EventDraft {
     agent_id: opening.agent_id,
     session_id: opening.session_id,
     payload: {
+      principal: opening.principal,
       record: {
         state: 'open',
         user_id: opening.user_id,
+        principal: opening.principal,
         created_at,
         ...(opening.public_key === null ? {} : { public_key: opening.public_key }),
       },

@@ -1,6 +1,7 @@
 import { isDone } from '../core/views/index.js';
+import { type Caller, isStillAuthorized } from './caller.js';
 import type { Environment } from './environment.js';
-import { isProblem, type Problem } from './problem.js';
+import { isProblem, noLongerAuthorized, type Problem } from './problem.js';
 import type { Project } from './project.js';
 import type { ClaimResult } from './wire.js';
 import { WorkLine } from './work-line.js';
@@ -17,7 +18,9 @@ export interface Wait {
   readonly session_id: string;
   readonly seconds: number;
   readonly track: string | undefined;
+  /** Aborted when the call should wait no longer: its client is gone, the server stops, or its credential ended. */
   readonly gone: AbortSignal | undefined;
+  readonly caller: Caller;
 }
 
 /**
@@ -27,7 +30,7 @@ export interface Wait {
 export async function waitForWork(
   project: Project,
   environment: Environment,
-  { session_id, seconds, track, gone }: Wait,
+  { session_id, seconds, track, gone, caller }: Wait,
   ask: () => Promise<ClaimResult | Problem>,
 ): Promise<ClaimResult | Problem> {
   const line = lineOf(project, environment);
@@ -44,6 +47,6 @@ export async function waitForWork(
     called = await line.wait({ session_id, track, seen, left_ms, gone });
     if (!gone?.aborted) continue;
     if (called) line.answered();
-    return reply;
+    return isStillAuthorized(caller) ? reply : noLongerAuthorized();
   }
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { answered, House, P, planOf } from '../../test/support/house.js';
 import type { ClaimResult } from './wire.js';
@@ -22,7 +21,6 @@ async function crowd() {
   };
   const { coordinator } = await House.open('memory', { witness });
   const gone = new AbortController();
-  setMaxListeners(WAITING, gone.signal);
   onTestFinished(() => {
     gone.abort();
     coordinator.close();

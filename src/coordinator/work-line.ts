@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isDone } from '../core/views/index.js';
 import type { Environment } from './environment.js';
 import { isSessionClosed } from './facts.js';
@@ -60,6 +61,8 @@ export class WorkLine {
       const giveUp = (): void => leave(false);
       const waiting = { session_id, track, seen, call: () => leave(true) };
       const cancel = this.environment.setTimer(left_ms, giveUp);
+      // An embedder may end all its waiting calls with one signal; Node warns of a leak from the eleventh on.
+      if (gone !== undefined) setMaxListeners(0, gone);
       gone?.addEventListener('abort', giveUp, { once: true });
       this.waiting.add(waiting);
       if (this.waiting.size === 1) this.listen();

@@ -1,3 +1,4 @@
+import { isCanonicalBase64url } from './base64url.js';
 import { canonicalJson } from './canonical-json.js';
 
 /** What a session does, by the names under which it signs it. */
@@ -41,8 +42,10 @@ export function signedText(asked: CommandToSign, body_sha256: string, issued_at:
 /** How a signature is written: when it was made, and its 64 bytes in base64url. */
 export const writeSignature = (issued_at: string, value: string): string => `v1;${issued_at};${value}`;
 
+/** Null where it is none, or not spelled in the one way there is: the log keeps it, and it must compare as it verifies. */
 export function readSignature(signature: string): { issued_at: string; value: string } | null {
   const [, issued_at, value] =
     /^v1;(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z);([\w-]{86})$/.exec(signature) ?? [];
-  return issued_at === undefined || value === undefined ? null : { issued_at, value };
+  if (issued_at === undefined || value === undefined) return null;
+  return isCanonicalBase64url(value) ? { issued_at, value } : null;
 }

@@ -22,6 +22,8 @@ export const sessionSubject = (session_id: string): string => `${SESSION_PREFIX}
 export const sessionIdOf = (subject: string): string | null =>
   subject.startsWith(SESSION_PREFIX) ? subject.slice(SESSION_PREFIX.length) : null;
 export const keySubject = (key_id: string): string => `~key/${key_id}`;
+/** From its first event on, keys of this log must be bound to the store. */
+export const KEY_BINDING_SUBJECT = '~key_binding';
 /** What happens once has a record of its own, whose first event is the deed: of two, one finds it there. */
 export const foldBackSubject = (feature_id: string): string => `~fold_back/${feature_id}`;
 export const releaseSubject = (version: string): string => `~release/${version}`;

@@ -104,7 +104,7 @@ export function problemAnswer(
   const document = problemDocument(code, detail, faults);
   return {
     status: document.status,
-    headers: withRetry({ ...PROBLEM_HEADERS, ...headers }, document.status),
+    headers: withRetry({ ...PROBLEM_HEADERS, ...challenge(document.status), ...headers }, document.status),
     body: JSON.stringify(document),
     code,
   };
@@ -127,6 +127,10 @@ export const page = (body: string, content_type: string): Answer => ({
   headers: { ...PAGE, 'content-type': `${content_type}; charset=utf-8` },
   body,
 });
+
+/** RFC 9110 asks every 401 to name how to authenticate. */
+const challenge = (status: number): Record<string, string> =>
+  status === 401 ? { 'www-authenticate': 'Bearer' } : {};
 
 function withRetry(headers: Record<string, string>, status: number): Record<string, string> {
   const seconds = RETRY_AFTER_SECONDS[status];

@@ -8,6 +8,7 @@ import { RateLimiter } from './auth/rate-limit.js';
 import { listen } from './listen.js';
 import { type House, route } from './route.js';
 import { startServer } from './server.js';
+import { LASTING_CREDENTIALS } from './testing/credentials.js';
 
 /** A server with one route, whose work ends in this. */
 async function failing(error: unknown) {
@@ -25,9 +26,10 @@ async function failing(error: unknown) {
         run: () => Promise.reject(error),
       }),
     ],
-    gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL },
+    gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     limiter: new RateLimiter(),
-    log: (line) => logged.push(line),
+    log: null,
+    errorLog: (line) => logged.push(line),
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => listening.stop());

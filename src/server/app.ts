@@ -3,10 +3,12 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
 import { readBody as readWith } from '../coordinator/operations/read.js';
-import { isProblem } from '../coordinator/problem.js';
-import { StoreBroken, StoreUnavailable } from '../stores/store.js';
+import { isProblem, noLongerAuthorized } from '../coordinator/problem.js';
+import { storeProblem } from '../coordinator/store-problem.js';
+import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import { type Answer, answer, problemAnswer } from './answer.js';
 import type { LogSink } from './auth/access-log.js';
+import { Authorization } from './auth/authorization.js';
 import { authorize } from './auth/authorize.js';
 import { callerOf, type Gatekeeper, isRefusal } from './auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
@@ -21,8 +23,10 @@ export interface Door {
   readonly routes: readonly Route[];
   readonly gatekeeper: Gatekeeper;
   readonly limiter: RateLimiter;
-  /** Null: nobody reads it, so nothing is made ready for it. */
+  /** For every request. Null: nobody reads it, so nothing is made ready for it. */
   readonly log: LogSink | null;
+  /** For errors, which are written whether or not there is a log of requests. */
+  readonly errorLog: LogSink;
 }
 
 export type App = Hono<{ Bindings: HttpBindings }>;
@@ -61,36 +65,34 @@ async function answerTo(
   const { incoming, outgoing } = request.env;
   const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
   if (bad !== null) return bad;
-  let principal = await admitted(door, route, incoming.headers, visit);
+  const principal = await admitted(door, route, incoming.headers, visit);
   if ('body' in principal) return principal;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
-  const stillMay = async () => !('body' in (await permitted(gatekeeper, route, incoming.headers, visit)));
-  const began_ms = performance.now();
+  const authorizeAgain = async () =>
+    !('body' in (await permitted(gatekeeper, route, incoming.headers, visit)));
+  const authorization = new Authorization(gatekeeper, principal, authorizeAgain);
   const read =
     route.body === undefined
       ? { value: undefined }
       : await readBody(route.body, incoming, house, visit.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
-  if (performance.now() - began_ms > BODY_MS_TRUSTED) {
-    principal = await permitted(gatekeeper, route, incoming.headers, visit);
-    if ('body' in principal) return principal;
-  }
+  // The body may have taken long to arrive.
+  if (route.action !== 'public' && !authorization.isStillAuthorized()) return answer(noLongerAuthorized());
   visit.body = route.about === undefined ? read.value : route.about(read.value);
-  const caller = callerOf(principal, incoming.socket.remoteAddress ?? null);
+  const { isStillAuthorized } = authorization;
+  const caller = { ...callerOf(principal, incoming.socket.remoteAddress ?? null), isStillAuthorized };
   const about = {
     params: visit.params,
     query: query.value,
     body: read.value,
     tenant_id: visit.tenant_id ?? '',
   };
-  const said = await route.run({ house, ...about, principal, caller, stillMay, incoming, outgoing });
+  const said = await route.run({ house, ...about, principal, caller, authorization, incoming, outgoing });
   return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
 }
 
 const OWN_TENANT_DEFAULT = 'default';
-/** Whoever takes longer to say what they want is asked once more who they are: a key may be revoked by then. */
-const BODY_MS_TRUSTED = 1000;
 
 /** Who asks, where they may and not too often; else what they are told. */
 async function admitted(
@@ -117,10 +119,7 @@ async function permitted(
 ): Promise<Principal | Answer> {
   if (route.action === 'public') return OPEN_PRINCIPAL;
   const found = await gatekeeper.authenticate({ authorization: headers.authorization });
-  if (isRefusal(found)) {
-    const challenge = found.status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
-    return problemAnswer(found.code, found.detail, undefined, challenge);
-  }
+  if (isRefusal(found)) return problemAnswer(found.code, found.detail);
   visit.principal = found;
   if (route.tenant === 'own') visit.tenant_id = ownTenant(found, headers['x-genesis-tenant']);
   const refused = first(found);
@@ -131,12 +130,14 @@ async function permitted(
     case 'hidden':
       return nothingHere([]);
     case 'forbidden':
-      return problemAnswer(
-        'FORBIDDEN',
-        `The role ${found.role} may not do this. Ask an admin of the tenant.`,
-      );
+      return problemAnswer('FORBIDDEN', forbidden(found, visit.tenant_id));
   }
 }
+
+const forbidden = ({ role }: Principal, tenant_id: string | null): string =>
+  tenant_id === null
+    ? 'This concerns the whole platform, and your credential belongs to a tenant. Use a key of the platform: gen key create --role operator.'
+    : `The role ${role} may not do this. Ask an admin of the tenant.`;
 
 /** Whoever may speak for several tenants says for which. */
 const ownTenant = ({ tenant_id }: Principal, named: string | string[] | undefined): string =>
@@ -175,14 +176,17 @@ function withRequestId(said: Answer, body: unknown): Answer {
 }
 
 /** What should not have happened. The caller learns an id to ask about; what it was is for the log alone. */
-function broken(error: unknown, { log }: Door, route: Route | null): Answer {
+function broken(error: unknown, { log, errorLog }: Door, route: Route | null): Answer {
   if (error instanceof ClientGone) return problemAnswer('TIMEOUT', 'The request ended before its body did.');
   if (error instanceof StoreUnavailable) {
     return problemAnswer('UNAVAILABLE', 'Nothing happened: the store cannot be reached. Try again.');
   }
+  const damaged = error instanceof LogDamaged ? storeProblem(error) : null;
+  if (damaged !== null) return answer(damaged);
   const error_id = crypto.randomUUID();
   const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  log?.({ level: 'error', error_id, route: route?.id ?? null, error: what });
+  const line = { level: 'error', error_id, route: route?.id ?? null, error: what } as const;
+  for (const sink of new Set([errorLog, log])) sink?.(line);
   if (error instanceof StoreBroken) {
     return problemAnswer('UNKNOWN', `It may have happened: retry with the same request_id. (${error_id})`);
   }

@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { LARGE_JSON_CHARS } from '../coordinator/documents/documents.js';
+import { JsonText } from '../coordinator/documents/json-text.js';
 import { isProblem, type Problem } from '../coordinator/problem.js';
 import { PLAN_TEXT_LENGTH_MAX } from '../core/plan/index.js';
+import { readStrictJson } from '../core/strict-json.js';
 import { type Answer, answer, problemAnswer } from './answer.js';
 import type { Body, House } from './route.js';
 
@@ -95,15 +98,14 @@ function readAs(body: Body, bytes: Buffer, content_type = ''): Read {
   if (body.kind === 'bytes') return { value: bytes };
   if (!isUtf8(bytes)) return malformed('expected text in UTF-8');
   const text = bytes.toString('utf8');
-  return body.kind === 'plan' && !content_type.includes('json') ? { value: text } : parsed(text);
+  if (body.kind === 'plan' && !content_type.includes('json')) return { value: text };
+  const isDocument = body.kind === 'plan' || body.is_document === true;
+  return isDocument && text.length > LARGE_JSON_CHARS ? { value: new JsonText(text) } : parsed(text);
 }
 
 function parsed(text: string): Read {
-  try {
-    return { value: JSON.parse(text) };
-  } catch (error) {
-    return malformed(`expected JSON (${error instanceof Error ? error.message : 'not JSON'})`);
-  }
+  const read = readStrictJson(text);
+  return 'fault' in read ? malformed(read.fault) : read;
 }
 
 const malformed = (message: string): Read => ({

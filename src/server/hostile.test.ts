@@ -9,6 +9,7 @@ import type { House } from './route.js';
 import { ROUTES } from './routes.js';
 import { startServer } from './server.js';
 import { openStoreUrl } from './store-url.js';
+import { LASTING_CREDENTIALS } from './testing/credentials.js';
 import { P, Served } from './testing/served.js';
 
 let served: Served;
@@ -136,11 +137,16 @@ describe('a client that', () => {
     const app = createApp({
       house: { stopping: new AbortController().signal } as House,
       routes: ROUTES,
-      gatekeeper: { open: true, authenticate: () => Promise.reject(new Error('not asked')) },
+      gatekeeper: {
+        open: true,
+        authenticate: () => Promise.reject(new Error('not asked')),
+        ...LASTING_CREDENTIALS,
+      },
       limiter: new RateLimiter(),
       log: () => {},
+      errorLog: () => {},
     });
-    const settings = { ...LISTEN_SETTINGS, headers_timeout_ms: 50, request_timeout_ms: 50 };
+    const settings = { ...LISTEN_SETTINGS, headers_timeout_ms: 50 };
     const listening = await listen(app, { host: '127.0.0.1', port: 0 }, settings);
     onTestFinished(() => listening.stop());
     const beSlow = () =>
@@ -150,7 +156,7 @@ describe('a client that', () => {
         );
         socket.once('data', (chunk) => resolve(String(chunk)));
         // It came too late to say anything, and its own words crossed those of the server.
-        socket.once('error', () => resolve(''));
+        socket.once('error', () => resolve('')).once('close', () => resolve(''));
       });
     let said = '';
     while (said === '') said = await beSlow();
@@ -183,7 +189,8 @@ const CROWD = `
 const { connect } = require('node:net');
 const [port, count] = process.argv.slice(1).map(Number);
 const open = () => new Promise((resolve, reject) => {
-  connect(port, '127.0.0.1').once('connect', resolve).once('error', reject);
+  const socket = connect(port, '127.0.0.1', () => socket.write('GET /healthz HTTP/1.1\\r\\n', resolve));
+  socket.once('error', reject);
 });
 (async () => {
   for (let opened = 0; opened < count; opened += 200) await Promise.all(Array.from({ length: 200 }, open));

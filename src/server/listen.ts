@@ -3,28 +3,44 @@ import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { problemAnswer } from './answer.js';
 import type { App } from './app.js';
+import { AddressLimit, type DropReason, LOOPBACK_ADDRESSES } from './connection-limits.js';
 
 export interface ListenSettings {
-  /** A client must have said what it wants within this, and all of it within the next. */
+  /** A connection that has not sent a byte by then is closed. */
+  readonly first_byte_timeout_ms: number;
+  /** For the whole header of a request. */
   readonly headers_timeout_ms: number;
+  /** For the whole request; and a connection on which nothing moves for so long, in either direction, is closed. */
   readonly request_timeout_ms: number;
   readonly keep_alive_ms: number;
+  /** How long a peer that was refused has to close its side or, after a 401, to send another request. */
+  readonly linger_ms: number;
   readonly connections_max: number;
+  /** Of one IPv4 address, or one /64 of IPv6. */
+  readonly connections_per_address_max: number;
+  /** Addresses and networks that the limit per address does not apply to. */
+  readonly exempt_addresses: readonly string[];
   /** How long a stop waits for what was accepted. */
   readonly stop_within_ms: number;
 }
 export const LISTEN_SETTINGS: ListenSettings = {
+  first_byte_timeout_ms: 5000,
   headers_timeout_ms: 15_000,
   request_timeout_ms: 120_000,
   keep_alive_ms: 65_000,
+  linger_ms: 5000,
   connections_max: 50_000,
+  connections_per_address_max: 1000,
+  exempt_addresses: LOOPBACK_ADDRESSES,
   stop_within_ms: 15_000,
 };
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;
+const UNAUTHENTICATED = 401;
 
 export interface Listening {
   readonly port: number;
+  readonly open_connections: number;
   /** Accepts nothing new, answers what was accepted, then resolves; cuts off what is left when the time is up. */
   stop(): Promise<void>;
 }
@@ -33,6 +49,7 @@ export async function listen(
   app: App,
   { host, port }: { host: string; port: number },
   settings: ListenSettings = LISTEN_SETTINGS,
+  onDropped: (reason: DropReason) => void = () => {},
 ): Promise<Listening> {
   const server = createServer(
     {
@@ -46,14 +63,18 @@ export async function listen(
     getRequestListener(app.fetch, { errorHandler: () => unreadable(), overrideGlobalObjects: true }),
   );
   server.maxConnections = settings.connections_max;
-  server.on('clientError', refuseClient);
-  const connections = new Connections(server);
+  server.timeout = settings.request_timeout_ms;
+  server.on('clientError', refuserOf(settings.linger_ms));
+  const connections = new Connections(server, settings, onDropped);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, backlog: BACKLOG }, () => resolve());
   });
   return {
     port: (server.address() as AddressInfo).port,
+    get open_connections() {
+      return connections.size;
+    },
     stop: () => stopped(server, connections, settings.stop_within_ms),
   };
 }
@@ -63,16 +84,47 @@ class Connections {
   private readonly open = new Set<Socket>();
   private readonly waiting = new Map<Socket, number>();
   private stopping = false;
+  private readonly addresses: AddressLimit;
 
-  constructor(server: Server) {
-    server.on('connection', (socket: Socket) => {
-      this.open.add(socket);
-      socket.once('close', () => this.open.delete(socket));
-    });
+  constructor(
+    server: Server,
+    private readonly settings: ListenSettings,
+    private readonly onDropped: (reason: DropReason) => void,
+  ) {
+    this.addresses = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
+    server.on('drop', () => onDropped('total_limit'));
+    server.on('connection', (socket: Socket) => this.admit(socket));
     server.on('request', ({ socket }, response) => {
       this.waiting.set(socket, (this.waiting.get(socket) ?? 0) + 1);
-      response.once('close', () => this.answered(socket));
+      response.once('close', () => this.answered(socket, response.statusCode));
     });
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  private admit(socket: Socket): void {
+    // Undefined: the peer is gone already.
+    const leave = socket.remoteAddress === undefined ? () => {} : this.addresses.enter(socket.remoteAddress);
+    if (leave === null) {
+      this.drop(socket, 'address_limit');
+      return;
+    }
+    this.open.add(socket);
+    const silence = setTimeout(() => {
+      if (socket.bytesRead === 0) this.drop(socket, 'silent');
+    }, this.settings.first_byte_timeout_ms).unref();
+    socket.once('close', () => {
+      clearTimeout(silence);
+      leave();
+      this.open.delete(socket);
+    });
+  }
+
+  private drop(socket: Socket, reason: DropReason): void {
+    this.onDropped(reason);
+    socket.destroy();
   }
 
   /** From here on whoever waits for nothing is let go. */
@@ -81,7 +133,9 @@ class Connections {
     for (const socket of this.open) if (!this.waiting.has(socket)) socket.destroy();
   }
 
-  private answered(socket: Socket): void {
+  private answered(socket: Socket, status: number): void {
+    // A peer without a valid credential has less time to send another request; with that, Node sets the time again.
+    if (status === UNAUTHENTICATED) socket.setTimeout(this.settings.linger_ms);
     const left = (this.waiting.get(socket) ?? 1) - 1;
     if (left > 0) this.waiting.set(socket, left);
     else {
@@ -114,11 +168,25 @@ const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemAnsw
   ERR_HTTP_REQUEST_TIMEOUT: () => problemAnswer('TIMEOUT', 'The request took too long to arrive.'),
 };
 
-/** Called by Node for what is not HTTP, or comes too slowly: there is no request yet, only a socket. */
-function refuseClient(
-  error: Error & { code?: string },
-  socket: Socket & { _httpMessage?: IncomingMessage },
-): void {
+type ClientSocket = Socket & { _httpMessage?: IncomingMessage };
+
+/**
+ * Called by Node for what is not HTTP, or comes too slowly: there is no request yet, only a socket. It is told why, and
+ * closed: by then the peer has read the answer, or does not mean to close its side.
+ */
+function refuserOf(linger_ms: number): (error: Error & { code?: string }, socket: ClientSocket) => void {
+  const refused = new WeakSet<Socket>();
+  return (error, socket) => {
+    // What it still sends is no HTTP either.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    refuse(error, socket);
+    const linger = setTimeout(() => socket.destroy(), linger_ms).unref();
+    socket.once('close', () => clearTimeout(linger));
+  };
+}
+
+function refuse(error: Error & { code?: string }, socket: ClientSocket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage != null) {
     socket.destroy();
     return;

@@ -7,17 +7,23 @@ export function isLoopback(host: string): boolean {
   return name === 'localhost' || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
+/** Where a browser may come from: the server's own page, or a person who typed the address. */
+const OWN_SITES: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
+
 /**
- * An open server believes whoever comes, so nobody may be sent there by a page of another site: neither by a form or
- * script that posts to it, nor by a name that was made to point at this machine.
+ * An open server believes every caller, so no page of another site may send a browser to it: neither by a form or
+ * script, nor by a name that points at this machine, nor by a link, an image or another request without `Origin`.
+ * `Sec-Fetch-Site: same-site` is refused too: another port of this machine is another program.
  */
 export function strangerRefused(headers: IncomingHttpHeaders): Answer | null {
   const { host = '', origin } = headers;
   const isOurs =
-    isLoopback(host.replace(/:\d+$/, '')) && (origin === undefined || origin === `http://${host}`);
+    isLoopback(host.replace(/:\d+$/, '')) &&
+    (origin === undefined || origin === `http://${host}`) &&
+    OWN_SITES.has(headers['sec-fetch-site'] as string | undefined);
   if (isOurs) return null;
   return problemAnswer(
     'FORBIDDEN',
-    'This server is open to its own machine alone. Call it as localhost, or create a key: gen key create.',
+    'This server is open to its own machine alone, and to no page of another site. Call it as localhost, type its address into the browser, or create a key: gen key create.',
   );
 }

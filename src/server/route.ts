@@ -4,7 +4,9 @@ import type { Caller } from '../coordinator/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import type { Answer } from './answer.js';
+import type { Authorization } from './auth/authorization.js';
 import type { Action, Principal } from './auth/principal.js';
+import type { Readiness } from './readiness.js';
 import type { Feeds } from './stream.js';
 
 /** What a route has at hand. */
@@ -12,6 +14,7 @@ export interface House {
   readonly coordinator: Coordinator;
   readonly store: Store;
   readonly feeds: Feeds;
+  readonly readiness: Readiness;
   /** The numbers, as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
   /** Aborted when the server is asked to stop: whoever waits, waits no longer. */
@@ -29,15 +32,23 @@ export interface Ask<Query = Record<string, unknown>> {
   /** The tenant it is about; empty where it is about the platform. */
   readonly tenant_id: string;
   readonly caller: Caller;
-  /** Whether who asked still may: a key can be revoked, or run out, while its request goes on. */
-  readonly stillMay: () => Promise<boolean>;
+  /** A key can be revoked or expire while its request goes on. */
+  readonly authorization: Authorization;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
 }
 
-/** `json`: a command, checked by the coordinator; it is small, unless `bytes_max` says how large. `plan`: JSON or YAML. `bytes`: as they are. */
+/**
+ * `json`: a command, checked by the coordinator; it is small, unless `bytes_max` says how large. `is_document`: a large one
+ * comes as text, to be read in a thread. `plan`: JSON, in the same way, or YAML. `bytes`: as they are.
+ */
 export type Body =
-  | { readonly kind: 'json'; readonly schema: z.ZodType; readonly bytes_max?: number }
+  | {
+      readonly kind: 'json';
+      readonly schema: z.ZodType;
+      readonly bytes_max?: number;
+      readonly is_document?: true;
+    }
   | { readonly kind: 'plan'; readonly schema: z.ZodType }
   | { readonly kind: 'bytes' };
 

@@ -230,7 +230,7 @@ describe('what goes on', () => {
     expect((await served.get(`${P}/status?at=yesterday`)).status).toBe(400);
     const { projects } = (await served.get(`${T}/projects`)).body;
     expect(projects).toMatchObject([{ project_id: 'shop', position: now.body.position }]);
-    expect((await served.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [] });
+    expect((await served.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
   });
 
   test('sessions are opened, listed, remembered and closed with what they hold', async () => {

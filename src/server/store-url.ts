@@ -1,16 +1,19 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { engineOf } from '../stores/engines.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
+import { STORE_FILE } from '../stores/file/layout.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { RoutedBlobs } from '../stores/routed-blobs.js';
 import { RoutedStore } from '../stores/routed-store.js';
 import { type Routes, readRoutes } from '../stores/routes.js';
 import { type Store, StoreRefused, StoreUnavailable } from '../stores/store.js';
 import { openWorkspaceStore } from '../workspace/store.js';
+import { STORE_SECRETS, trackedSecrets } from '../workspace/tracked-secrets.js';
 import { Workspace } from '../workspace/workspace.js';
 
 export interface OpenedStore {
@@ -83,7 +86,18 @@ async function openOne(url: string, warn: Warn): Promise<OpenedStore> {
         'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: to keep nothing.',
     );
   }
-  return { store: await openFileStore({ root, onWarning: warn }), blobs: new FolderBlobs(root) };
+  return { store: await openFolder(root, warn), blobs: new FolderBlobs(root) };
+}
+
+/** A new store has a `.gitignore` of its own: all of it belongs to this machine, and its secret to nobody else. */
+async function openFolder(root: string, warn: Warn): Promise<Store> {
+  const isNew = !existsSync(join(root, STORE_FILE));
+  const { hasKeys } = await trackedSecrets(root, STORE_SECRETS);
+  const carried = hasKeys ? { carried_by_git: 'keys' as const } : {};
+  const store = await openFileStore({ root, ...carried, onWarning: warn });
+  // Where it cannot be written, the store itself says what is wrong with the folder.
+  if (isNew) await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
+  return store;
 }
 
 function blobsAt(url: string): Blobs {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import type { EventQuery, ProjectKey, Store } from '../stores/store.js';
+import { ALWAYS_AUTHORIZED } from './auth/authorization.js';
 import { type FeedSettings, Feeds } from './stream.js';
 import { Listener } from './testing/listener.js';
 import { P, Served } from './testing/served.js';
@@ -116,7 +117,7 @@ function holdAt(position: number) {
 }
 
 /** Feeds on a socket of their own, over a store that counts how often its log is read. */
-async function feedsOf(settings: FeedSettings) {
+async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED) {
   const memory = openMemoryStore();
   const holds: Holds = {};
   let reads = 0;
@@ -137,7 +138,7 @@ async function feedsOf(settings: FeedSettings) {
   const outs: ServerResponse[] = [];
   const server = createServer((_, out) => {
     outs.push(out);
-    void feeds.listen(KEY, {}, 0, out);
+    void feeds.listen(KEY, {}, 0, out, authorization);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {
@@ -200,6 +201,34 @@ test('is told nothing twice that it had read before the others were told', async
     await listener.until(() => listener.positions.at(-1) === 4);
     expect(listener.positions).toEqual([1, 2, 3, 4]);
   }
+});
+
+test('tells nothing more to a credential that is no longer valid, although no signal came', async () => {
+  let valid = true;
+  const authorization = { ...ALWAYS_AUTHORIZED, isStillAuthorized: () => valid };
+  const { port, plan } = await feedsOf(QUIET, authorization);
+  await plan(1);
+  const listener = Listener.open(port, '/');
+  await listener.until(() => listener.positions.length === 1);
+  valid = false;
+  await plan(2);
+  await listener.until(() => listener.comments > 0 || listener.positions.length > 1);
+  expect([listener.positions, listener.comments]).toEqual([[1], 1]);
+});
+
+test('ends a stream that is still reading the past for a credential that is no longer valid', async () => {
+  let valid = true;
+  const authorization = { ...ALWAYS_AUTHORIZED, isStillAuthorized: () => valid };
+  const { port, plan, holds } = await feedsOf(QUIET, authorization);
+  await plan(1);
+  const reading = holdAt(0);
+  holds.after = reading.hold;
+  const listener = Listener.open(port, '/');
+  await reading.held;
+  valid = false;
+  reading.letGo();
+  await listener.ended();
+  expect(listener.positions).toEqual([]);
 });
 
 test('sends heartbeats as comments', async () => {

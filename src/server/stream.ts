@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { backoffMs } from '../coordinator/backoff.js';
 import { cursorAt } from '../coordinator/cursor.js';
 import { isProblem } from '../coordinator/problem.js';
 import type { EventFeed, EventFilter } from '../coordinator/queries/feed.js';
@@ -6,16 +7,19 @@ import type { EventEnvelope } from '../core/events/envelope.js';
 import { matcher } from '../stores/matches.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { STREAM_HEADERS } from './answer.js';
+import { ALWAYS_AUTHORIZED, type Authorization } from './auth/authorization.js';
 
 const PAGE = 1000;
-const RETRY_MS = 1000;
 /** A telling is followed by a rest so many times as long. */
 const REST_PER_TELLING = 4;
 /** How long a browser waits before it comes back, and from where: also if nothing happens until then. */
 const helloAt = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
 const HEARTBEAT = ': still here\n\n';
+const UNAUTHORIZED = ': ended: the credential of this stream was revoked or has expired\n\n';
 /** A listener that takes nothing for so many heartbeats is gone, or as good as gone. */
 const SILENT_HEARTBEATS_MAX = 2;
+
+type StreamAuthorization = Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'>;
 
 export interface FeedSettings {
   readonly heartbeat_ms: number;
@@ -48,7 +52,7 @@ class Listener {
     readonly wanted: Wanted,
     public position: number,
     private readonly unsent_bytes_max: number,
-    private readonly stillMay: () => Promise<boolean>,
+    private readonly authorization: StreamAuthorization,
   ) {
     const { type, ...rest } = wanted;
     const types = type === undefined ? {} : { types: [type] };
@@ -58,6 +62,10 @@ class Listener {
 
   /** Null: everything is wanted. */
   private readonly matches: ((event: EventEnvelope) => boolean) | null;
+
+  greet(): void {
+    this.write(helloAt(this.position));
+  }
 
   /** `whole`: all the pieces in one, which is what most listeners get. */
   tell(pieces: readonly Piece[], whole: Buffer): void {
@@ -75,18 +83,23 @@ class Listener {
   }
 
   private write(chunk: Buffer | string): void {
-    if (!this.out.writableEnded) this.out.write(chunk);
+    if (this.out.writableEnded) return;
+    if (this.authorization.isStillAuthorized()) this.out.write(chunk);
+    else this.endUnauthorized();
+  }
+
+  /** Events that wait to be sent are thrown away with the connection: they are not for this credential any more. */
+  endUnauthorized(): void {
+    if (this.out.writableEnded) return;
+    if (this.out.writableLength > 0) this.out.destroy();
+    else this.out.end(UNAUTHORIZED);
   }
 
   beat(): void {
     this.silent = this.out.writableNeedDrain ? this.silent + 1 : 0;
     if (this.silent >= SILENT_HEARTBEATS_MAX) this.out.destroy();
     else if (this.silent === 0) this.write(HEARTBEAT);
-    // What cannot be found out now is found out at the next beat.
-    void this.stillMay().then(
-      (may) => may || this.out.end(),
-      () => {},
-    );
+    void this.authorization.recheck();
   }
 
   private wants(event: EventEnvelope): boolean {
@@ -132,7 +145,7 @@ class Feed {
   /** Reads on from the log until the listener stands where everybody stands, and lets it join them. */
   async bringUp(listener: Listener): Promise<void> {
     const { out } = listener;
-    while (!out.destroyed && !this.ending.signal.aborted) {
+    while (!out.destroyed && !out.writableEnded && !this.ending.signal.aborted) {
       const seen = this.position;
       const after = cursorAt(listener.position);
       const page = await this.events.page(this.key, { ...listener.wanted, after, limit: PAGE });
@@ -152,18 +165,24 @@ class Feed {
   private async read(): Promise<void> {
     const { signal } = this.ending;
     let position = this.position;
+    let failures = 0;
     while (!signal.aborted) {
       try {
         for await (const { event } of this.events.follow(this.key, cursorAt(position), signal)) {
+          failures = 0;
           position = event.position;
           this.latest = position;
           if (this.pieces.length === 0) this.tellSoon();
           this.pieces.push(pieceOf(event));
         }
+        // It ends by itself only where the log is shorter than it was: whoever comes back is told so.
+        if (!signal.aborted) return this.end();
       } catch (error) {
         // Whoever listens comes back with its cursor, to whatever server is there then.
         if (!(error instanceof StoreUnavailable)) return this.end();
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
+        failures += 1;
+        const waitMs = backoffMs(failures, Math.random());
+        await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
       }
     }
   }
@@ -209,15 +228,17 @@ export class Feeds {
     wanted: Wanted,
     position: number | 'now',
     out: ServerResponse,
-    stillMay: () => Promise<boolean> = async () => true,
+    authorization: StreamAuthorization = ALWAYS_AUTHORIZED,
   ): Promise<void> {
     const name = `${key.tenant_id}/${key.project_id}`;
     const feed = await this.feedOf(name, key);
     const from = position === 'now' ? feed.position : position;
-    const listener = new Listener(out, wanted, from, this.settings.unsent_bytes_max, stillMay);
+    const listener = new Listener(out, wanted, from, this.settings.unsent_bytes_max, authorization);
     feed.listeners.add(listener);
     this.open_feeds.add(feed);
+    const stopWatching = authorization.onEnd(() => listener.endUnauthorized());
     const leave = (): void => {
+      stopWatching();
       feed.listeners.delete(listener);
       if (feed.listeners.size > 0) return;
       feed.end();
@@ -228,7 +249,7 @@ export class Feeds {
     out.writeHead(200, STREAM_HEADERS);
     // It asked before the server began to stop, and is answered after.
     if (this.closed) return void out.end();
-    out.write(helloAt(from));
+    listener.greet();
     await feed.bringUp(listener).catch(() => out.destroy());
   }
 

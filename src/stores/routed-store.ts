@@ -1,6 +1,7 @@
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type {
   EventQuery,
+  FoundDamage,
   Outcome,
   ProjectKey,
   ProjectRow,
@@ -21,6 +22,8 @@ export type RouteOf = (tenant_id: string) => string;
  */
 export class RoutedStore implements Store {
   private readonly opened = new Map<string, Promise<Store>>();
+  /** Those that are open by now. */
+  private readonly stores = new Set<Store>();
   private tellFinished!: (error: StoreBroken) => void;
   /** The first of them: whoever serves them all starts anew. */
   readonly finished = new Promise<StoreBroken>((resolve) => {
@@ -97,6 +100,16 @@ export class RoutedStore implements Store {
     return (await this.storeOf(tenant_id)).projects(tenant_id);
   }
 
+  /** Of the main store. The others are opened when they are needed. */
+  async tenantIds(): Promise<string[]> {
+    const kept = (await this.main.tenantIds?.()) ?? [];
+    return kept.filter((tenant_id) => this.routeOf(tenant_id) === this.main_url);
+  }
+
+  damage(): readonly FoundDamage[] {
+    return [...this.stores].flatMap((store) => store.damage?.() ?? []);
+  }
+
   async occupancy(tenant_id: string, scope: string): Promise<number> {
     return (await this.storeOf(tenant_id)).occupancy(tenant_id, scope);
   }
@@ -116,6 +129,7 @@ export class RoutedStore implements Store {
   }
 
   private watch(store: Store): void {
+    this.stores.add(store);
     void store.finished?.then(this.tellFinished);
   }
 }

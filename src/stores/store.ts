@@ -5,8 +5,9 @@ import type { EventDraft, EventEnvelope, NewEvent } from '../core/events/envelop
  * appends events, counts who occupies a scope, remembers requests, and tells the time.
  *
  * Every member that returns a promise may reject with `StoreUnavailable` (nothing happened, try again), `StoreUncertain`
- * (a commit whose outcome could not be learned) or `StoreBroken` (this store object is finished); opening one may reject
- * with `StoreRefused`. Anything else thrown is a bug.
+ * (a commit whose outcome could not be learned), `LogDamaged` (nothing happened: what is kept of this tenant is not what
+ * was written) or `StoreBroken` (this store object is finished); opening one may reject with `StoreRefused`. Anything
+ * else thrown is a bug.
  */
 export interface Store {
   readonly capabilities: StoreCapabilities;
@@ -31,6 +32,9 @@ export interface Store {
    * Retention: from now on these events, all of them written long ago, say less. Only payloads differ from what is
    * there, each by fields that are gone; places, envelopes and heads stay what they were. Durable when it resolves, and
    * may be done again. Where it was cut short, some of them say less and the others do not.
+   *
+   * A `HISTORY_FORGOTTEN` event with the digest of what is left of each is committed before: a store that checks what it
+   * reads takes a shortened payload without one for damage.
    */
   forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
@@ -48,6 +52,12 @@ export interface Store {
 
   /** What belongs to the store as a whole; made when it is first opened. */
   meta(): Promise<StoreMeta>;
+
+  /** Every tenant of which something is kept, by name. Absent where the store cannot tell without reading everything. */
+  tenantIds?(): Promise<string[]>;
+
+  /** The damage found so far. Absent: this store does not check what it reads. */
+  damage?(): readonly FoundDamage[];
 
   /** The store that keeps a tenant, where tenants have stores of their own. Absent: this one keeps them all. */
   storeOf?(tenant_id: string): Promise<Store>;
@@ -68,12 +78,19 @@ export interface StoreCapabilities {
   /** How many commits of one project may usefully be under way at once: more would only wait for each other. */
   readonly commits_at_once: number;
   readonly note?: string;
+  /**
+   * Set where git may write the files of the store. `log`: events may come from another clone, as in every workspace.
+   * `keys`: git tracks the store's secret or its key log, so that nothing in them proves anything.
+   */
+  readonly carried_by_git?: CarriedByGit;
 }
+
+export type CarriedByGit = 'log' | 'keys';
 
 export interface StoreMeta {
   /** Raised whenever history may have been lost: handles of an older incarnation are refused. */
   readonly incarnation: number;
-  /** 32 random bytes, hex: claim ids are derived with it. */
+  /** 32 random bytes, hex: claim ids are derived with it, and keys are bound to it. */
   readonly secret: string;
 }
 
@@ -208,6 +225,33 @@ export type FoldHead = (before: StoredHead | null, event: EventDraft) => StoredH
 /** How long a request is remembered at least, and how many at most. */
 export const REQUEST_WINDOW_MS = 24 * 3600 * 1000;
 export const REQUESTS_MAX = 1_000_000;
+
+/** Where a log is not what was written. */
+export interface LogDamage extends ProjectKey {
+  /** Relative to the store's root, so that a caller may see it: where the store lies is for its operator. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly why: string;
+}
+
+/** Damage that a store has met. */
+export interface FoundDamage extends LogDamage {
+  /** Whether the tenant is served all the same, but for what would have to be read from there. */
+  readonly isServed: boolean;
+}
+
+/** Nothing happened, and nothing will until a person puts the file back. Other tenants of the store are served. */
+export class LogDamaged extends Error {
+  override readonly name = 'LogDamaged';
+
+  constructor(readonly damage: LogDamage) {
+    super(
+      `${damage.file}, line ${damage.line}: ${damage.why}. This was durable before, so it is damage and not the trace ` +
+        'of a crash. Nothing was changed. Put the file back from a copy, check it with gen verify, then start again.',
+    );
+  }
+}
 
 /** Nothing happened, and it may work again in a moment. */
 export class StoreUnavailable extends Error {

@@ -1,23 +1,61 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
 import { LOCK_FILE } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
+import { readPrivate } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
-const addressFile = (workspace: Workspace): string => workspace.path('events', 'server.json');
+/** Where the process that has the log answers, and the token that it demands; null: it demands none of its own. */
+export interface ServerAddress {
+  readonly url: string;
+  readonly token: string | null;
+}
 
-/** Says where this process, which has the log, answers. */
-export const writeAddress = (workspace: Workspace, url: string): Promise<void> =>
-  writeFile(addressFile(workspace), `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+/** An address file that somebody else may have written, and why. */
+export interface UntrustedAddress {
+  readonly untrusted: string;
+}
+
+const ADDRESS_FILE = 'server.json';
+const BYTES_MAX = 1024;
+const OWNER_ONLY = 0o600;
+
+const addressFile = (workspace: Workspace): string => workspace.path('events', ADDRESS_FILE);
+
+/**
+ * Says where this process, which has the log, answers. Always in a new file that only its owner can read: one that is
+ * there already may be open elsewhere, readable by others, or a link.
+ */
+export async function writeAddress(workspace: Workspace, { url, token }: ServerAddress): Promise<void> {
+  const temporary = `${addressFile(workspace)}.${randomBytes(8).toString('hex')}.tmp`;
+  const text = JSON.stringify({ url, pid: process.pid, ...(token === null ? {} : { token }) });
+  try {
+    const file = await open(temporary, 'wx', OWNER_ONLY);
+    try {
+      await file.writeFile(`${text}\n`);
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, addressFile(workspace));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
 
 export const dropAddress = (workspace: Workspace): Promise<void> =>
   rm(addressFile(workspace), { force: true });
 
 /** The same, once a while has passed; `withdraw` takes it back. */
-export function announce(workspace: Workspace, url: string, after_ms: number): { withdraw(): Promise<void> } {
+export function announce(
+  workspace: Workspace,
+  address: ServerAddress,
+  after_ms: number,
+): { withdraw(): Promise<void> } {
   let written = Promise.resolve();
   const timer = setTimeout(() => {
     // A folder that cannot be written to is found out by who writes what matters.
-    written = writeAddress(workspace, url).catch(() => {});
+    written = writeAddress(workspace, address).catch(() => {});
   }, after_ms).unref();
   return {
     withdraw: async () => {
@@ -28,15 +66,18 @@ export function announce(workspace: Workspace, url: string, after_ms: number): {
   };
 }
 
-const ADDRESS = /^\{"url":"(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5})","pid":(\d{1,10})\}$/;
+const ADDRESS =
+  /^\{"url":"(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5})","pid":(\d{1,10})(?:,"token":"([\w-]{43,128})")?\}$/;
 
 /**
- * Null: nobody said. Only an address on this machine is believed, and only from the process that has the log: what a
- * crash left behind may be the address of somebody else by now.
+ * Null: no process says so. Only an address on this machine is believed, only in a file that this user alone can have
+ * written, and only from the process that has the log: what a crash left behind may be the address of another by now.
  */
-export async function readAddress(workspace: Workspace): Promise<string | null> {
-  const text = await readFile(addressFile(workspace), 'utf8').catch(() => '');
-  const [, url = null, pid] = ADDRESS.exec(text.trim()) ?? [];
+export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
+  const path = addressFile(workspace);
+  const read = readPrivate(path, BYTES_MAX);
+  if (!Buffer.isBuffer(read)) return read.fault === 'missing' ? null : { untrusted: `${path} ${read.says}` };
+  const [, url, pid, token = null] = ADDRESS.exec(read.toString('utf8').trim()) ?? [];
   const owner = await nodeDisk.lockOwner(workspace.path('events', LOCK_FILE));
-  return pid === owner ? url : null;
+  return url !== undefined && pid === owner ? { url, token } : null;
 }

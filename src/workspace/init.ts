@@ -2,6 +2,7 @@ import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { DEFAULT_FILES } from '../core/graph/defaults/files.js';
+import { IGNORE_TEXT } from './git-ignore.js';
 import type { Guess } from './guess.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
 import type { ProjectKind } from './project-kinds.js';
@@ -38,17 +39,6 @@ const FOLDERS = [
   'reviews',
 ];
 
-const IGNORED = `# What is of this machine alone, and the secret that claims are named with.
-events/store.json
-events/lock
-events/durable
-events/inbox/
-events/outcome/
-events/broken/
-events/snapshots/
-agents/
-`;
-
 /** Makes a workspace, or what is missing of one. What a person may have written is never touched. */
 export async function initWorkspace(
   root: string,
@@ -76,7 +66,7 @@ function filesFor(answers: InitAnswers, guess: Guess): Map<string, string> {
   const coordination = DEFAULT_FILES.get(COORDINATION_FILE) ?? '';
   files.set(`.ai-workspace/${COORDINATION_FILE}`, `${projectText(answers.name)}\n${coordination}`);
   files.set('.ai-workspace/context/project_constraints.yml', constraintsText(answers, guess));
-  files.set('.ai-workspace/.gitignore', IGNORED);
+  files.set('.ai-workspace/.gitignore', IGNORE_TEXT);
   // What the command line remembers here: handles, sessions, results that nobody has answered.
   files.set('.genesis/.gitignore', '*\n');
   files.set(INTENT_FILE, intentText(answers));

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 // A link is not followed, and nobody waits for whoever should write into a pipe.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -10,6 +10,50 @@ export type FileFault = 'missing' | 'link' | 'not_a_file' | 'hard_link' | 'too_l
  * small, and giving way four times for each takes ten times as long as reading it.
  */
 export function readRegular(path: string, bytes_max: number): Buffer | FileFault {
+  return read<never>(path, bytes_max, () => null);
+}
+
+export interface PrivateFault {
+  readonly fault: FileFault | 'other_owner' | 'open_to_others';
+  /** What is wrong, after the path. */
+  readonly says: string;
+}
+
+/**
+ * The same, of a file that nobody but this user can have written or read. Windows has neither owners nor modes that
+ * Node can see: there the folder decides.
+ */
+export function readPrivate(path: string, bytes_max: number): Buffer | PrivateFault {
+  const uid = process.getuid?.();
+  let mode = 0;
+  const found = read(path, bytes_max, (stats) => {
+    mode = stats.mode & 0o777;
+    if (uid === undefined) return null;
+    if (stats.uid !== uid) return 'other_owner';
+    return (mode & 0o077) === 0 ? null : 'open_to_others';
+  });
+  if (Buffer.isBuffer(found)) return found;
+  const says = {
+    ...FAULT_SAYS,
+    open_to_others: `is open to others (mode ${mode.toString(8)}): expected 600`,
+  };
+  return { fault: found, says: says[found] };
+}
+
+const FAULT_SAYS = {
+  missing: 'is not there',
+  link: 'is a link',
+  not_a_file: 'is not a file',
+  hard_link: 'has a second name',
+  too_large: 'is too large',
+  other_owner: 'belongs to another user',
+};
+
+function read<F extends string>(
+  path: string,
+  bytes_max: number,
+  judge: (stats: Stats) => F | null,
+): Buffer | FileFault | F {
   let file: number;
   try {
     file = openSync(path, FLAGS);
@@ -19,7 +63,7 @@ export function readRegular(path: string, bytes_max: number): Buffer | FileFault
     return fault;
   }
   try {
-    return readOpened(file, bytes_max);
+    return readOpened(file, bytes_max, judge);
   } finally {
     closeSync(file);
   }
@@ -34,9 +78,15 @@ const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
   ENXIO: 'not_a_file',
 };
 
-function readOpened(file: number, bytes_max: number): Buffer | FileFault {
+function readOpened<F extends string>(
+  file: number,
+  bytes_max: number,
+  judge: (stats: Stats) => F | null,
+): Buffer | FileFault | F {
   const found = fstatSync(file);
   if (!found.isFile()) return 'not_a_file';
+  const judged = judge(found);
+  if (judged !== null) return judged;
   if (found.nlink !== 1) return 'hard_link';
   if (found.size > bytes_max) return 'too_large';
   // One byte more than it should have: a file that grows meanwhile is noticed, and no more of it is held.

@@ -12,6 +12,7 @@ import { refuseForeign } from './foreign.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { WorkspaceRefused } from './refused.js';
 import { isSwapUnderWay } from './sync/swap.js';
+import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
 import type { Workspace } from './workspace.js';
 
 export interface WorkspaceStore {
@@ -37,7 +38,9 @@ export async function openWorkspaceStore(
   }
   await assertOwnLog(workspace, key);
   const root = workspace.events;
-  const store = await openFileStore({ root, home: key, onWarning: warn });
+  const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
+  const carried_by_git = hasKeys ? 'keys' : 'log';
+  const store = await openFileStore({ root, home: key, carried_by_git, onWarning: warn });
   return { store, blobs: new FolderBlobs(root), key };
 }
 

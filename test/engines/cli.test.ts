@@ -5,8 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../src/cli/testing/house.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
-import { openStoreUrl } from '../../src/server/store-url.js';
+import { evolveRecord, type RecordHead } from '../../src/core/record.js';
+import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
+import type { Store } from '../../src/stores/store.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { unitOf } from '../../src/stores/unit.js';
+import { KEY_LOG, writeUnboundKey } from '../security/support/unbound-key.js';
 import { answered, planOf } from '../support/house.js';
 
 const TASK = 'A-001-core';
@@ -30,6 +34,33 @@ async function work(url: string): Promise<void> {
   answered(await coordinator.submitResult(project, result));
   coordinator.close();
   await store.close();
+}
+
+async function onStore<T>(url: string, use: (opened: OpenedStore) => Promise<T>): Promise<T> {
+  const opened = await openStoreUrl(url, () => {});
+  return use(opened).finally(() => opened.store.close());
+}
+
+const idOf = (token: string): string => token.trim().split('_')[2] ?? '';
+
+const statesOf = (url: string, key_ids: readonly string[]) =>
+  onStore(url, async ({ store }) => {
+    const coordinator = await Coordinator.open({ store });
+    const ring = await coordinator.keys.ring();
+    coordinator.close();
+    return key_ids.map((key_id) => ring.find(key_id)?.key.state);
+  });
+
+/** Writes the key records of one store into another, as someone who may write its rows could. */
+async function copyKeys(from: Store, to: Store): Promise<void> {
+  for (const { position: _, ...event } of await from.events(KEY_LOG, { after: 0, limit: 100 })) {
+    const { subject = '' } = event;
+    const [stored] = await to.heads(KEY_LOG, [subject]);
+    const head = evolveRecord((stored ?? null) as RecordHead | null, event);
+    const swap = { subject, expected_seq: stored?.seq ?? 0, head, events: [event] };
+    const [outcome] = await to.commit([unitOf(KEY_LOG, { swaps: [swap] })]);
+    expect(outcome?.kind).toBe('committed');
+  }
 }
 
 for (const name of ENGINE_NAMES) {
@@ -58,6 +89,20 @@ for (const name of ENGINE_NAMES) {
             out: expect.stringContaining('nothing to do'),
           });
         }
+      });
+
+      test('migrate binds the keys from before keys were bound, and a key works in the store that made it alone', async () => {
+        const cwd = await temporaryFolder();
+        const [ours, theirs] = [fresh(url, name), fresh(url, name)];
+        for (const store of [ours, theirs]) await gen({ cwd }, 'migrate', '--store', store);
+        const old = await onStore(ours, ({ store }) => writeUnboundKey(store));
+        const migrated = await gen({ cwd }, 'migrate', '--store', ours);
+        expect([migrated.code, migrated.out]).toEqual([0, expect.stringContaining(idOf(old))]);
+        const made = await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', ours);
+        const ids = [idOf(old), idOf(made.out)];
+        expect(await statesOf(ours, ids)).toEqual(['active', 'active']);
+        await onStore(ours, (from) => onStore(theirs, (to) => copyKeys(from.store, to.store)));
+        expect(await statesOf(theirs, ids)).toEqual(['unbound', 'unbound']);
       });
 
       test('export, import and verify bring a project out of the engine and back', async () => {

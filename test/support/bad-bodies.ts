@@ -66,7 +66,7 @@ export const DOORS: Readonly<Record<string, Door>> = {
   },
   open_session: {
     ask: (to, body, scope = P) => to.sessions.open(scope.tenant_id, body),
-    body: { user_id: 'u', project_id: 'shop' },
+    body: { project_id: 'shop' },
   },
   put_policy: { ask: (to, body, scope = P) => to.settings.putPolicy(scope, body), body: {} },
   put_limits: { ask: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
@@ -121,7 +121,6 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   decision: ['approve', '', 7, null, '__proto__'],
   text: ['', 'x'.repeat(4097), MEGABYTE, 7, null],
   result_id: ['', MEGABYTE, 7, null],
-  user_id: ['', MEGABYTE, 7, null],
   project_id: ['', '_tenant', '../x', MEGABYTE, 7],
 };
 
@@ -167,6 +166,7 @@ const EXTRA: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
     { track: MEGABYTE },
   ],
   reassign: [-1, 29, 3601, Number.NaN].map(lease),
+  open_session: [{ user_id: '' }, { user_id: MEGABYTE }, { user_id: 7 }, { user_id: null }],
   put_policy: [
     { stale_policy: 'release' },
     { stale_policy: { task: 'x' } },

@@ -4,7 +4,7 @@ const STORE = 'src/stores/file/file-store.ts';
 const LOG = 'src/stores/file/project-log.ts';
 const FILES = 'src/stores/file/log-files.ts';
 const CHAIN = 'src/stores/file/chain.ts';
-const REPLAY = 'src/stores/file/replay.ts';
+const CHAIN_CHECK = 'src/stores/file/chain-check.ts';
 const RECOVERY = 'src/stores/file/recovery.ts';
 const SNAPSHOT = 'src/stores/file/snapshot.ts';
 
@@ -54,7 +54,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'half-a-unit-taken',
-    file: REPLAY,
+    file: CHAIN_CHECK,
     find: 'const { part, parts } = placeInUnit(line.log.unit);',
     replace: 'const { part, parts } = { part: 1, parts: 1 };',
     why: 'Of what should happen as a whole or not at all, a crash leaves one half.',

@@ -116,7 +116,7 @@ const whereItIs = ({ url, process }: DemoServer, folder: string): string =>
     `  gen verify ${logFolder(folder)}`,
   ].join('\n');
 
-async function leave({ process }: DemoServer): Promise<void> {
-  process.stdout?.destroy();
-  process.unref();
+async function leave({ process: child }: DemoServer): Promise<void> {
+  child.stdout?.destroy();
+  child.unref();
 }

@@ -1,11 +1,17 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Key } from '../../coordinator/wire.js';
+import { STORE_FILE } from '../../stores/file/layout.js';
 import type { Migrator } from '../../stores/migrator.js';
+import type { Workspace } from '../../workspace/workspace.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
+import { bindKeys } from '../migrate/bind-keys.js';
 import { progress } from '../output/progress.js';
-import { count } from '../output/text.js';
+import { count, plainText } from '../output/text.js';
 import { spoken } from '../spoken.js';
-import { defaultStore } from '../store.js';
+import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
 
 interface MigrateOptions {
   readonly store?: string;
@@ -13,51 +19,103 @@ interface MigrateOptions {
   readonly dryRun?: true;
 }
 
-/** How one store stands, or what was done to it. */
+/** What one store needs, or what was done to it. */
 interface Standing {
   readonly store: string;
   readonly found: number;
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
+  /** Keys from before keys were bound to their store. */
+  readonly keys: readonly Key[];
+  /** Lines that the `.gitignore` of a workspace lacks. */
+  readonly ignores: readonly string[];
 }
+
+const NOTHING = { found: 0, wanted: 0, steps: [], keys: [], ignores: [] };
 
 export const addMigrate: AddCommands = (program, act) => {
   program
     .command('migrate')
-    .description('bring the schema of a database to what this program speaks')
+    .description(
+      'bring a store to what this program speaks: the schema of a database, the keys, the .gitignore of a workspace',
+    )
     .option('--store <url>', 'the store, where it is not GENESIS_STORE')
     .option('--status', 'only say how it stands; exit 1 where something is to be done')
     .option('--dry-run', 'only show the statements that would run')
     .addHelpText(
       'after',
-      '\nMany may run it at once: the steps are taken once. With routes:./tenants.yml every store that the file names is\nmigrated, and that of the tenant: --tenant ID, or several with commas between them.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
+      '\nMany may run it at once: the steps are taken once. Keys from before keys were bound to their store are bound, except\nin a workspace, whose log may come from elsewhere: create new ones there (gen key create). In a workspace the missing\nlines are added to .gitignore. With routes:./tenants.yml every store that the file names is migrated, and that of the\ntenant: --tenant ID, or several with commas between them.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
     )
     .action(act(migrate));
 };
 
 async function migrate(context: Context, options: MigrateOptions): Promise<void> {
   const url = options.store ?? defaultStore(context.io);
-  const { withoutPassword } = await import('../../server/store-url.js');
   const standings: Standing[] = [];
-  for (const each of await urlsOf(context, url)) {
-    const migrator = await migratorOf(each);
-    if (migrator === null) {
-      context.remark(`${withoutPassword(each)} has no schema: there is nothing to migrate.`);
-      continue;
-    }
-    const store = withoutPassword(each);
-    try {
-      if (options.dryRun === true) await showStatements(context, store, migrator);
-      else standings.push({ store, ...(await standing(context, migrator, options)) });
-    } finally {
-      await migrator.close();
-    }
-  }
+  for (const each of await urlsOf(context, url)) standings.push(await migrateOne(context, each, options));
   if (options.dryRun === true) return;
   context.show({ stores: standings }, () => standings.map((each) => sentence(each, options)).join('\n'));
-  if (options.status === true && standings.some(({ steps }) => steps.length > 0)) {
-    context.exit_code = EXIT.refused;
+  if (options.status === true && !standings.every(isDone)) context.exit_code = EXIT.refused;
+}
+
+async function migrateOne(context: Context, url: string, options: MigrateOptions): Promise<Standing> {
+  const { withoutPassword } = await import('../../server/store-url.js');
+  const store = withoutPassword(url);
+  const workspace = workspaceOf(context.io, url);
+  if (workspace !== null) {
+    return { ...NOTHING, store, ignores: await migrateWorkspace(context, store, workspace, options) };
   }
+  const migrator = await migratorOf(url);
+  const schema = migrator === null ? NOTHING : await migrateSchema(context, store, migrator, options);
+  // A schema that is yet to be made holds no keys, and one that is to be changed cannot be read.
+  const isReady = hasStore(context, url) && (isWriting(options) || schema.steps.length === 0);
+  const keys = isReady ? await bindKeys(context, url, !isWriting(options)) : [];
+  if (options.dryRun === true && keys.length > 0) {
+    context.show({ store, keys }, () =>
+      keys.map((key) => `-- bind the key ${plainText(keyText(key))}`).join('\n'),
+    );
+  }
+  return { store, ...NOTHING, ...schema, keys };
+}
+
+/** Looking for keys must not create a store. */
+function hasStore({ io }: Context, url: string): boolean {
+  const folder = folderOfStore(io, url);
+  return folder === null ? url !== 'memory:' : existsSync(join(folder, STORE_FILE));
+}
+
+const isWriting = ({ status, dryRun }: MigrateOptions): boolean => status !== true && dryRun !== true;
+const isDone = ({ steps, keys, ignores }: Standing): boolean =>
+  steps.length + keys.length + ignores.length === 0;
+
+async function migrateSchema(
+  context: Context,
+  store: string,
+  migrator: Migrator,
+  options: MigrateOptions,
+): Promise<Pick<Standing, 'found' | 'wanted' | 'steps'>> {
+  try {
+    if (options.dryRun !== true) return await standing(context, migrator, options);
+    return { ...NOTHING, steps: await showStatements(context, store, migrator) };
+  } finally {
+    await migrator.close();
+  }
+}
+
+/** The log of a workspace has no schema, and its keys are not bound: they may have come with the repository. */
+async function migrateWorkspace(
+  context: Context,
+  store: string,
+  workspace: Workspace,
+  options: MigrateOptions,
+): Promise<Standing['ignores']> {
+  const { addMissingIgnores, missingIgnores } = await import('../../workspace/git-ignore.js');
+  if (isWriting(options)) return addMissingIgnores(workspace).catch(spoken);
+  const ignores = missingIgnores(workspace);
+  if (options.dryRun === true && ignores.length > 0) {
+    context.show({ store, ignores }, () => ignores.map((line) => `-- add to .gitignore: ${line}`).join('\n'));
+  }
+  return ignores;
 }
 
 async function urlsOf({ tenant }: Context, url: string): Promise<string[]> {
@@ -74,7 +132,7 @@ async function migratorOf(url: string): Promise<Migrator | null> {
   if (engine !== null) return engine.migrator(url).catch(spoken);
   if (url === 'memory:' || url.startsWith('file:')) return null;
   throw new CommandFailure(
-    'This is no store. Say --store postgres://…, mysql://…, redis://… or dynamodb://….',
+    'This is no store. Say --store postgres://…, mysql://…, redis://…, dynamodb://…, file:./folder or workspace:./project.',
   );
 }
 
@@ -89,7 +147,11 @@ async function standing(context: Context, migrator: Migrator, { status }: Migrat
   }
 }
 
-async function showStatements(context: Context, store: string, migrator: Migrator): Promise<void> {
+async function showStatements(
+  context: Context,
+  store: string,
+  migrator: Migrator,
+): Promise<Standing['steps']> {
   const steps = await migrator.pending().catch(spoken);
   context.show({ store, steps }, () =>
     steps.length === 0
@@ -98,12 +160,38 @@ async function showStatements(context: Context, store: string, migrator: Migrato
           .map(({ version, name, statements }) => `-- ${version} ${name}\n${statements.join(';\n')};`)
           .join('\n\n'),
   );
+  return steps;
 }
 
-function sentence({ store, found, wanted, steps }: Standing, { status }: MigrateOptions): string {
-  if (steps.length === 0) return `${store}: at version ${wanted}, nothing to do.`;
+function sentence(standing: Standing, options: MigrateOptions): string {
+  const { store, wanted } = standing;
+  if (isDone(standing)) return `${store}: ${wanted === 0 ? '' : `at version ${wanted}, `}nothing to do.`;
+  return [stepsText(standing, options), keysText(standing, options), ignoresText(standing, options)]
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function stepsText({ store, found, wanted, steps }: Standing, { status }: MigrateOptions): string {
+  if (steps.length === 0) return '';
   const names = steps.map(({ version, name }) => `  ${version} ${name}`).join('\n');
   return status === true
     ? `${store}: at version ${found} of ${wanted}. To be done (gen migrate):\n${names}`
     : `${store}: ${count(steps.length, 'step')} taken, now at version ${wanted}.\n${names}`;
+}
+
+/** Each is named: whoever could write to the store before this could have put one there. */
+function keysText({ store, keys }: Standing, { status }: MigrateOptions): string {
+  if (keys.length === 0) return '';
+  const done = status === true ? 'to be bound to this store (gen migrate)' : 'bound to this store';
+  const names = keys.map((key) => `  ${plainText(keyText(key))}`).join('\n');
+  return `${store}: ${count(keys.length, 'key')} ${done}. Revoke those you do not know (gen key revoke):\n${names}`;
+}
+
+const keyText = ({ key_id, role, tenant_id, label, created_at, created_by }: Key): string =>
+  `${key_id} ${role} of ${tenant_id ?? 'the platform'}${label === null ? '' : ` (${label})`}, created ${created_at} by ${created_by}`;
+
+function ignoresText({ store, ignores }: Standing, { status }: MigrateOptions): string {
+  if (ignores.length === 0) return '';
+  const done = status === true ? 'To be added to .gitignore (gen migrate)' : 'Added to .gitignore';
+  return `${store}: ${done}: ${ignores.join(', ')}`;
 }

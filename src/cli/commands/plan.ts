@@ -41,7 +41,8 @@ async function importPlan(context: Context, file: string): Promise<void> {
   const input = soundPlan(file, source);
   const project = projectOf(context, input);
   const place = { url: context.url, tenant: context.tenant, project };
-  const genesis = await context.genesisAt({ ...place, url: await context.address() });
+  const { url, token } = await context.server();
+  const genesis = await context.genesisAt({ ...place, url }, token);
   const reply = expected(await genesis.putPlan(source));
   await context.memory.keepProject(place);
   context.show(reply, ({ version, added, changed, removed, task_count }) => {

@@ -7,13 +7,12 @@ import type { Context } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
 import { homeFolder } from '../memory/home-folder.js';
-import type { Place } from '../memory/memory.js';
 import { count } from '../output/text.js';
 import { seconds } from '../read-options.js';
 import { expected } from '../replies.js';
 import { jsonOrText } from '../result.js';
 import { rememberClaim } from '../taking.js';
-import { WorkDesk } from '../worker/desk.js';
+import { WorkDesk, type WorkPlace } from '../worker/desk.js';
 import { type GroupEnd, runGroup } from '../worker/process-group.js';
 import { assertRunnable } from '../worker/runnable.js';
 
@@ -45,7 +44,8 @@ export const addRun: AddCommands = (program, act) => {
       'after',
       `
 The program finds in its environment: GENESIS_TASK_ID, GENESIS_GENERATION, GENESIS_CLAIM_ID, GENESIS_SESSION,
-GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (where to write the result).
+GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (where to write the result); and
+the server, as GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, where it demands one, GENESIS_TOKEN.
 Its claim is renewed beside it. When the claim is lost, it is stopped with all it started. When it ends with 0, its
 result file is submitted, or, where it wrote none, its exit code and the end of its output; else the work is given
 back with the error.
@@ -59,7 +59,7 @@ Examples:
 
 async function runCommand(context: Context, command: string[], options: RunOptions): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
-  const place = { ...(await context.place()), url: await context.address() };
+  const place = { ...(await context.place()), ...(await context.server()) };
   // A worker waits for a server that is away; a person who forgot to start one should hear of it.
   expected(await (await context.genesis()).status());
   const genesis = workerGenesis(context, place);
@@ -95,15 +95,14 @@ async function runCommand(context: Context, command: string[], options: RunOptio
 }
 
 /** A worker is more patient than a person, and keeps what it finished beside the log. */
-function workerGenesis({ io }: Context, place: Place): Genesis {
-  const token = io.env.GENESIS_TOKEN;
+function workerGenesis({ io }: Context, { token, ...place }: WorkPlace): Genesis {
   const outbox = join(homeFolder(io), 'outbox');
-  return new Genesis({ ...place, outbox, ...(token === undefined ? {} : { token }) });
+  return new Genesis({ ...place, outbox, ...(token === null ? {} : { token }) });
 }
 
 interface Performance {
   readonly context: Context;
-  readonly place: Place;
+  readonly place: WorkPlace;
   readonly genesis: Genesis;
   readonly command: readonly string[];
   readonly options: RunOptions;

@@ -1,16 +1,18 @@
-import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { limitsBody } from '../../coordinator/wire.js';
 import type { Limits } from '../../core/claims/policy.js';
 import type { AuthOptions } from '../../server/auth/options.js';
+import { addressList } from '../../server/connection-limits.js';
+import type { LogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
+import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
 import { plainText } from '../output/text.js';
 import { gather, wholeNumber } from '../read-options.js';
 import { askedToStop } from '../stop.js';
-import { defaultStore, workspaceOf } from '../store.js';
+import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
 import type { AttendedHouse, Attending } from '../workspace/attend.js';
 
 interface UpOptions {
@@ -21,6 +23,7 @@ interface UpOptions {
   readonly jwks?: string;
   readonly jwtIssuer?: string;
   readonly jwtAudience?: string;
+  readonly trustedProxy?: readonly string[];
   readonly accessLog?: string;
   readonly metricsPrefix?: string;
 }
@@ -47,6 +50,11 @@ export const addUp: AddCommands = (program, act) => {
     .option('--jwks <file|url>', 'let in whoever has a token signed by one of these keys')
     .option('--jwt-issuer <text>', 'who must have issued such a token')
     .option('--jwt-audience <text>', 'whom it must have been issued for')
+    .option(
+      '--trusted-proxy <address>',
+      'an address or network of a proxy, which may have any number of connections; may be repeated',
+      gather,
+    )
     .option('--access-log <file>', 'a line of JSON for every request; - writes to standard error')
     .option('--metrics-prefix <text>', 'what the names under /metrics begin with (default: coditect_)')
     .addHelpText(
@@ -61,16 +69,19 @@ async function up(context: Context, options: UpOptions): Promise<void> {
   const limits = limitsOf(options.limit ?? []);
   const auth = authOf(options);
   const naming = metricsOf(options.metricsPrefix);
+  const trusted_proxies = proxiesOf(options.trustedProxy ?? []);
   const url = options.store ?? defaultStore(context.io);
+  const log = await openAccessLog(context, options.accessLog);
   // Loaded here alone: no other command has to wait for it.
   const { startServer } = await import('../../server/server.js');
   const { openStoreUrl, withoutPassword } = await import('../../server/store-url.js');
   const warn = (sentence: string) => context.remark(plainText(sentence));
   const { store, blobs } = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS);
   const { host, port } = options;
-  const log = await logTo(context, options.accessLog);
-  const server = await startServer({ store, blobs, host, port, limits, auth, ...naming, ...log }).catch(
-    (error) => startFailure(error, options),
+  await warnOfFiles(context, url);
+  const settings = { host, port, limits, auth, trusted_proxies, ...naming, ...log.options };
+  const server = await startServer({ store, blobs, ...settings }).catch((error) =>
+    startFailure(error, options),
   );
   const attending = await attendTo(context, url, {
     store,
@@ -78,13 +89,28 @@ async function up(context: Context, options: UpOptions): Promise<void> {
     coordinator: server.coordinator,
     url: server.url,
   });
+  for (const line of await keyWarning(server.coordinator, withoutPassword(url)))
+    context.remark(plainText(line));
   tellAddress(context, server, withoutPassword(url));
   const why = await Promise.race([stopped, store.finished ?? stopped, attending?.failed ?? stopped]);
   context.remark('Stopping: what was accepted is answered first.');
   await attending?.stop();
   await server.stop();
+  await log.close();
   // Whoever keeps it running starts it again: on a store that lost history, with handles that are refused.
   if (why instanceof Error) throw new CommandFailure(why.message);
+}
+
+/** Says what git has of the store, and would take, although it is secret. */
+async function warnOfFiles(context: Context, url: string): Promise<void> {
+  const { io } = context;
+  const workspace = workspaceOf(io, url);
+  const folder = folderOfStore(io, url);
+  const lines = [
+    ...(folder === null ? [] : await trackedWarning(io, folder)),
+    ...(workspace === null ? [] : await ignoreWarning(workspace)),
+  ];
+  for (const line of lines) context.remark(plainText(line));
 }
 
 /** In a workspace the server does more than answer: it serves the inboxes, too. */
@@ -109,14 +135,41 @@ function metricsOf(metrics_prefix: string | undefined): Pick<ServerOptions, 'met
   throw wrongUsage('--metrics-prefix: expected letters, digits and _, at most 64, the first no digit.');
 }
 
-async function logTo({ io }: Context, file: string | undefined): Promise<Pick<ServerOptions, 'log'>> {
-  if (file === undefined) return {};
+function proxiesOf(addresses: readonly string[]): readonly string[] {
+  try {
+    addressList(addresses);
+    return addresses;
+  } catch (error) {
+    throw wrongUsage(`--trusted-proxy: ${(error as Error).message}`);
+  }
+}
+
+interface AccessLog {
+  readonly options: LogOptions;
+  close(): Promise<void>;
+}
+
+/** A path that cannot be written is found here, before anything is opened; what fails later is lost and counted. */
+async function openAccessLog(context: Context, file: string | undefined): Promise<AccessLog> {
+  if (file === undefined) return { options: {}, close: async () => {} };
   const { linesTo } = await import('../../server/auth/access-log.js');
-  return {
-    log: linesTo(
-      file === '-' ? io.stderr : createWriteStream(resolve(io.cwd, file), { flags: 'a', mode: 0o600 }),
-    ),
-  };
+  const { openLogFile, standardErrorLog } = await import('../../server/log/log-file.js');
+  const tellLoss = ({ code }: NodeJS.ErrnoException): void =>
+    context.remark(`The access log ${file} cannot be written (${code}): lines are lost until it can.`);
+  const isStandardError = file === '-';
+  const { lines, close } = isStandardError
+    ? standardErrorLog()
+    : await openLogFile(resolve(context.io.cwd, file), tellLoss).catch((error) => unwritable(file, error));
+  const log = linesTo(lines);
+  const errors = isStandardError ? { errorLog: log } : {};
+  return { options: { log, ...errors, lostLogLines: () => lines.lost_lines }, close };
+}
+
+function unwritable(file: string, { code }: NodeJS.ErrnoException): never {
+  throw wrongUsage(
+    `--access-log ${file}: this path cannot be written (${code}). Name a file in a folder that exists and that ` +
+      'this user may write to, or a pipe that somebody reads; - is standard error.',
+  );
 }
 
 function tellAddress(context: Context, { url, port, open }: RunningServer, store: string): void {

@@ -2,9 +2,10 @@ import { relative, resolve } from 'node:path';
 import type { AddCommands } from '../act.js';
 import type { Context } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
+import { trackedWarning } from '../key-warnings.js';
 import { withStore } from '../open-store.js';
 import { progress } from '../output/progress.js';
-import { count } from '../output/text.js';
+import { count, plainText } from '../output/text.js';
 import { defaultStore, embeddedLog } from '../store.js';
 import { findLogs } from '../verify/find-logs.js';
 import { type LogReport, verifyLog } from '../verify/verify-log.js';
@@ -33,6 +34,9 @@ async function verify(context: Context, log: string | undefined): Promise<void> 
     ? inStore(context, path, onEvent)
     : inFiles(context, path, onEvent)
   ).finally(() => waiting.stop());
+  const folder = isUrl(path) ? null : resolve(context.io.cwd, path);
+  const warnings = folder === null ? [] : await trackedWarning(context.io, folder);
+  for (const line of warnings) context.remark(plainText(line));
   const is_sound = logs.every(({ breaks }) => breaks.length === 0);
   const name = isUrl(path) ? (await import('../../server/store-url.js')).withoutPassword(path) : path;
   context.show({ ok: is_sound, logs }, () => reportText(context, name, logs));

@@ -1,5 +1,6 @@
 import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
 import type { ProjectStatus } from '../../core/views/index.js';
+import type { ServerAddress } from '../../workspace/address.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { Context } from '../context.js';
 import { type CommandFailure, noWorkspace, wrongUsage } from '../exit.js';
@@ -109,7 +110,7 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
   const { openInProcess } = await import('./in-process.js');
   const warn = (sentence: string) => context.remark(plainText(sentence));
   const found = await ownLog((text) => context.remark(text), workspace);
-  if (typeof found === 'string') return throughServer(context, workspace, found);
+  if ('url' in found) return throughServer(context, workspace, found);
   const { store, blobs, key } = found;
   try {
     const opened = await openInProcess(await readFiles(workspace), {
@@ -131,10 +132,14 @@ async function writing(context: Context, workspace: Workspace): Promise<InProces
   }
 }
 
-async function throughServer(context: Context, workspace: Workspace, url: string): Promise<InProcess> {
+async function throughServer(
+  context: Context,
+  workspace: Workspace,
+  { url, token }: ServerAddress,
+): Promise<InProcess> {
   const { readProjectKey } = await import('../../workspace/project-file.js');
   const { tenant_id: tenant, project_id: project } = await readProjectKey(workspace);
-  const genesis = await context.genesisAt({ url, tenant, project });
+  const genesis = await context.genesisAt({ url, tenant, project }, token ?? undefined);
   return {
     calls: genesis.methodology,
     title: project,

@@ -1,6 +1,7 @@
 import type { Caller } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
+import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
 import { skimLog } from '../../stores/file/skim.js';
 import { refuseForeign } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
@@ -28,9 +29,11 @@ async function shown<T extends Onlooker>(folder: string, onlooker: () => T): Pro
   if (await skimLog(nodeDisk, folder, (event) => quick.see(event))) return quick;
   const { readLog } = await import('../verify/read-log.js');
   const careful = onlooker();
-  const { damage } = await readLog({ folder }, ({ event }) => careful.see(event));
-  if (damage === null) return careful;
-  const { file, line, why } = damage;
+  const { damage, unexplained } = await readLog({ folder }, ({ event }) => careful.see(event));
+  const [changed] = unexplained.map((place) => ({ ...place, why: UNEXPLAINED }));
+  const fault = damage ?? changed;
+  if (fault === undefined) return careful;
+  const { file, line, why } = fault;
   throw new CommandFailure(
     `${file}, line ${line}: ${why}. What can be saved is told by: gen verify ${folder}`,
   );

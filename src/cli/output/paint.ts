@@ -1,12 +1,24 @@
 import pc from 'picocolors';
 import type { Io } from '../io.js';
+import { marked, plain } from './plain.js';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 
 /** Colour only where a person sees it, and never against their will (no-color.org). */
-export function paintFor(io: Io): Paint {
-  const is_refused = (io.env.NO_COLOR ?? '') !== '' || io.env.TERM === 'dumb';
-  return pc.createColors(io.columns !== null && !is_refused);
+export function paintFor(io: Pick<Io, 'columns' | 'env'>): Paint {
+  const isRefused = (io.env.NO_COLOR ?? '') !== '' || io.env.TERM === 'dumb';
+  const isColoured = io.columns !== null && !isRefused;
+  const colours = pc.createColors(isColoured);
+  return isColoured ? withMarks(colours) : colours;
+}
+
+/** The writer lets marked styles pass and no others: the text inside is made plain before the style goes around it. */
+function withMarks(colours: Paint): Paint {
+  const painters = Object.entries(colours).map(([name, paint]) => [
+    name,
+    typeof paint === 'function' ? (text: string | number) => marked(paint(plain(String(text)))) : paint,
+  ]);
+  return Object.fromEntries(painters) as Paint;
 }
 
 /** Every readiness, state and outcome has one colour, wherever it is shown. */

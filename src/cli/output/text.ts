@@ -1,8 +1,7 @@
-/** What others wrote, on one line and without what a terminal would obey. */
-export function plainText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
-}
+import { onOneLine } from './plain.js';
+
+/** What others wrote, on one line. It keeps the layout whole; the terminal is safe without it. */
+export const plainText = onOneLine;
 
 export function cut(text: string, width: number | null): string {
   const plain = plainText(text);

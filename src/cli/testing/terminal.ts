@@ -1,6 +1,6 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import type { ExitCode } from '../exit.js';
-import type { Io, StopSignal } from '../io.js';
+import { type Io, plainIo, type RawIo, type StopSignal } from '../io.js';
 import { run } from '../program.js';
 
 export interface Ran {
@@ -30,6 +30,8 @@ export interface Running {
   text(): string;
   /** Resolves when the text has been written to standard output. */
   seen(text: string | RegExp): Promise<string>;
+  /** The same for standard error. */
+  warned(text: string | RegExp): Promise<string>;
 }
 
 /** Runs a command line in this process, as a terminal or a pipe would. */
@@ -39,7 +41,7 @@ export function start(setting: Setting, ...argv: string[]): Running {
   const listeners = new Set<(signal: StopSignal) => void>();
   const stdin =
     setting.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(setting.stdin)]);
-  const io: Io = {
+  const raw: RawIo = {
     stdin: setting.asks === true ? Object.assign(stdin, { isTTY: true }) : stdin,
     stdout: out,
     stderr: err,
@@ -54,13 +56,14 @@ export function start(setting: Setting, ...argv: string[]): Running {
     },
   };
   return {
-    io,
-    ended: run(argv, io).then((code) => ({ code, out: out.text, err: err.text })),
+    io: plainIo(raw),
+    ended: run(argv, raw).then((code) => ({ code, out: out.text, err: err.text })),
     stop: (signal) => {
       for (const listener of listeners) listener(signal);
     },
     text: () => out.text,
     seen: (text) => out.seen(text),
+    warned: (text) => err.seen(text),
   };
 }
 

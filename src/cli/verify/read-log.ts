@@ -1,27 +1,25 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { misfit, placeInUnit } from '../../stores/file/chain.js';
+import { ChainCheck, type CheckedLine } from '../../stores/file/chain-check.js';
 import type { DiskFile } from '../../stores/file/disk.js';
 import { readDurableMark } from '../../stores/file/durable-mark.js';
 import { type Known, learn } from '../../stores/file/known.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
-import { decodeLine, NO_HASH } from '../../stores/file/line.js';
+import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import type { ProjectKey } from '../../stores/store.js';
 import type { LogPlace } from './find-logs.js';
 
-export interface PlacedEvent {
+export interface PlacedEvent extends LinePlace {
   readonly event: EventEnvelope;
+}
+
+interface LinePlace {
   readonly file: string;
   readonly line: number;
-  /** What it said is in part gone, and its digest says nothing of the rest. */
-  readonly forgotten: boolean;
 }
 
 /** Where a log cannot be read on, and why. */
-export interface Damage {
-  readonly file: string;
-  readonly line: number;
+export interface Damage extends LinePlace {
   readonly why: string;
 }
 
@@ -31,6 +29,8 @@ export interface LogRead {
   /** Bytes at the end that belong to no whole unit: a crash, or a write under way. Nobody was told of them. */
   readonly unfinished_bytes: number;
   readonly damage: Damage | null;
+  /** Lines whose payload was changed, and no event says that retention did it. */
+  readonly unexplained: readonly LinePlace[];
 }
 
 /** Reads a log as recovery would, line by line from its first, and changes nothing. A writer may be at it meanwhile. */
@@ -71,20 +71,18 @@ class LogReader {
   damage: Damage | null = null;
   /** Of the last event of a whole unit. */
   position = 0;
-  private key: ProjectKey | null = null;
-  private hash = NO_HASH;
-  /** How many lines there are of the unit that is not whole yet. */
-  private parts = 0;
+  private readonly check = new ChainCheck<LinePlace>({ key: null, hash: NO_HASH, position: 0 }, (lines) =>
+    this.seeUnit(lines),
+  );
   private files = 0;
   private lines = 0;
   private unfinished_bytes = 0;
-  private unit: PlacedEvent[] = [];
 
   constructor(private readonly see: (placed: PlacedEvent) => void) {}
 
   result(): LogRead {
     const { files, lines, unfinished_bytes, damage } = this;
-    return { files, lines, unfinished_bytes, damage };
+    return { files, lines, unfinished_bytes, damage, unexplained: this.check.unexplained() };
   }
 
   missing(file: string, known: Known): void {
@@ -125,9 +123,9 @@ class LogReader {
       await visitLines(file, 0, (bytes, offset) => {
         line += 1;
         if (this.damage === null) {
-          const why = this.take(bytes, path, line);
+          const why = this.check.take(bytes, { file: path, line });
           if (why !== null) this.damage = { file: path, line, why };
-          else if (this.parts === 0) {
+          else if (!this.check.isWithinUnit) {
             whole = offset + bytes.length + 1;
             whole_line = line;
           }
@@ -141,31 +139,11 @@ class LogReader {
     }
   }
 
-  private take(bytes: Buffer, file: string, line: number): string | null {
-    const decoded = decodeLine(bytes);
-    if (typeof decoded === 'string') return decoded;
-    const { event, forgotten, hash } = decoded;
-    // A log names its project in every event; the first one tells which it is.
-    const key = this.key ?? event ?? { tenant_id: '', project_id: '' };
-    const { part, parts } = placeInUnit(decoded.log.unit);
-    const end = { key, hash: this.hash, position: this.position + this.unit.length, parts: this.parts };
-    const why = misfit(decoded, part, end);
-    if (why !== null) return why;
-    if (event !== null) {
-      this.key = { tenant_id: event.tenant_id, project_id: event.project_id };
-      this.unit.push({ event, file, line, forgotten });
+  private seeUnit(lines: readonly CheckedLine<LinePlace>[]): void {
+    for (const { line, place } of lines) {
+      if (line.event === null) continue;
+      this.position = line.event.position;
+      this.see({ event: line.event, ...place });
     }
-    this.hash = hash;
-    this.parts = part === parts ? 0 : part;
-    if (part === parts) this.seeUnit();
-    return null;
-  }
-
-  private seeUnit(): void {
-    for (const placed of this.unit) {
-      this.position = placed.event.position;
-      this.see(placed);
-    }
-    this.unit = [];
   }
 }

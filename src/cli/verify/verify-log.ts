@@ -1,6 +1,6 @@
 import { LogJudge } from '../../core/claims/log-judge.js';
+import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
 import type { LogPlace } from './find-logs.js';
-import { ForgottenLines } from './forgotten-lines.js';
 import { type PlacedEvent, readLog } from './read-log.js';
 
 export interface Break {
@@ -31,8 +31,8 @@ const BREAKS_MAX = 100;
 export async function verifyLog(place: LogPlace, onEvent: (events: number) => void): Promise<LogReport> {
   const tally = new Tally(onEvent);
   const read = await readLog(place, (placed) => tally.see(placed));
-  const { damage, files, lines, unfinished_bytes } = read;
-  tally.judgeForgotten();
+  const { damage, files, lines, unfinished_bytes, unexplained } = read;
+  for (const place of unexplained) tally.add({ ...place, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
   if (damage !== null) tally.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in place ? place.file : place.folder;
   return { ...tally.scope, path, files, lines, ...tally.counts, unfinished_bytes, breaks: tally.breaks };
@@ -43,7 +43,6 @@ export class Tally {
   readonly breaks: Break[] = [];
   private readonly subjects = new Set<string>();
   readonly judge = new LogJudge();
-  private readonly forgotten = new ForgottenLines();
   private events = 0;
   private last: PlacedEvent | null = null;
 
@@ -63,18 +62,9 @@ export class Tally {
     this.events += 1;
     this.onEvent(this.events);
     this.last = placed;
-    this.forgotten.see(placed);
     if (event.subject !== undefined) this.subjects.add(event.subject);
     for (const { invariant, subject, says } of this.judge.see(event)) {
       this.add({ file, line, rule: invariant, subject, says });
-    }
-  }
-
-  /** Only when all was read: the log says what it forgot after the lines it forgot it in. */
-  judgeForgotten(): void {
-    for (const { file, line } of this.forgotten.unexplained()) {
-      const says = 'its payload was changed, and no event says that retention did it';
-      this.add({ file, line, rule: 'CHAIN', subject: null, says });
     }
   }
 

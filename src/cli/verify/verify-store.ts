@@ -42,7 +42,7 @@ async function replay(store: Store, key: ProjectKey, tally: Tally, from: number)
       tally.add({ file, line: after + 1, rule: 'CHAIN', subject: null, says });
       if (first === undefined) return position;
     }
-    for (const event of events) tally.see({ event, file, line: event.position, forgotten: false });
+    for (const event of events) tally.see({ event, file, line: event.position });
     after = events.at(-1)?.position ?? position;
   }
   return position;

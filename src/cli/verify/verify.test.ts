@@ -132,23 +132,25 @@ function chained(events: readonly EventEnvelope[]): string {
 }
 
 it('knows what retention took out of a log from what somebody else did', async () => {
-  const { cwd } = await workedOn();
+  const { cwd, project } = await workedOn();
   const root = join(cwd, '.genesis', 'log');
   const store = await openFileStore({ root });
   const events = await store.events(KEY, { after: 0, limit: 100, types: ['RESULT_SUBMITTED'] });
   const { position, seq: _, ...event } = events[0] as EventEnvelope;
   const { result_data: __, ...payload } = event.payload;
+  const payload_sha256 = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+  const redaction = { event_id: randomUUID(), event_type: 'HISTORY_FORGOTTEN', subject: '~history' };
+  const note = { ...event, ...redaction, payload: { events: [{ position, payload_sha256 }] } };
+  await store.commit([unitOf(KEY, { notes: [note] })]);
   await store.forget(KEY, [{ ...(events[0] as EventEnvelope), payload }]);
   await store.close();
-  const unexplained = await gen({ cwd }, 'verify');
-  expect(unexplained.code).toBe(1);
-  expect(unexplained.out).toContain('no event says that retention did it');
-
-  const payload_sha256 = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
-  const told = { event_id: randomUUID(), event_type: 'HISTORY_FORGOTTEN', subject: '~history' };
-  const note = { ...event, ...told, payload: { events: [{ position, payload_sha256 }] } };
-  const again = await openFileStore({ root });
-  await again.commit([unitOf(KEY, { notes: [note] })]);
-  await again.close();
   expect((await gen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
+
+  const [segment = ''] = await readdir(join(project, 'segments'));
+  const file = join(project, 'segments', segment);
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace(/"agent-b"(?=[^\n]* \}\n)/, '"agent-c"'));
+  expect(await readFile(file, 'utf8')).toHaveLength(text.length);
+  const changed = await gen({ cwd }, 'verify');
+  expect(changed.code).toBe(1);
 });

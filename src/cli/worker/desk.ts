@@ -6,6 +6,11 @@ import type { Context } from '../context.js';
 import { homeFolder } from '../memory/home-folder.js';
 import type { Place } from '../memory/memory.js';
 
+/** Where work comes from, and the token that its server demands; null: none. */
+export interface WorkPlace extends Place {
+  readonly token: string | null;
+}
+
 /** What one piece of work is done at: a folder of its own, with the briefing in it and room for the result. */
 export class WorkDesk {
   private constructor(
@@ -23,10 +28,15 @@ export class WorkDesk {
   }
 
   /** The handle, the briefing and the way to the server, for the program that does the work. */
-  environment({ io }: Context, { url, tenant, project }: Place, { claim }: Work): NodeJS.ProcessEnv {
+  environment(
+    { io }: Context,
+    { url, token, tenant, project }: WorkPlace,
+    { claim }: Work,
+  ): NodeJS.ProcessEnv {
     return {
       ...io.env,
       GENESIS_URL: url,
+      ...(token === null ? {} : { GENESIS_TOKEN: token }),
       GENESIS_TENANT: tenant,
       GENESIS_PROJECT: project,
       GENESIS_HOME: homeFolder(io),

@@ -31,7 +31,7 @@ export async function attend(
   { url, ...house }: AttendedHouse,
 ): Promise<Attending> {
   const key = await readProjectKey(workspace);
-  await writeAddress(workspace, url);
+  await writeAddress(workspace, { url, token: null });
   await configure((text) => context.remark(text), workspace, house.coordinator);
   const stopping = new AbortController();
   const warn = (sentence: string): void => context.remark(plainText(sentence));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreInUse } from '../../stores/file/file-store.js';
-import { readAddress } from '../../workspace/address.js';
+import { readAddress, type ServerAddress, type UntrustedAddress } from '../../workspace/address.js';
 import { openWorkspaceStore, type WorkspaceStore } from '../../workspace/store.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { type CommandFailure, failed } from '../exit.js';
@@ -12,18 +12,19 @@ const PATIENCE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 /**
- * The log of a workspace, or the address of whoever has it and serves it. One process writes a log, so a command waits
- * for the command before it. No other server is ever asked: it knows nothing of this workspace.
+ * The log of a workspace, or the address of the process that has it and serves it. One process writes a log, so a command
+ * waits for the command before it. No other server is ever asked: it knows nothing of this workspace.
  */
-export async function ownLog(remark: Remark, workspace: Workspace): Promise<WorkspaceStore | string> {
+export async function ownLog(remark: Remark, workspace: Workspace): Promise<WorkspaceStore | ServerAddress> {
   const warn = (sentence: string) => remark(plainText(sentence));
   const until_ms = performance.now() + PATIENCE_MS;
   for (;;) {
     const opened = await openWorkspaceStore(workspace, warn).catch(inUse);
     if (!(opened instanceof StoreInUse)) return opened;
-    const url = await readAddress(workspace);
-    if (url !== null) return url;
-    if (performance.now() > until_ms) throw held(opened);
+    const address = await readAddress(workspace);
+    const isTrusted = address !== null && !('untrusted' in address);
+    if (isTrusted) return address;
+    if (performance.now() > until_ms) throw address === null ? held(opened) : untrusted(opened, address);
     await pause(LOOK_EVERY_MS);
   }
 }
@@ -32,6 +33,14 @@ function inUse(error: unknown): StoreInUse {
   if (error instanceof StoreInUse) return error;
   throw error;
 }
+
+/** Another user's process may have the log, or somebody wants this command to come to another port. */
+const untrusted = ({ message }: StoreInUse, { untrusted: why }: UntrustedAddress): CommandFailure =>
+  failed(
+    'UNAVAILABLE',
+    `${message}\nIts address is not believed: ${plainText(why)}. If no other user serves this workspace, remove ` +
+      'that file and start the server again. To ask another server, say it: GENESIS_URL=http://127.0.0.1:4680.',
+  );
 
 const held = ({ message }: StoreInUse): CommandFailure =>
   failed(

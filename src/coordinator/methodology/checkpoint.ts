@@ -6,6 +6,7 @@ import { command } from '../../core/graph/command.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
+import type { Environment } from '../environment.js';
 import { newEventId } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
 import { requestOf } from '../operations/shared.js';
@@ -65,13 +66,13 @@ export class CheckpointOperation implements Operation<Marked> {
 export async function checkpointReply(
   marked: Marked,
   body: Body,
-  past: { store: Store; key: ProjectKey; rulesOf: Vantage['rulesOf'] },
+  past: { store: Store; key: ProjectKey; rulesOf: Vantage['rulesOf']; environment: Environment },
 ): Promise<CheckpointReply> {
   if ('code' in marked) {
     return { success: false, reason: marked.code, snapshot: null, event_id: null, next: marked.says };
   }
   const { event_id, position, timestamp } = marked;
-  const { work, state } = await foldedAt(past.store, past.key, position);
+  const { work, state } = await foldedAt(past, position);
   const scene = sceneOf(work, state, { now_ms: Date.parse(timestamp), rulesOf: past.rulesOf });
   const { context_hash, message = null, git_ref = null, features } = body;
   const isWanted = (id: string) => features === undefined || features.includes(id);

@@ -2,9 +2,10 @@ import { evolveMethodology } from '../../core/features/evolve.js';
 import { emptyMethodology, type MethodologyState } from '../../core/features/feature-state.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
+import type { Environment } from '../environment.js';
 import { Reader } from '../reader.js';
 
-const PAGE = 2000;
+const PAGE = 500;
 
 /** How far the features of a project are, up to the present whenever somebody asks. */
 export class Folded {
@@ -14,8 +15,7 @@ export class Folded {
 
 /** The project as it was at a position of its log, whatever has happened since. */
 export async function foldedAt(
-  store: Store,
-  key: ProjectKey,
+  { store, key, environment }: { store: Store; key: ProjectKey; environment: Pick<Environment, 'breathe'> },
   until_position: number,
 ): Promise<{ work: WorkState; state: MethodologyState }> {
   const work = emptyWork();
@@ -27,5 +27,6 @@ export async function foldedAt(
       evolveMethodology(state, event);
     }
     if (events.length < PAGE) return { work, state };
+    await environment.breathe();
   }
 }

@@ -11,6 +11,7 @@ import { readBody, subjectOf } from '../operations/read.js';
 import { isProblem, type Problem, problem, type Reply } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
+import type { ReadTurns } from '../queries/read-turns.js';
 import type { GateResult } from '../wire.js';
 import { CheckpointOperation, checkpointReply } from './checkpoint.js';
 import { FoldBackOperation } from './fold-back.js';
@@ -25,6 +26,7 @@ import * as wire from './wire.js';
 
 export interface MethodologyParts {
   readonly projects: Projects;
+  readonly turns: ReadTurns;
   /** A decision on a candidate is a matter of its claim: the rules of claims take it. */
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => Reply<GateResult>;
 }
@@ -92,30 +94,39 @@ export class MethodologyService {
   async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SpawnReply> {
     const read = readBody(wire.spawnBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, ({ project, state }) => project.run(new SpawnOperation(read, state, caller)));
+    return this.at(scope, ({ project, state }) =>
+      project.run(new SpawnOperation(read, state, caller), caller),
+    );
   }
 
   async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.FoldBackReply> {
     const read = readBody(wire.foldBackBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, ({ project, state }) => project.run(new FoldBackOperation(read, state, caller)));
+    return this.at(scope, ({ project, state }) =>
+      project.run(new FoldBackOperation(read, state, caller), caller),
+    );
   }
 
   async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.CheckpointReply> {
     const read = readBody(wire.checkpointBody, body);
     if (isProblem(read)) return read;
     return this.at(scope, async ({ project, state }) => {
-      const marked = await project.run(new CheckpointOperation(read, state, caller));
+      const marked = await project.run(new CheckpointOperation(read, state, caller), caller);
       if (isProblem(marked)) return marked;
       const desk = project.desk();
       const rulesOf = (subject: string) => desk.rulesOf(subject);
-      return checkpointReply(marked, read, { store: project.store, key: scope, rulesOf });
+      return checkpointReply(marked, read, {
+        store: project.store,
+        key: scope,
+        rulesOf,
+        environment: project.environment,
+      });
     });
   }
 
   /** What waits for a human, and what a decision on it must name. */
   reviews(scope: ProjectKey): Reply<wire.ReviewsReply> {
-    return this.at(scope, async ({ project, state }) => ({
+    return this.inTurn(scope, async ({ project, state }) => ({
       reviews: pendingReviews(project.state, state),
       ...seen(state),
     }));
@@ -134,14 +145,14 @@ export class MethodologyService {
     const read = readBody(wire.gapsBody, body);
     if (isProblem(read)) return read;
     return this.at(scope, async ({ project }) => {
-      const outcome = await project.run(new GapsOperation(read, caller));
+      const outcome = await project.run(new GapsOperation(read, caller), caller);
       return isProblem(outcome) ? outcome : { ...outcome, ...seen(project.state) };
     });
   }
 
   /** What was found last; looks for nothing. */
   gapsFound(scope: ProjectKey): Reply<wire.GapsFoundReply> {
-    return this.at(scope, async ({ state }) => ({
+    return this.inTurn(scope, async ({ state }) => ({
       last: state.last_gaps,
       open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),
       ...seen(state),
@@ -151,7 +162,14 @@ export class MethodologyService {
   async release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseReply> {
     const read = readBody(wire.releaseBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, ({ project, state }) => project.run(new ReleaseOperation(read, state, caller)));
+    return this.at(scope, ({ project, state }) =>
+      project.run(new ReleaseOperation(read, state, caller), caller),
+    );
+  }
+
+  /** A view of all features waits for its turn. */
+  private inTurn<T>(scope: ProjectKey, work: (present: Present) => Reply<T>): Reply<T> {
+    return this.parts.turns.take(scope.tenant_id, () => this.at(scope, work));
   }
 
   private at<T>(scope: ProjectKey, work: (present: Present) => Reply<T>): Reply<T> {
@@ -167,7 +185,7 @@ export class MethodologyService {
     scope: ProjectKey,
     view: (question: RouteQuestion) => T | Problem,
   ): Reply<T & wire.Seen> {
-    return this.at(scope, async ({ project, state }) => {
+    return this.inTurn(scope, async ({ project, state }) => {
       const found = view(sceneOf(project.state, state, project.desk()));
       return isProblem(found) ? found : { ...found, ...seen(state) };
     });

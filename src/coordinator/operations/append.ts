@@ -44,6 +44,8 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
       return { unit: unit.build(this.request), reply: problem('INVALID_EVENT', detail, faults) };
     }
     const { signature, occurred_at } = this.body;
+    // After the check, and over anything the payload says of it: only the server knows which credential it was.
+    draft.payload = { ...draft.payload, principal: this.caller.principal };
     if (occurred_at !== undefined) draft.payload = { ...draft.payload, occurred_at };
     if (signature !== undefined) draft.payload = { ...draft.payload, signature };
     return { unit: unit.told(draft, event_id).build(this.request), reply: appended(event_id) };

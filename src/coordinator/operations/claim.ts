@@ -4,6 +4,8 @@ import { evolve } from '../../core/claims/evolve.js';
 import { factOf } from '../../core/claims/facts.js';
 import { emptyHead } from '../../core/claims/head.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { RecordHead } from '../../core/record.js';
+import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { kindOf } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import type { Desk } from '../desk.js';
@@ -146,13 +148,20 @@ export function claimCommand(desk: Desk, { subject, body }: ClaimRequest, caller
     agent_id: body.agent_id,
     session_id: body.session_id,
     agent_role,
-    user_id: caller.user_id ?? (session?.value.user_id as string | null | undefined) ?? null,
+    user_id: caller.user_id ?? userOf(session, caller),
     // Who works alone has nobody to give way to.
     lease_seconds: alone ? null : (body.lease_duration_seconds ?? lease),
     request_id: body.request_id ?? null,
     metadata,
     facts: claimFacts(desk, subject, { agent_id: body.agent_id, agent_role }, session),
   };
+}
+
+/** The session's user counts for a caller without a user of its own, if the session is the caller's to use. */
+function userOf(session: RecordHead | null, caller: Caller): string | null {
+  if (session === null) return null;
+  const owner = session.value as unknown as SessionOwner;
+  return controlsSession(owner, caller) ? owner.user_id : null;
 }
 
 function renderClaim(desk: Desk, decision: Decision, agent_id: string): ClaimResult | Problem {

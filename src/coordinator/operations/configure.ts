@@ -1,12 +1,7 @@
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
-import type {
-  ConfigFault,
-  FeatureVector,
-  Methodology,
-  MethodologyReading,
-} from '../../core/graph/methodology.js';
-import { plain, saidAnew } from '../../core/graph/said-anew.js';
+import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import { isNewFeature, isNewMethodology } from '../../core/graph/said-anew.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
 import { type Desk, policyOf } from '../desk.js';
@@ -21,13 +16,18 @@ import { requestOf } from './shared.js';
 const FEATURES_PER_UNIT_MAX = 30;
 
 export interface Configuration {
-  readonly reading: Extract<MethodologyReading, { ok: true }>;
+  readonly methodology: Methodology;
+  readonly warnings: readonly ConfigFault[];
+  /** Of all features that the files have. */
+  readonly feature_count: number;
+  /** Those that the records did not have when they were compared. What has been written leaves the list. */
+  readonly changed: FeatureVector[];
   readonly request_id: string | undefined;
   /** What was asked, for telling one request from another. */
   readonly digest: string;
 }
 
-/** What one unit did, and how many features are still to be written. */
+/** What one unit did, and how many features may still have to be written. */
 export interface ConfigureStep extends ConfigureResult {
   readonly left: number;
 }
@@ -41,7 +41,6 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
   readonly kind = 'configure';
   readonly request;
   private readonly by: string;
-  private readonly methodology: Methodology;
 
   constructor(
     private readonly asked: Configuration,
@@ -50,17 +49,16 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
     const { request_id, digest } = asked;
     this.request = requestOf(caller, 'configure', { ...{ digest }, request_id });
     this.by = caller.user_id ?? caller.principal;
-    this.methodology = plain(asked.reading.methodology);
   }
 
   attempt(desk: Desk): Attempt<ConfigureStep> {
     const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
-    const anew = saidAnew(this.asked.reading, desk);
-    const features = anew.features.slice(0, FEATURES_PER_UNIT_MAX);
-    const changes = anew.methodology || features.length > 0;
-    if (anew.methodology) this.configure(desk, unit);
+    const isNew = isNewMethodology(this.asked.methodology, desk);
+    const features = this.nextFeatures(desk);
+    const changes = isNew || features.length > 0;
+    if (isNew) this.configure(desk, unit);
     for (const vector of features) writeFeature(unit, desk, vector, this.by);
-    const reply = this.reply(desk, changes, features.length, anew.features.length - features.length);
+    const reply = this.reply(desk, changes, features.length, this.asked.changed.length - features.length);
     if (!changes) unit.check(METHODOLOGY_SUBJECT, desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
     // What is known, allowed and asked for is decided by these records: whoever was decided on others decides again.
     else unit.changingRules();
@@ -71,14 +69,21 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
     throw new Error('a configuration is remembered with its reply');
   }
 
+  /** As many of those that are still new as one unit takes. */
+  private nextFeatures(desk: Desk): FeatureVector[] {
+    const { changed } = this.asked;
+    while (changed[0] !== undefined && !isNewFeature(changed[0], desk)) changed.shift();
+    return changed.slice(0, FEATURES_PER_UNIT_MAX).filter((vector) => isNewFeature(vector, desk));
+  }
+
   private configure(desk: Desk, unit: UnitBuilder): void {
     const before = desk.methodology;
-    const policy = policySaid(policyOf(desk.record(POLICY_SUBJECT)), before, this.methodology);
+    const policy = policySaid(policyOf(desk.record(POLICY_SUBJECT)), before, this.asked.methodology);
     if (policy !== null) this.write(unit, desk, POLICY_SUBJECT, 'POLICY_CHANGED', policy);
-    this.write(unit, desk, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.methodology);
+    this.write(unit, desk, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.asked.methodology);
     if (before === null) {
       const event_id = newEventId(desk.environment, desk.now_ms);
-      unit.told(initialized(this.methodology, this.by, desk.now_ms), event_id);
+      unit.told(initialized(this.asked.methodology, this.by, desk.now_ms), event_id);
     }
   }
 
@@ -87,12 +92,12 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
   }
 
   private reply(desk: Desk, changes: boolean, features_changed: number, left: number): ConfigureStep {
-    const { features, warnings } = this.asked.reading;
+    const { feature_count, warnings } = this.asked;
     return {
       success: true,
       reason: changes ? 'CONFIGURED' : 'UNCHANGED',
       version: desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0,
-      feature_count: features.length,
+      feature_count,
       features_changed,
       warnings,
       left,

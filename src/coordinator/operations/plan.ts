@@ -5,8 +5,8 @@ import {
   type PlanChange,
   type PlanFault,
   type Standing,
-  splitChange,
-  subtaskIds,
+  subtaskCount,
+  subtaskId,
 } from '../../core/plan/index.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
@@ -27,15 +27,23 @@ export interface PlanResult {
   task_count: number;
 }
 
-/** What the plan should become, or why it cannot, given the plan that is there. */
-export type PlanProposal = (
-  plan: Plan,
-  standing: Standing,
-) => { ok: true; change: PlanChange } | { ok: false; faults: readonly PlanFault[] };
+/** What the plan should become, or why it cannot. `parts`: the change, cut so that one event can carry each. */
+export type ProposedChange =
+  | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
+  | { readonly ok: false; readonly faults: readonly PlanFault[] };
+
+/** A change of the plan that somebody asks for, worked out on the plan that is there. */
+export interface PlanProposal {
+  /** Whether `propose` takes no longer on this plan than a decision may. */
+  isPrepared(plan: Plan): boolean;
+  /** Works out beforehand what takes long, while others are served. */
+  prepare(plan: Plan): Promise<void>;
+  propose(plan: Plan, standing: Standing): ProposedChange;
+}
 
 export interface PlanAsked {
   readonly verb: 'put_plan' | 'add_tasks';
-  readonly propose: PlanProposal;
+  readonly proposal: PlanProposal;
   /** The version the caller saw; null: whatever it is. */
   readonly if_match: number | null;
   readonly request_id: string | undefined;
@@ -61,6 +69,8 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
   attempt(desk: Desk): Attempt<PlanResult | Problem> | Needs {
     // Two changes of one plan never share a batch: the second is proposed on what the first has made.
     if (desk.isChanging(PLAN_SUBJECT)) return { needs: () => desk.settled() };
+    const { plan } = desk.state;
+    if (!this.asked.proposal.isPrepared(plan)) return { needs: () => this.asked.proposal.prepare(plan) };
     const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
     const known = desk.record(PLAN_SUBJECT);
     const version = versionOf(desk);
@@ -71,18 +81,21 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
         problem('PLAN_CHANGED', `The plan is at version ${version}. Read it again, then change it.`),
       );
     }
-    const proposal = this.asked.propose(desk.state.plan, {
-      isStarted: (id) => desk.head(id).generation > 0,
+    const proposed = this.asked.proposal.propose(plan, {
+      isStarted: (id) => desk.isKnownHead(id) && desk.head(id).generation > 0,
       isCompleted: (id) => desk.head(id).phase === 'COMPLETED',
     });
-    if (!proposal.ok) return refused(invalidPlan(proposal.faults));
-    const { change } = proposal;
-    const reply = planResult(desk.state.plan, change, isNoChange(change) ? version : version + 1);
+    if (!proposed.ok) return refused(invalidPlan(proposed.faults));
+    const { change, parts } = proposed;
+    const reply = planResult(plan, change, isNoChange(change) ? version : version + 1);
     if (isNoChange(change)) return { unit: unit.build(this.request), reply };
     const changing = new UnitBuilder(desk, this.asked.request_id ?? null);
     // Whoever takes a task in this very moment must not see it vanish.
-    for (const id of leaving(desk.state.plan, change)) changing.check(id, desk.head(id).seq);
-    changing.record(PLAN_SUBJECT, known, this.events(desk, change, reply)).changingRules();
+    for (const id of leaving(plan, change)) {
+      if (desk.isKnownHead(id)) changing.check(id, desk.head(id).seq);
+      else if (desk.hasOtherWriters) changing.check(id, 0);
+    }
+    changing.record(PLAN_SUBJECT, known, this.events(desk, parts, reply)).changingRules();
     return { unit: changing.build(this.request, reply), reply };
   }
 
@@ -90,8 +103,8 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     throw new Error('a change of plan is remembered with its reply');
   }
 
-  private events(desk: Desk, change: PlanChange, { version, task_count }: PlanResult) {
-    return splitChange(change).map((part) => ({
+  private events(desk: Desk, parts: readonly PlanChange[], { version, task_count }: PlanResult) {
+    return parts.map((part) => ({
       event_type: 'PLAN_CHANGED',
       timestamp: isoTime(desk.now_ms),
       agent_id: this.caller.user_id ?? this.caller.principal,
@@ -130,10 +143,11 @@ function invalidPlan(faults: readonly PlanFault[]): Problem {
   );
 }
 
-function leaving(plan: Plan, { removed, changed }: PlanChange): string[] {
-  const ids = [...removed, ...changed.map(({ id }) => id)];
-  return ids.flatMap((id) => {
-    const task = plan.task(id);
-    return task === undefined ? [] : [id, ...subtaskIds(task)];
-  });
+function* leaving(plan: Plan, { removed, changed }: PlanChange): Generator<string> {
+  for (const task of [...removed, ...changed.map(({ id }) => id)]) {
+    const planned = plan.task(task);
+    if (planned === undefined) continue;
+    yield planned.id;
+    for (let index = 1; index <= subtaskCount(planned); index += 1) yield subtaskId(planned.id, index);
+  }
 }

@@ -226,7 +226,8 @@ const PUBLIC_KEY =
   'expected an Ed25519 public key: its 32 bytes in base64url, a point of the curve and no weak one';
 export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
-  user_id: text(200),
+  /** The user of the credential, where it is left out. */
+  user_id: text(200).optional(),
   project_id: projectIdSchema,
   public_key: z
     .string()

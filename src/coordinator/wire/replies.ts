@@ -104,7 +104,8 @@ export interface Key {
   role: Role;
   label: string | null;
   user_id: string | null;
-  state: 'active' | 'expired' | 'revoked';
+  /** `unbound`: its record is not bound to this store, so it opens nothing here. */
+  state: 'active' | 'expired' | 'revoked' | 'unbound';
   /** The last characters of the token, to recognise it by. */
   last_four: string;
   created_at: string;

@@ -93,6 +93,8 @@ export interface ConvergenceFacts {
   readonly needs_human: boolean;
   /** Why the role is not enough; null: it is. */
   readonly authority_reason: string | null;
+  /** The paths that are the reason, where paths are. */
+  readonly authority_paths?: readonly string[];
 }
 export interface FailingCheck {
   readonly name: string;

@@ -40,7 +40,14 @@ export interface Payloads {
     by: string;
     adopted_from: { result_id: string; generation: number; agent_id: string; session_id: string };
   } & ResultFields;
-  escalated: Signed & { reason: string; iteration: number; until: string } & ResultFields;
+  escalated: Signed & {
+    reason: string;
+    iteration: number;
+    until: string;
+    /** What a human must see above all; the first of them, and how many there are. */
+    paths?: readonly string[];
+    path_count?: number;
+  } & ResultFields;
   warned: Signed & { action: 'warn'; reason: string; iteration: number; result_sha256: string };
   reviewed: {
     decision: ReviewDecision;

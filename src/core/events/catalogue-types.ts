@@ -63,4 +63,6 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'SESSION_CLOSED',
   'KEY_CREATED',
   'KEY_REVOKED',
+  'KEY_BOUND',
+  'KEY_BINDING_REQUIRED',
 ]);

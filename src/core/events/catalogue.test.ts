@@ -70,6 +70,8 @@ const RECORD_TYPES = [
   'SESSION_CLOSED',
   'KEY_CREATED',
   'KEY_REVOKED',
+  'KEY_BOUND',
+  'KEY_BINDING_REQUIRED',
 ];
 
 const held = {

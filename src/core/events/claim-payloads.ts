@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Fact } from '../claims/facts.js';
 import { CLAIM_STATES, REVIEW_DECISIONS } from '../claims/head.js';
 import type { Payloads } from '../claims/payloads.js';
+import { PATH_BYTES_MAX } from '../graph/asset-path.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import { count, isoTimestamp, name, openObject, sentence, sha256, text } from './fields.js';
 
@@ -70,6 +71,8 @@ export const claimPayloads = {
     reason: sentence,
     iteration: count,
     until: isoTimestamp,
+    paths: z.array(text(PATH_BYTES_MAX)).max(20).exactOptional(),
+    path_count: count.exactOptional(),
     ...result,
     ...signed,
   }),

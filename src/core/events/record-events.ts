@@ -11,6 +11,8 @@ const settingChanged = z.strictObject({ by: name, record: openObject });
 const sessionRecord = z.strictObject({
   state: z.enum(['open', 'closed']),
   user_id: name.nullable(),
+  /** The credential that opened it. */
+  principal: name.exactOptional(),
   public_key: text(1024).exactOptional(),
   created_at: isoTimestamp,
   closed_at: isoTimestamp.exactOptional(),
@@ -28,10 +30,17 @@ const keyRecord = z.strictObject({
   created_by: name,
   expires_at: isoTimestamp.nullable(),
   revoked_at: isoTimestamp.exactOptional(),
+  /** Proves that the store whose log this is made the key. Keys from before they were bound have none. */
+  binding: sha256.exactOptional(),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
 const keyChanged = z.strictObject({ by: name, record: keyRecord });
-const sessionChanged = z.strictObject({ by: name.exactOptional(), record: sessionRecord });
+/** `principal`: the credential that did this. */
+const sessionChanged = z.strictObject({
+  by: name.exactOptional(),
+  principal: name.exactOptional(),
+  record: sessionRecord,
+});
 
 /**
  * Retention took something out of these events. Their digests no longer match what is left of them; these do, so that
@@ -65,4 +74,6 @@ export const recordEvents = {
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,
   KEY_REVOKED: keyChanged,
+  KEY_BOUND: keyChanged,
+  KEY_BINDING_REQUIRED: z.strictObject({ by: name, record: z.strictObject({ required: z.literal(true) }) }),
 };

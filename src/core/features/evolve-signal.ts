@@ -1,5 +1,6 @@
+import { commandingSentence } from '../graph/guarded-paths.js';
 import type { Signal } from './feature-state.js';
-import { fieldOf, nameIn, sentenceIn } from './payload.js';
+import { countIn, fieldOf, nameIn, sentenceIn } from './payload.js';
 import type { Scene } from './scene.js';
 
 /** Intents that nobody has acted on, and what takes them off the list. */
@@ -64,7 +65,7 @@ export function waitForHuman(scene: Scene): void {
   const id = escalationId(scene);
   state.signals.delete(id);
   const code = sentenceIn(payload, 'reason');
-  const words = code === null ? 'no reason given' : reasonInWords(code, event.agent_role);
+  const words = code === null ? 'no reason given' : reasonInWords(code, scene);
   state.signals.set(id, {
     id,
     kind: 'escalation',
@@ -78,8 +79,10 @@ export function waitForHuman(scene: Scene): void {
 }
 
 /** Beside its code, by which programs know it. Another tool may have given a reason of its own. */
-function reasonInWords(code: string, agent_role: string | undefined): string {
+function reasonInWords(code: string, { event: { agent_role }, payload }: Scene): string {
   switch (code) {
+    case 'commands_programs':
+      return `${commandingSentence(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':
       return `it changes the specification (${code})`;
     case 'outside_role_authority':
@@ -91,6 +94,14 @@ function reasonInWords(code: string, agent_role: string | undefined): string {
     default:
       return code;
   }
+}
+
+const PATHS_READ_MAX = 20;
+
+function pathsIn(payload: Scene['payload']): string[] {
+  const paths = fieldOf(payload, 'paths');
+  if (!Array.isArray(paths)) return [];
+  return paths.slice(0, PATHS_READ_MAX).filter((path): path is string => typeof path === 'string');
 }
 
 const intentKey = (id: string): string => `intent:${id}`;

@@ -1,26 +1,14 @@
-import { HUMAN_FOLDERS } from './methodology.js';
+import { isClosedName, isShortName } from './guarded-paths.js';
 
 export const PATH_BYTES_MAX = 512;
 /** No common disk has longer names, and what cannot be written would wait for its promotion for ever. */
 const NAME_BYTES_MAX = 255;
 const DEPTH_MAX = 64;
 
-/** Where the methodology keeps its own files, and where git does: no result is promoted into them. */
-const CLOSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'git~1', '.ai-workspace', 'ai-wor~1']);
-/** Decisions are kept near what they are about: these folders count wherever they are. */
-const HUMAN_ANYWHERE: ReadonlySet<string> = new Set(['adrs', 'decisions']);
-const HUMAN_AT_ROOT: ReadonlySet<string> = new Set(HUMAN_FOLDERS);
-
 /** On some disks a device, whatever comes after the first dot. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
 const NOT_PRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
-const IGNORED_BY_DISKS = /\p{Default_Ignorable_Code_Point}/gu;
-
-/** Two spellings that some disk takes for one name. */
-export const foldedPath = (path: string): string =>
-  path.normalize('NFKC').replace(IGNORED_BY_DISKS, '').toLowerCase();
-
 /**
  * What is wrong with a path as the place of a result, from the project's root; null: nothing. What passes means the same
  * file on every disk, and none outside the project.
@@ -52,15 +40,7 @@ function nameFault(name: string): string | null {
   if (/^\.+$/.test(name)) return 'a path has no "." and no ".." in it';
   if (/[. ]$/.test(name)) return 'no name in a path ends with a dot or a space';
   if (DEVICE.test(name)) return `${name} is a device on some systems`;
-  if (CLOSED_FOLDERS.has(foldedPath(name))) return `nothing is promoted into ${name}`;
+  if (isShortName(name)) return `${name} is the second name of another file on some systems`;
+  if (isClosedName(name)) return `nothing is promoted into ${name}`;
   return null;
-}
-
-/** A change here needs a human: the specification and the decisions, however they are spelled. */
-export function isHumanPath(path: string): boolean {
-  const spelled = foldedPath(path.replaceAll('\\', '/')).split('/');
-  // Nobody knows where it leads.
-  if (spelled.includes('..')) return true;
-  const names = spelled.map((name) => name.replace(/[. ]+$/, '')).filter((name) => name !== '');
-  return names.some((name, at) => HUMAN_ANYWHERE.has(name) || (at === 0 && HUMAN_AT_ROOT.has(name)));
 }

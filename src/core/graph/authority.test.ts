@@ -69,3 +69,19 @@ describe('what a project is held to', () => {
 it('is universal for humans', () => {
   expect(ask({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
 });
+
+describe('what commands other programs', () => {
+  const ESCALATED = { verdict: 'escalate', reason: 'commands_programs', paths: ['.claude/settings.json'] };
+  const files = ['src/a.ts', '.claude/settings.json', 'spec/a.md'];
+
+  it('is changed by a human, whatever the role and the project say, and where nothing is said', () => {
+    const text =
+      'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
+    const m = methodologyOf({ 'agent_roles.yml': text });
+    for (const each of [BUILT_IN, m]) expect(ask({ agent_role: 'a', files }, each)).toEqual(ESCALATED);
+    const unconfigured = { edge: 'design_code', agent_role: null, files, is_human: false };
+    expect(authorityOf(null, unconfigured)).toEqual(ESCALATED);
+    expect(authorityOf(null, { ...unconfigured, is_human: true })).toEqual(GRANTED);
+    expect(authorityOf(null, { ...unconfigured, files: ['spec/a.md'] })).toEqual(GRANTED);
+  });
+});

@@ -1,10 +1,12 @@
-import { isHumanPath } from './asset-path.js';
 import { canonicalEdge } from './edge-name.js';
+import { commandingPaths, isSpecification } from './guarded-paths.js';
 import type { Methodology } from './methodology.js';
 
 export interface Authority {
   readonly verdict: 'granted' | 'escalate' | 'reject' | 'warn';
-  readonly reason: 'outside_role_authority' | 'spec_mutation' | null;
+  readonly reason: 'outside_role_authority' | 'spec_mutation' | 'commands_programs' | null;
+  /** What a human must see, where that is the reason. */
+  readonly paths?: readonly string[];
 }
 
 export interface AuthorityQuestion {
@@ -17,11 +19,17 @@ export interface AuthorityQuestion {
 
 const GRANTED: Authority = { verdict: 'granted', reason: null };
 
-/** Who may say that an edge has converged. Humans always may; nobody else may change what the project is held to. */
-export function authorityOf(m: Methodology, ask: AuthorityQuestion): Authority {
+/**
+ * Who may say that an edge has converged. Humans always may. Nobody else may change what other programs take orders
+ * from, whatever the project says; nor what the project is held to, unless it says so. `m`: null where nothing is said.
+ */
+export function authorityOf(m: Methodology | null, ask: AuthorityQuestion): Authority {
   if (ask.is_human) return GRANTED;
+  const paths = commandingPaths(ask.files);
+  if (paths.length > 0) return { verdict: 'escalate', reason: 'commands_programs', paths };
+  if (m === null) return GRANTED;
   const { roles, outside_authority_action, spec_mutation_requires_human } = m.roles;
-  if (spec_mutation_requires_human && ask.files.some(isHumanPath)) {
+  if (spec_mutation_requires_human && ask.files.some(isSpecification)) {
     return { verdict: 'escalate', reason: 'spec_mutation' };
   }
   const role = ask.agent_role !== null && Object.hasOwn(roles, ask.agent_role) ? roles[ask.agent_role] : null;

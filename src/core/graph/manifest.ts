@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { foldedPath, pathFault } from './asset-path.js';
+import { readStrictJson } from '../strict-json.js';
+import { pathFault } from './asset-path.js';
+import { foldedPath } from './guarded-paths.js';
 
 export const MANIFEST_FILES_MAX = 2000;
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
@@ -80,11 +82,8 @@ export function readManifest(data: unknown): ManifestReading {
 /** What a blob says that may be a manifest. One reader for all: what is judged is what is promoted. Null: it is none. */
 export function dataIn(blob: Uint8Array): unknown {
   if (blob.length > MANIFEST_BYTES_MAX) return null;
-  try {
-    return JSON.parse(new TextDecoder().decode(blob));
-  } catch {
-    return null;
-  }
+  const read = readStrictJson(new TextDecoder().decode(blob));
+  return 'value' in read ? read.value : null;
 }
 
 /** The digests of the files that a result names; none where it is no manifest. */

@@ -97,9 +97,6 @@ export interface RoleRegistry {
   readonly spec_mutation_requires_human: boolean;
 }
 
-/** Where changes always need a human: folders of the specification and of decisions, from the project's root. */
-export const HUMAN_FOLDERS = ['specification', 'spec', 'adrs', 'decisions'] as const;
-
 /** Which modules a feature touches, and which modules each module rests on. */
 export interface ModuleMap {
   readonly feature_module_map: Readonly<Record<string, readonly string[]>>;

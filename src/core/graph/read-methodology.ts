@@ -1,3 +1,4 @@
+import { allSteps, type Steps } from '../steps.js';
 import { hasIntent } from './intent.js';
 import type { ConfigFault, EdgeConfig, Methodology, MethodologyReading, Profile } from './methodology.js';
 import { FEATURE_LENGTH_MAX, METHODOLOGY_LENGTH_MAX } from './methodology-schema.js';
@@ -20,16 +21,11 @@ import { tooMuch, WorkspaceFiles } from './read/workspace-files.js';
  * All that the files of a workspace say, in normal form, or everything that is wrong with them. By path from
  * `.ai-workspace/`; where there is no file, the built-in one stands.
  */
-export function readMethodology(files: ReadonlyMap<string, string>): MethodologyReading {
-  const steps = methodologySteps(files);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
+export const readMethodology = (files: ReadonlyMap<string, string>): MethodologyReading =>
+  allSteps(methodologySteps(files));
 
 /** The same, a file at a time: whoever has others to serve does so in between. */
-export function* methodologySteps(files: ReadonlyMap<string, string>): Generator<void, MethodologyReading> {
+export function* methodologySteps(files: ReadonlyMap<string, string>): Steps<MethodologyReading> {
   const message = tooMuch(files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new Findings();

@@ -1,4 +1,5 @@
 import { sameValue } from '../claims/invariants/same.js';
+import { allSteps, type Steps } from '../steps.js';
 import type { FeatureVector, Methodology } from './methodology.js';
 
 /** What a project's files say, as they were read. */
@@ -13,16 +14,32 @@ export interface Known {
   feature(feature_id: string): FeatureVector | null;
 }
 
+/** Whether the files say another methodology than the records. */
+export const isNewMethodology = (said: Methodology, known: Known): boolean =>
+  known.methodology === null || !sameValue(known.methodology, said);
+
+export const isNewFeature = (said: FeatureVector, known: Known): boolean =>
+  !sameValue(known.feature(said.feature_id), said);
+
+const FEATURES_PER_STEP = 20;
+
 /**
- * What the files say and the records do not. A feature that is no longer among the files is not asked after: work may
- * have been done on it, so it stays.
+ * The features that the files say otherwise than the records. One that is no longer among the files is not asked after:
+ * work may have been done on it, so it stays.
  */
+export function* changedFeatures(said: readonly FeatureVector[], known: Known): Steps<FeatureVector[]> {
+  const changed: FeatureVector[] = [];
+  for (const [at, vector] of said.entries()) {
+    if (isNewFeature(vector, known)) changed.push(vector);
+    if (at % FEATURES_PER_STEP === 0) yield;
+  }
+  return changed;
+}
+
+/** What the files say and the records do not. */
 export function saidAnew(said: Said, known: Known): { methodology: boolean; features: FeatureVector[] } {
-  const methodology = known.methodology === null || !sameValue(known.methodology, plain(said.methodology));
-  const features = said.features
-    .map(plain)
-    .filter((vector) => !sameValue(known.feature(vector.feature_id), vector));
-  return { methodology, features };
+  const features = allSteps(changedFeatures(said.features.map(plain), known));
+  return { methodology: isNewMethodology(plain(said.methodology), known), features };
 }
 
 /** As a store gives it back: what is undefined is not there. */

@@ -12,6 +12,7 @@ import {
   subtaskCount,
   subtaskDescription,
   subtaskId,
+  type TaskInput,
   taskInput,
 } from './task.js';
 import { isTaskId, parseTaskId, type TaskId } from './task-id.js';
@@ -19,6 +20,7 @@ import { subtaskInputSchema, taskInputSchema } from './task-schema.js';
 
 /** A subtask on its own: its id, `A-001-x::4`, says whose it is. */
 const addedSubtaskSchema = subtaskInputSchema.extend({ id: z.string().min(1) });
+export type AddedSubtask = z.infer<typeof addedSubtaskSchema>;
 
 export type AddReading =
   | { readonly ok: true; readonly change: PlanChange }
@@ -30,14 +32,44 @@ interface Addition {
   readonly path: Path;
 }
 
+/** Tasks to be added, read each by itself. */
+export interface TaskItems {
+  readonly candidates: Candidate[];
+  readonly additions: ReadonlyMap<string, Addition[]>;
+  readonly legible: ReadonlySet<string>;
+  readonly faults: FaultList;
+}
+
 /** Adds tasks, and subtasks to tasks that are there, under the rules of a whole plan. The plan itself is not touched. */
-export function addTasks(plan: Plan, tasks: unknown, standing: Standing): AddReading {
+export const addTasks = (plan: Plan, tasks: unknown, standing: Standing): AddReading =>
+  addItems(plan, readTaskItems(tasks), standing);
+
+/** What can be said of the tasks without the plan they come to. */
+export function readTaskItems(tasks: unknown): TaskItems {
   const faults = new FaultList();
-  if (!Array.isArray(tasks)) {
-    faults.add('BAD_VALUE', ['tasks'], '"tasks" must be a list of tasks.');
-    return { ok: false, faults: faults.inOrder() };
+  if (Array.isArray(tasks)) return { ...readItems(tasks, faults), faults };
+  faults.add('BAD_VALUE', ['tasks'], '"tasks" must be a list of tasks.');
+  return { candidates: [], additions: new Map(), legible: new Set(), faults };
+}
+
+/** The same items again, of tasks that `readTaskItems` found no fault with. */
+export function soundTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): TaskItems {
+  const items = { candidates: [] as Candidate[], additions: new Map<string, Addition[]>() };
+  for (const [at, task] of tasks.entries()) {
+    const reading = parseTaskId(task.id);
+    if (!reading.ok) throw new Error(`A task without a legal id got past the border. ${reading.message}`);
+    put(items, reading.id, task, ['tasks', at]);
   }
-  const { candidates, additions, legible } = readItems(tasks, faults);
+  return { ...items, legible: new Set(), faults: new FaultList() };
+}
+
+export function addItems(plan: Plan, items: TaskItems, standing: Standing): AddReading {
+  const { additions, legible } = items;
+  // Proposed again, it begins again from what was read.
+  const candidates = [...items.candidates];
+  const faults = items.faults.copy();
+  if (candidates.length === 0 && additions.size === 0 && !faults.empty)
+    return { ok: false, faults: faults.inOrder() };
   const places = new Map(candidates.map(({ task }, at) => [task.id, at]));
   for (const [parent, added] of additions) {
     const at = places.get(parent) ?? candidates.length;
@@ -75,19 +107,30 @@ function readItems(items: readonly unknown[], faults: FaultList) {
     if (!checkJson(item, [...path], faults)) continue;
     if (id?.parent != null) {
       const subtask = fits(addedSubtaskSchema, item, path, faults);
-      if (subtask === null) continue;
-      const { id: _, ...rest } = subtask;
-      const beside = additions.get(id.parent) ?? [];
-      beside.push({ id, subtask: rest, path });
-      additions.set(id.parent, beside);
+      if (subtask !== null) put({ candidates, additions }, id, subtask, path);
     } else {
       const input = fits(taskInputSchema, item, path, faults);
-      if (input !== null && id !== null)
-        candidates.push({ task: plannedTask(input), path, is_growth: false });
+      if (input !== null && id !== null) put({ candidates, additions }, id, input, path);
       else if (typeof written === 'string' && isTaskId(written)) legible.add(written);
     }
   }
   return { candidates, additions, legible };
+}
+
+function put(
+  { candidates, additions }: { candidates: Candidate[]; additions: Map<string, Addition[]> },
+  id: TaskId,
+  task: TaskInput | AddedSubtask,
+  path: Path,
+): void {
+  if (id.parent === null) {
+    candidates.push({ task: plannedTask(task), path, is_growth: false });
+    return;
+  }
+  const { id: _, ...subtask } = task as AddedSubtask;
+  const beside = additions.get(id.parent) ?? [];
+  beside.push({ id, subtask, path });
+  additions.set(id.parent, beside);
 }
 
 /** Subtasks are numbered without gaps, so the next ones are the only ones that can be added. */

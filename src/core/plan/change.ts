@@ -1,3 +1,4 @@
+import { allSteps, type Steps } from '../steps.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
 
@@ -11,22 +12,35 @@ export interface PlanInput {
 export const TASKS_PER_EVENT_MAX = 500;
 export const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
 
-/** What must happen to the plan for it to be the one wanted. The wanted plan must be sound: `readPlan` sees to it. */
-export function diffPlan(current: Plan | null, wanted: PlanInput): PlanChange {
+const TASKS_PER_STEP = 100;
+
+/** What must happen to the plan for it to be the one wanted. The wanted plan must be sound: `readPlanDocument` sees to it. */
+export const diffPlan = (current: Plan | null, wanted: PlanInput): PlanChange =>
+  allSteps(diffSteps(current, wanted));
+
+/** The same in steps. The current plan must not change between them: its revision tells. */
+export function* diffSteps(current: Plan | null, wanted: PlanInput): Steps<PlanChange> {
   const added: TaskInput[] = [];
   const changed: TaskInput[] = [];
   const kept = new Set<string>();
-  for (const input of Object.values(wanted.tracks).flat()) {
-    const task = plannedTask(input);
-    const before = current?.task(task.id);
-    if (before === undefined) added.push(taskInput(task));
-    else {
-      kept.add(task.id);
-      if (!sameTask(before, task)) changed.push(taskInput(task));
+  let done = 0;
+  for (const inputs of Object.values(wanted.tracks)) {
+    for (const input of inputs) {
+      const task = plannedTask(input);
+      const before = current?.task(task.id);
+      if (before === undefined) added.push(taskInput(task));
+      else {
+        kept.add(task.id);
+        if (!sameTask(before, task)) changed.push(taskInput(task));
+      }
+      if (++done % TASKS_PER_STEP === 0) yield;
     }
   }
   const removed: string[] = [];
-  for (const task of current?.tasks() ?? []) if (!kept.has(task.id)) removed.push(task.id);
+  for (const task of current?.tasks() ?? []) {
+    if (!kept.has(task.id)) removed.push(task.id);
+    if (++done % TASKS_PER_STEP === 0) yield;
+  }
   return { added, changed, removed };
 }
 
@@ -51,7 +65,9 @@ function sameValue(a: unknown, b: unknown): boolean {
 type Item = { kind: keyof PlanChange; task: TaskInput | string };
 
 /** The change in parts that one event each can carry; applied in order they come to the same plan. */
-export function splitChange(change: PlanChange): PlanChange[] {
+export const splitChange = (change: PlanChange): PlanChange[] => allSteps(splitSteps(change));
+
+export function* splitSteps(change: PlanChange): Steps<PlanChange[]> {
   // What goes goes first, so that no place in a track is ever taken twice on the way.
   const items: Item[] = [
     ...change.removed.map((task): Item => ({ kind: 'removed', task })),
@@ -60,7 +76,8 @@ export function splitChange(change: PlanChange): PlanChange[] {
   ];
   const parts: Item[][] = [];
   let length = 0;
-  for (const item of items) {
+  for (const [at, item] of items.entries()) {
+    if (at % TASKS_PER_STEP === 0) yield;
     const item_length = JSON.stringify(item.task).length;
     const part = parts.at(-1);
     const fits =

@@ -1,6 +1,6 @@
 import type { Path } from '../yaml/place.js';
 import { FAULTS_MAX, type FaultList } from './faults.js';
-import { findCycles } from './graph.js';
+import { findCycles, tasksOf } from './graph.js';
 import { Plan, type PlanLookup } from './plan.js';
 import { type PlannedTask, splitSubject, subtaskCount, subtaskId } from './task.js';
 import { parseTaskId } from './task-id.js';
@@ -44,8 +44,21 @@ export function checkTogether(
     const sound = checkWaits(candidate, lookup, legible, faults);
     if (sound !== candidate.task) fresh.put(sound);
   }
-  tellCycles(lookup, fresh, placed, faults);
+  tellCycles(
+    leadsBack(base, fresh) ? lookup : { ...lookup, task: (id) => fresh.task(id) },
+    fresh,
+    placed,
+    faults,
+  );
   return fresh;
+}
+
+/** Whether anything of the plan waits for what is new. Where nothing does, no circle leads through the plan. */
+function leadsBack(base: Plan, fresh: Plan): boolean {
+  for (const { id, track, sequence } of fresh.tasks()) {
+    if (base.task(id) !== undefined || base.after(track, sequence)?.depends_on === null) return true;
+  }
+  return false;
 }
 
 /** The plan as it would be. Nothing is taken away here, so the new is simply laid over the old. */
@@ -138,7 +151,7 @@ function tellCycles(
   faults: FaultList,
 ): void {
   // A circle that was not there before leads through something new, so looking from there finds it.
-  for (const cycle of findCycles(lookup, fresh.subjects(), FAULTS_MAX)) {
+  for (const cycle of findCycles(lookup, tasksOf(fresh), FAULTS_MAX)) {
     const first = cycle.findIndex((id) => placed.has(splitSubject(id).task_id));
     const turned = [...cycle.slice(first), ...cycle.slice(0, first)];
     const candidate = placed.get(splitSubject(turned[0] ?? '').task_id);

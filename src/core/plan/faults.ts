@@ -42,9 +42,10 @@ export class FaultList implements ShapeFaults {
 
   constructor(readonly locate: Locate = () => null) {}
 
-  add(code: PlanFaultCode, path: Path, message: string, place: Place | null = this.locate(path)): void {
+  /** `place`: where it is known already. A fault beyond the bound is not even located: a plan can have one in every line. */
+  add(code: PlanFaultCode, path: Path, message: string, place?: Place): void {
     if (this.full) return;
-    this.#faults.push({ code, message, path: pathText(path), ...(place ?? {}) });
+    this.#faults.push({ code, message, path: pathText(path), ...(place ?? this.locate(path) ?? {}) });
   }
 
   badValue(path: Path, message: string): void {
@@ -52,6 +53,13 @@ export class FaultList implements ShapeFaults {
   }
   unknownField(path: Path, message: string): void {
     this.add('UNKNOWN_FIELD', path, message);
+  }
+
+  /** A list that goes on from here; this one stays as it is. */
+  copy(): FaultList {
+    const copy = new FaultList(this.locate);
+    copy.#faults.push(...this.#faults);
+    return copy;
   }
 
   get full(): boolean {

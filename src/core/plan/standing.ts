@@ -1,7 +1,7 @@
 import type { Path } from '../yaml/place.js';
 import type { FaultList } from './faults.js';
-import type { Plan } from './plan.js';
-import { type PlannedTask, subtaskCount, subtaskId } from './task.js';
+import type { Plan, PlanChange } from './plan.js';
+import { type PlannedTask, plannedTask, subtaskCount, subtaskId } from './task.js';
 
 /** What has become of the plan's work so far, as the caller's heads tell it. */
 export interface Standing {
@@ -13,25 +13,27 @@ export interface Standing {
 /** For a plan that nobody has begun to work on. */
 export const NOTHING_STARTED: Standing = { isStarted: () => false, isCompleted: () => false };
 
-/** Work that was begun may not vanish, nor may a task that is done be given more to do. */
+/** Work that was begun may not vanish, nor may a task that is done be given more to do. `pathOf`: where a task is written. */
 export function checkStanding(
   current: Plan,
-  wanted: { readonly plan: Plan; has(task_id: string): boolean; pathOf(task: PlannedTask): Path },
+  { removed, changed }: PlanChange,
+  pathOf: (track: string, id: string) => Path,
   standing: Standing,
   faults: FaultList,
 ): void {
-  for (const before of current.tasks()) {
+  for (const id of removed) {
     if (faults.full) return;
-    const after = wanted.plan.task(before.id);
-    if (after !== undefined) {
-      if (subtaskCount(after) === subtaskCount(before)) continue;
-      const path = [...wanted.pathOf(after), 'subtasks'];
-      tellVanished(startedAfter(before, subtaskCount(after), standing), path, faults);
-      checkGrowth(before, after, standing, path, faults);
-    } else if (!wanted.has(before.id)) {
-      const started = startedAfter(before, 0, standing);
-      tellVanished(standing.isStarted(before.id) ? before.id : started, ['tracks', before.track], faults);
-    }
+    const before = current.task(id) as PlannedTask;
+    const started = standing.isStarted(id) ? id : startedAfter(before, 0, standing);
+    tellVanished(started, ['tracks', before.track], faults);
+  }
+  for (const input of changed) {
+    if (faults.full) return;
+    const [before, after] = [current.task(input.id) as PlannedTask, plannedTask(input)];
+    if (subtaskCount(after) === subtaskCount(before)) continue;
+    const path = [...pathOf(after.track, after.id), 'subtasks'];
+    tellVanished(startedAfter(before, subtaskCount(after), standing), path, faults);
+    checkGrowth(before, after, standing, path, faults);
   }
 }
 

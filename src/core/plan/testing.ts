@@ -1,5 +1,6 @@
 import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from './plan.js';
-import { type PlanSource, readPlan } from './read-plan.js';
+import type { PlanSource } from './plan-document.js';
+import { readPlan } from './read-plan.js';
 import { NOTHING_STARTED, type Standing } from './standing.js';
 import type { TaskInput } from './task.js';
 

@@ -1,5 +1,6 @@
-import { isStart, walk } from './graph.js';
+import { hasCountedSubtasks, isStart, tasksOf, walk } from './graph.js';
 import type { Plan } from './plan.js';
+import { splitSubject, subtaskCount } from './task.js';
 
 /** Sums over paths grow exponentially; past this, more is not more, and adding stays exact. */
 export const WEIGHT_MAX = 1e15;
@@ -13,19 +14,36 @@ export function weightOf(plan: Plan, subject: string): number {
     held = { revision: plan.revision, weights: weigh(plan) };
     cache.set(plan, held);
   }
-  return held.weights.get(subject) ?? 0;
+  const own = held.weights.get(subject) ?? 0;
+  const { task_id, subtask_index } = splitSubject(subject);
+  if (subtask_index === null) return own;
+  const task = plan.task(task_id);
+  if (task === undefined || !hasCountedSubtasks(task)) return own;
+  return Math.min(WEIGHT_MAX, own + 1 + (held.weights.get(task_id) ?? 0));
 }
 
-/** Each step, once all that waits for it has been counted, hands its own weight on to what it waits for. */
+/**
+ * Each step, once all that waits for it has been counted, hands its own weight on to what it waits for. Subtasks that are
+ * only counted are not steps: each has the weight that its merge hands on, and what others hand to it by name.
+ */
 function weigh(plan: Plan): ReadonlyMap<string, number> {
   const order: { node: string; waits: readonly string[] }[] = [];
-  walk(plan, plan.subjects(), { leave: (node, waits) => order.push({ node, waits }) });
+  walk(plan, tasksOf(plan), { leave: (node, waits) => order.push({ node, waits }) });
   const weights = new Map<string, number>();
   for (let step = order.pop(); step !== undefined; step = order.pop()) {
-    const handed = (weights.get(step.node) ?? 0) + (isStart(step.node) ? 0 : 1);
+    const handed = handedOn(plan, step.node, weights.get(step.node) ?? 0);
     for (const id of step.waits) {
       weights.set(id, Math.min(WEIGHT_MAX, (weights.get(id) ?? 0) + handed));
     }
   }
   return weights;
+}
+
+function handedOn(plan: Plan, node: string, weight: number): number {
+  if (isStart(node)) return weight;
+  const { task_id, subtask_index } = splitSubject(node);
+  const task = plan.task(task_id);
+  if (task === undefined || !hasCountedSubtasks(task)) return weight + 1;
+  // What the merge hands to each of them is handed on to the start here, once for all.
+  return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

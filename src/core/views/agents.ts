@@ -74,10 +74,12 @@ function seenIn(sessions: Set<string>, session_id: string): void {
   }
 }
 
-export function agentViews(
-  state: Holdings & { readonly agents: ReadonlyMap<string, AgentTally> },
-): AgentView[] {
-  return [...state.agents.values()]
+type Agents = Holdings & { readonly agents: ReadonlyMap<string, AgentTally> };
+
+/** All agents, or those that are named. */
+export function agentViews(state: Agents, names: Iterable<string> = state.agents.keys()): AgentView[] {
+  return [...names]
+    .flatMap((agent_id) => state.agents.get(agent_id) ?? [])
     .map((tally) => ({
       ...tally,
       sessions: [...tally.sessions],

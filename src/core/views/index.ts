@@ -13,7 +13,7 @@ export {
 } from './lineage.js';
 export { keepParked, type ParkedIds } from './parked.js';
 export { type Place, placeOf } from './place.js';
-export { type PlanProgress, type Progress, planProgress } from './progress.js';
+export { type PlanProgress, type Progress, planProgress, progressSteps } from './progress.js';
 export {
   emptyProject,
   emptyWork,
@@ -35,7 +35,14 @@ export {
   TASK_LOG_MAX,
   type TaskLogEntry,
 } from './session-memory.js';
-export { liveClaims, type ProjectStatus, projectStatus, STATUS_LIST_MAX, type Waiting } from './status.js';
+export {
+  liveClaims,
+  type ProjectStatus,
+  projectStatus,
+  STATUS_LIST_MAX,
+  statusSteps,
+  type Waiting,
+} from './status.js';
 export {
   READINESS,
   type Readiness,

@@ -34,6 +34,8 @@ export interface Lineage {
   readonly rejected: readonly TaskResult[];
   /** What humans decided on its candidates, in order. */
   readonly reviews: readonly Reviewed[];
+  /** How many older events are left out; only where some are. */
+  readonly omitted?: number;
 }
 
 export interface Reviewed {

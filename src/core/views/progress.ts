@@ -1,5 +1,6 @@
 import { live } from '../claims/lease.js';
 import { subtaskIds } from '../plan/task.js';
+import { allSteps, type Steps } from '../steps.js';
 import type { WorkState } from './project-state.js';
 import type { Vantage } from './vantage.js';
 
@@ -19,7 +20,14 @@ export interface PlanProgress {
 type Count = { -readonly [Part in keyof Progress]: number };
 const none = (): Count => ({ completed: 0, in_progress: 0, pending: 0 });
 
-export function planProgress(state: WorkState, vantage: Vantage): PlanProgress {
+const SUBJECTS_PER_STEP = 100;
+
+export const planProgress = (state: WorkState, vantage: Vantage): PlanProgress =>
+  allSteps(progressSteps(state, vantage));
+
+/** The same in steps. Of work that goes on meanwhile, each subject counts as it is when it is looked at. */
+export function* progressSteps(state: WorkState, vantage: Vantage): Steps<PlanProgress> {
+  let seen = 0;
   const tracks = new Map<string, Count>();
   const total = none();
   for (const task of state.plan.tasks()) {
@@ -29,6 +37,8 @@ export function planProgress(state: WorkState, vantage: Vantage): PlanProgress {
       const part = partOf(state, subject, vantage);
       count[part] += 1;
       total[part] += 1;
+      seen += 1;
+      if (seen % SUBJECTS_PER_STEP === 0) yield;
     }
   }
   return { tracks: Object.fromEntries(tracks), total };

@@ -6,7 +6,9 @@ import { type Place, placeOf } from './place.js';
 import type { Progress } from './progress.js';
 
 /** Older entries are in the log itself; the memory of a session keeps this many of the latest. */
-export const TASK_LOG_MAX = 10_000;
+export const TASK_LOG_MAX = 1000;
+/** Nor are they longer together, as JSON; one entry may be. */
+export const TASK_LOG_CHARS_MAX = 4 * 1024 * 1024;
 
 export interface TaskLogEntry extends Place {
   readonly timestamp: string;
@@ -38,6 +40,12 @@ export interface SessionMemory {
   readonly completed_tasks: readonly string[];
   readonly track_assignments: Readonly<Record<string, string>>;
   readonly track_progress: Readonly<Record<string, Progress>>;
+  /** How many older items each list would have; only where some are left out. */
+  readonly omitted?: {
+    readonly task_log: number;
+    readonly active_claims: number;
+    readonly completed_tasks: number;
+  };
 }
 
 /** A session in the folding. It may work in several projects, whose positions say nothing of each other. */
@@ -49,7 +57,9 @@ export interface SessionFold {
   user_id: string | null;
   created_at: string | null;
   last_activity: string | null;
-  readonly task_log: TaskLogEntry[];
+  readonly task_log: { readonly entry: TaskLogEntry; readonly chars: number }[];
+  task_log_chars: number;
+  task_log_omitted: number;
   readonly active_claims: Map<string, ClaimRef>;
   /** By project and task, so that the same id in two projects is two tasks. */
   readonly completed_tasks: Map<string, string>;
@@ -66,6 +76,8 @@ export function emptySession(session_id: string): SessionFold {
     created_at: null,
     last_activity: null,
     task_log: [],
+    task_log_chars: 0,
+    task_log_omitted: 0,
     active_claims: new Map(),
     completed_tasks: new Map(),
     track_assignments: new Map(),
@@ -84,9 +96,22 @@ export function evolveSession(session: SessionFold, event: EventEnvelope): void 
   session.created_at ??= event.timestamp;
   if (isOwnDeed(event)) session.last_activity = event.timestamp;
   session.project_id = event.project_id;
-  session.task_log.push(logEntry(event, event.subject));
-  if (session.task_log.length > TASK_LOG_MAX) session.task_log.shift();
+  remember(session, logEntry(event, event.subject));
   evolveWork(session, event, event.subject);
+}
+
+function remember(session: SessionFold, entry: TaskLogEntry): void {
+  const chars = JSON.stringify(entry).length;
+  const { task_log } = session;
+  task_log.push({ entry, chars });
+  session.task_log_chars += chars;
+  while (
+    task_log.length > 1 &&
+    (task_log.length > TASK_LOG_MAX || session.task_log_chars > TASK_LOG_CHARS_MAX)
+  ) {
+    session.task_log_chars -= task_log.shift()?.chars ?? 0;
+    session.task_log_omitted += 1;
+  }
 }
 
 function evolveItsRecord(session: SessionFold, event: EventEnvelope): void {
@@ -172,18 +197,29 @@ function assign(session: SessionFold, subject: string, agent_id: string): void {
   if (track !== null) session.track_assignments.set(track, agent_id);
 }
 
-/** `track_progress` is that of the project the session works in: other sessions make it too. */
+/** `track_progress` is that of the project the session works in: other sessions make it too. `limit`: of each list. */
 export function sessionMemory(
   session: SessionFold,
   track_progress: Readonly<Record<string, Progress>>,
+  limit = TASK_LOG_MAX,
 ): SessionMemory {
-  const { positions: _, ...told } = session;
+  const { positions: _, task_log_chars: __, task_log_omitted, ...told } = session;
+  const entries = session.task_log.map(({ entry }) => entry);
+  const claims = [...session.active_claims.values()];
+  const completed = [...session.completed_tasks.values()];
+  const beyond = (items: readonly unknown[]): number => Math.max(0, items.length - limit);
+  const omitted = {
+    task_log: task_log_omitted + beyond(entries),
+    active_claims: beyond(claims),
+    completed_tasks: beyond(completed),
+  };
   return {
     ...told,
-    task_log: [...session.task_log],
-    active_claims: [...session.active_claims.values()],
-    completed_tasks: [...session.completed_tasks.values()],
+    task_log: entries.slice(-limit),
+    active_claims: claims.slice(-limit),
+    completed_tasks: completed.slice(-limit),
     track_assignments: Object.fromEntries(session.track_assignments),
     track_progress,
+    ...(Object.values(omitted).some((count) => count > 0) ? { omitted } : {}),
   };
 }

@@ -2,7 +2,8 @@ import { emptyHead, type Head } from '../claims/head.js';
 import { holdReason } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import { isoTime } from '../events/envelope.js';
-import { type PlanProgress, planProgress } from './progress.js';
+import { allSteps, type Steps } from '../steps.js';
+import { type PlanProgress, progressSteps } from './progress.js';
 import type { KeptWork } from './project-state.js';
 import { READINESS, type Readiness, type TaskClaim, taskStateIn } from './task-state.js';
 import type { Vantage } from './vantage.js';
@@ -29,27 +30,42 @@ export interface ProjectStatus extends PlanProgress {
   readonly parked: readonly { readonly task_id: string; readonly parked: number }[];
 }
 
-export function projectStatus(state: KeptWork, vantage: Vantage): ProjectStatus {
+export const projectStatus = (state: KeptWork, vantage: Vantage): ProjectStatus =>
+  allSteps(statusSteps(state, vantage));
+
+const SUBJECTS_PER_STEP = 50;
+
+/**
+ * The same in steps. The position is that of the beginning; of work that goes on meanwhile, each subject counts as it is when
+ * it is looked at.
+ */
+export function* statusSteps(state: KeptWork, vantage: Vantage): Steps<ProjectStatus> {
   const { position, last_updated } = state;
   const parked = [...state.parked].map(([task_id, kept]) => ({ task_id, parked: kept.size }));
   return {
     ...vantage.key,
     position,
     last_updated,
-    ...countsAndWaiting(state, vantage),
-    ...planProgress(state, vantage),
+    ...(yield* countsAndWaiting(state, vantage)),
+    ...(yield* progressSteps(state, vantage)),
     claims: liveClaims(state, vantage),
     parked: parked.sort(byTaskId).slice(0, STATUS_LIST_MAX),
   };
 }
 
-function countsAndWaiting(state: KeptWork, vantage: Vantage): Pick<ProjectStatus, 'counts' | 'waiting'> {
+function* countsAndWaiting(
+  state: KeptWork,
+  vantage: Vantage,
+): Steps<Pick<ProjectStatus, 'counts' | 'waiting'>> {
   const counts = Object.fromEntries(READINESS.map((readiness) => [readiness, 0])) as Record<
     Readiness,
     number
   >;
   const waiting: Waiting[] = [];
+  let seen = 0;
   for (const subject of subjectsOf(state)) {
+    seen += 1;
+    if (seen % SUBJECTS_PER_STEP === 0) yield;
     if (state.heads.get(subject)?.phase === 'COMPLETED') {
       counts.completed += 1;
       continue;

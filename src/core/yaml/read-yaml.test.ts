@@ -41,3 +41,24 @@ it('keeps arrows and numbers in names as they are written', () => {
     '007': 2,
   });
 });
+
+describe('a text with a problem in every line', () => {
+  const lines = (line: (at: number) => string): string =>
+    Array.from({ length: 1000 }, (_, at) => line(at)).join('\n');
+
+  it.each([
+    ['a name twice', lines(() => 'a: 1')],
+    ['a name that is no text', lines((at) => `k${at}: {[a]: 1}`)],
+    ['a tag that nobody knows', lines((at) => `k${at}: !t a`)],
+    ['a bracket too many', `a: [${','.repeat(1000)}]`],
+  ])('tells of %s a hundred times, and no more', (_, text) => {
+    expect(readYamlText(text, 'one').problems).toHaveLength(100);
+  });
+
+  it('still has a place for each of its names', () => {
+    const { locate } = readYamlText(`${lines((at) => `k${at}: 1`)}\n`, 'one');
+    expect(locate(['k0'])).toEqual({ line: 1, column: 1 });
+    expect(locate(['k999'])).toEqual({ line: 1000, column: 1 });
+    expect(locate(['k1000'])).toEqual({ line: 1, column: 1 });
+  });
+});

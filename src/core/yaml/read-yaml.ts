@@ -29,9 +29,13 @@ export interface YamlText {
 // Repeated keys are found below: the library compares every key with all before it, which hostile text makes slow.
 const OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false } as const;
 
+/** Nobody corrects more at a time, and a text can have a problem in every line. */
+const PROBLEMS_MAX = 100;
+
 /**
  * Reads YAML into plain values, and remembers where everything stands. Aliases, tags and repeated keys are problems.
  * The caller has bounded the length. Of a text with several documents, `merged` makes one by their top-level keys.
+ * The time is linear in the length, whatever the text is.
  */
 export function readYamlText(text: string, documents: 'one' | 'merged'): YamlText {
   const tangle = findTangle(text);
@@ -46,9 +50,11 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): YamlTex
   };
   const parsed = parse(text, documents, lineCounter);
   const root = rootOf(parsed);
-  const locate: Locate = (path) => placeAt(offsetOf(root, path));
+  const offsets = new Offsets(root);
+  const locate: Locate = (path) => placeAt(offsets.of(path));
   const problems: YamlProblem[] = [];
-  for (const { message, pos } of parsed.flatMap((doc) => [...doc.errors, ...doc.warnings])) {
+  const found = parsed.flatMap((doc) => [...doc.errors, ...doc.warnings]);
+  for (const { message, pos } of found.slice(0, PROBLEMS_MAX)) {
     problems.push({ path: [], message: sentence(message), place: placeAt(pos[0]) });
   }
   const stray = strayDocument(parsed);
@@ -57,11 +63,22 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): YamlTex
     problems.push({ path: [], message, place: placeAt(stray) });
   }
   if (problems.length > 0) return { value: undefined, problems, locate };
-  const value = new NodeReader(problems, root, placeAt).read(root);
+  const value = new NodeReader(problems, offsets, placeAt).read(root);
   return { value, problems, locate };
 }
 
 function parse(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
+  // Each problem that the library finds is an error with the stack it was made on: that takes longer than to find it.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return parsedBy(text, documents, lineCounter);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+function parsedBy(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
   if (documents === 'one') return [parseDocument(text, { ...OPTIONS, lineCounter })];
   const all = parseAllDocuments(text, { ...OPTIONS, lineCounter });
   return 'empty' in all ? [] : all;
@@ -99,7 +116,7 @@ class NodeReader {
 
   constructor(
     readonly problems: YamlProblem[],
-    readonly root: unknown,
+    readonly offsets: Offsets,
     readonly placeAt: (offset: number) => Place,
   ) {}
 
@@ -126,7 +143,7 @@ class NodeReader {
     for (const pair of pairs) {
       const name = nameOf(pair);
       if (name === null) {
-        this.#tell(this.#path, 'A name is plain text.', offsetOf(this.root, this.#path));
+        this.#tell(this.#path, 'A name is plain text.', this.offsets.of(this.#path));
       } else if (fields.has(name)) {
         const said = `${JSON.stringify(name)} is written twice here; keep one of them.`;
         this.#tell([...this.#path, name], said, offsetOfKey(pair));
@@ -139,6 +156,7 @@ class NodeReader {
   }
 
   #tell(path: Path, message: string, offset: number): void {
+    if (this.problems.length >= PROBLEMS_MAX) return;
     this.problems.push({ path: [...path], message, place: this.placeAt(offset) });
   }
 }
@@ -151,22 +169,43 @@ function nameOf(pair: Pair): string | null {
 
 const offsetOfKey = (pair: Pair): number => (isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0);
 
-/** Where the path is written, or as much of it as there is: a field at its name, an item where it begins. */
-function offsetOf(root: unknown, path: Path): number {
-  let node = root;
-  let offset = rangeStart(root) ?? 0;
-  for (const step of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => nameOf(item) === step);
-      if (pair === undefined) break;
-      offset = offsetOfKey(pair);
-      node = pair.value;
-    } else if (isSeq(node) && typeof step === 'number') {
-      node = node.items[step];
-      offset = rangeStart(node) ?? offset;
-    } else break;
+/**
+ * Where a path is written, or as much of it as there is: a field at its name, an item where it begins. The names of a map
+ * are indexed once: to search a wide map again for each of its fields takes the square of its width.
+ */
+class Offsets {
+  readonly #fields = new Map<unknown, ReadonlyMap<string, Pair>>();
+
+  constructor(readonly root: unknown) {}
+
+  of(path: Path): number {
+    let node = this.root;
+    let offset = rangeStart(this.root) ?? 0;
+    for (const step of path) {
+      if (isMap(node)) {
+        const pair = this.#fieldsOf(node).get(step as string);
+        if (pair === undefined) break;
+        offset = offsetOfKey(pair);
+        node = pair.value;
+      } else if (isSeq(node) && typeof step === 'number') {
+        node = node.items[step];
+        offset = rangeStart(node) ?? offset;
+      } else break;
+    }
+    return offset;
   }
-  return offset;
+
+  #fieldsOf(node: YAMLMap): ReadonlyMap<string, Pair> {
+    const known = this.#fields.get(node);
+    if (known !== undefined) return known;
+    const fields = new Map<string, Pair>();
+    for (const pair of node.items) {
+      const name = nameOf(pair);
+      if (name !== null && !fields.has(name)) fields.set(name, pair);
+    }
+    this.#fields.set(node, fields);
+    return fields;
+  }
 }
 
 function rangeStart(node: unknown): number | null {

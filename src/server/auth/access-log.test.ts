@@ -14,6 +14,7 @@ const ACCESS: Access = {
   duration_ms: 1.23456,
 };
 const LINE = {
+  level: 'info',
   time: '2026-01-04T06:00:00.000Z',
   key: 'key-1',
   user: 'alice',
@@ -30,7 +31,14 @@ test('a request is one line of JSON, in these fields and no other', () => {
   const written: string[] = [];
   const sink = linesTo(new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) }));
   sink(accessLine(ACCESS));
-  expect(written).toEqual([`${JSON.stringify({ level: 'info', ...LINE })}\n`]);
+  expect(written).toEqual([`${JSON.stringify(LINE)}\n`]);
+});
+
+test('a line has one level, which is its own', () => {
+  const written: string[] = [];
+  const sink = linesTo({ write: (line) => written.push(line) });
+  sink({ level: 'error', error_id: 'e1' });
+  expect(written).toEqual(['{"level":"error","error_id":"e1"}\n']);
 });
 
 test('whoever is unknown has no key and no user', () => {

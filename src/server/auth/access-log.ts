@@ -1,8 +1,12 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Principal } from './principal.js';
 
+export interface LogLine {
+  readonly level: 'info' | 'error';
+  readonly [field: string]: unknown;
+}
 /** Takes a line: an object that becomes one line of JSON. */
-export type LogSink = (line: Record<string, unknown>) => void;
+export type LogSink = (line: LogLine) => void;
 
 /** One request and what became of it. */
 export interface Access {
@@ -21,11 +25,12 @@ export interface Access {
 
 const TEXT_MAX = 200;
 /** Whatever looks like a key, a claim id or a token, wherever somebody put it. */
-const SECRET = /gck_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
+const SECRET = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** The line of a request: these fields and no other, so that no header and no body ever gets into it. */
-export function accessLine(access: Access): Record<string, unknown> {
+export function accessLine(access: Access): LogLine {
   return {
+    level: 'info',
     time: new Date(access.at_ms).toISOString(),
     key: access.principal?.id ?? null,
     user: access.principal?.user_id ?? null,
@@ -52,5 +57,6 @@ export function linesTo(destination?: DestinationStream): LogSink {
     formatters: { level: (level: string) => ({ level }) },
   } as const;
   const logger = destination === undefined ? pino(settings) : pino(settings, destination);
-  return (line) => logger.info(line);
+  // The level is pino's to write: a second one in the line would be a duplicate key.
+  return ({ level, ...line }) => logger[level](line);
 }

@@ -32,9 +32,16 @@ describe('who may do what', () => {
     }
   });
 
-  it('leaves what concerns the platform to its operators', () => {
+  it('gives platform rights to an operator without a tenant, and to no other credential', () => {
     for (const role of ROLES) {
-      expect(authorize(of(role), 'read', null)).toBe(role === 'operator' ? 'allowed' : 'forbidden');
+      expect(authorize(of(role), 'read', null)).toBe('forbidden');
+      expect(authorize(of(role, null), 'read', null)).toBe(role === 'operator' ? 'allowed' : 'forbidden');
+    }
+  });
+
+  it('gives a credential without a tenant that is no operator nothing in any tenant', () => {
+    for (const role of ROLES.filter((each) => each !== 'operator')) {
+      expect(authorize(of(role, null), 'read', 'acme')).toBe('hidden');
     }
   });
 
@@ -53,6 +60,7 @@ describe('who may do what', () => {
       claim_id_optional: false,
       may_work: true,
       may_review: false,
+      may_administer: false,
     });
   });
 

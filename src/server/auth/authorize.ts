@@ -10,18 +10,22 @@ const MAY: Readonly<Record<Role, ReadonlySet<Action>>> = {
 
 export const may = (role: Role, action: Action): boolean => MAY[role].has(action);
 
+/** A platform credential: role `operator` and no tenant. With a tenant, `operator` is the tenant's admin. */
+const isPlatform = ({ role, tenant_id }: Pick<Principal, 'role' | 'tenant_id'>): boolean =>
+  role === 'operator' && tenant_id === null;
+
 /**
- * Who may do what: the one place that says so. `tenant_id` is the tenant the request is about, or null where it is
- * about the platform. Another's tenant is `hidden`, so that it looks like one that does not exist; what the own
- * tenant has but the role may not do is `forbidden`.
+ * Decides who may do what; no other code does. `tenant_id` is the tenant that the request is about, null for the
+ * platform. Another tenant is `hidden`, so that it looks like one that does not exist. What the role may not do in its
+ * own tenant is `forbidden`.
  */
 export function authorize(
-  principal: Principal,
+  principal: Pick<Principal, 'role' | 'tenant_id'>,
   action: Action,
   tenant_id: string | null,
 ): 'allowed' | 'hidden' | 'forbidden' {
-  if (action === 'public') return 'allowed';
-  if (tenant_id === null) return principal.role === 'operator' ? 'allowed' : 'forbidden';
-  if (principal.tenant_id !== null && principal.tenant_id !== tenant_id) return 'hidden';
+  if (action === 'public' || isPlatform(principal)) return 'allowed';
+  if (tenant_id === null) return 'forbidden';
+  if (principal.tenant_id !== tenant_id) return 'hidden';
   return may(principal.role, action) ? 'allowed' : 'forbidden';
 }

@@ -10,5 +10,6 @@ export function callerOf(principal: Principal, client_ip: string | null): Caller
     claim_id_optional: principal.kind === 'open',
     may_work: may(principal.role, 'work'),
     may_review: may(principal.role, 'review'),
+    may_administer: may(principal.role, 'administer'),
   };
 }

@@ -43,7 +43,8 @@ test('each request is one line, and no line has a secret in it', async () => {
   await served.ask('GET', `${P}/status`, undefined, bearer(`${key.token.slice(0, -3)}abc`));
   await served.ask('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, mine);
   await served.ask('GET', `/${key.token}`, undefined, mine);
-  const told = { time: expect.stringMatching(/Z$/), duration_ms: expect.any(Number), request_id: null };
+  const times = { time: expect.stringMatching(/Z$/), duration_ms: expect.any(Number) };
+  const told = { level: 'info', ...times, request_id: null };
   const by = { key: `key-${key.key_id}`, user: 'alice', tenant: 'acme' };
   expect(lines).toEqual([
     { ...told, ...by, route: 'claim_task', subject: TASK, status: 200, code: 'GRANTED', request_id: 'r1' },

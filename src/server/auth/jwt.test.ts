@@ -31,10 +31,10 @@ async function folder(): Promise<string> {
   return root;
 }
 
-async function reader(jwk: object, options: Partial<JwtOptions> = {}) {
+async function reader(jwk: object, options: Partial<JwtOptions> = {}, now?: () => number) {
   const jwks = join(await folder(), 'jwks.json');
   await writeFile(jwks, JSON.stringify({ keys: [jwk] }));
-  return openTokenReader({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options });
+  return openTokenReader({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options }, now);
 }
 
 test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', async (alg) => {
@@ -45,6 +45,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', asy
     tenant_id: 'acme',
     role: 'agent',
     user_id: 'alice',
+    expires_at_ms: (NOW + 600 + 5) * 1000,
   });
 });
 
@@ -56,6 +57,7 @@ test.each([
   ['never runs out', { exp: undefined }],
   ['does not say when it was made', { iat: undefined }],
   ['lives too long', { exp: NOW + 901 }],
+  ['is issued in the future', { iat: NOW + 3600, exp: NOW + 3700 }],
   ['names no tenant', { tenant_id: undefined }],
   ['names the reserved tenant', { tenant_id: '_genesis' }],
   ['names a tenant by a number', { tenant_id: 7 }],
@@ -66,6 +68,15 @@ test.each([
   const { jwk, sign } = await issuer();
   const found = await (await reader(jwk)).read(await sign(claims as JWTPayload));
   expect(found).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+});
+
+test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {
+  const { jwk, sign } = await issuer();
+  const tokens = await reader(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
+  const read = async (iat: number, exp: number) => 'status' in (await tokens.read(await sign({ iat, exp })));
+  expect(await read(NOW + 5, NOW + 905)).toBe(false);
+  expect(await read(NOW + 6, NOW + 606)).toBe(true);
+  expect(await read(NOW, NOW + 901)).toBe(true);
 });
 
 test('a token by another key, by a shared secret or by nobody is refused', async () => {

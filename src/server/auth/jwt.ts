@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { isCanonicalBase64url } from '../../core/base64url.js';
 import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
 import { isLoopback } from '../open-door.js';
 import { JWT_DEFAULTS, type JwtOptions } from './options.js';
@@ -15,7 +16,10 @@ export interface TokenReader {
 }
 
 /** Throws where the key set cannot be read: a server that could know nobody should not start. */
-export async function openTokenReader(options: JwtOptions): Promise<TokenReader> {
+export async function openTokenReader(
+  options: JwtOptions,
+  now: () => number = Date.now,
+): Promise<TokenReader> {
   const keys = await keySet(options.jwks);
   const settings: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
   const checks = {
@@ -27,9 +31,14 @@ export async function openTokenReader(options: JwtOptions): Promise<TokenReader>
   };
   return {
     async read(token) {
+      if (!token.split('.').every(isCanonicalBase64url)) {
+        return unauthenticated('The token is not valid: its parts are not canonical base64url.');
+      }
       try {
-        const { payload } = await jwtVerify(token, keys, checks);
-        return principalOf(payload, settings);
+        const nowMs = now();
+        const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
+        const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), settings.max_lifetime_seconds);
+        return fault === null ? principalOf(payload, settings) : unauthenticated(fault);
       } catch (error) {
         return refusalOf(error);
       }
@@ -46,11 +55,20 @@ async function keySet(jwks: string) {
   return createRemoteJWKSet(url);
 }
 
-function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | AuthRefusal {
-  const { tenant_claim, role_claim, user_claim, max_lifetime_seconds } = settings;
-  if ((payload.exp ?? 0) - (payload.iat ?? 0) > max_lifetime_seconds) {
-    return unauthenticated(`The token is made to live longer than ${max_lifetime_seconds} seconds.`);
+/**
+ * The lifetime limit, counted from `iat` and from now: an `iat` in the future would make any `exp` look near. Null: it is
+ * within the limit.
+ */
+function lifetimeFault({ iat = 0, exp = 0 }: JWTPayload, now: number, maxSeconds: number): string | null {
+  if (iat > now + CLOCKS_DIFFER_SECONDS) {
+    return `The token is issued in the future (iat ${iat}, now ${now}). Check the clock of its issuer.`;
   }
+  if (exp - iat <= maxSeconds && exp - now <= maxSeconds + CLOCKS_DIFFER_SECONDS) return null;
+  return `The token lives longer than ${maxSeconds} seconds. Ask its issuer for a shorter exp, or set max_lifetime_seconds.`;
+}
+
+function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | AuthRefusal {
+  const { tenant_claim, role_claim, user_claim } = settings;
   const role = payload[role_claim];
   if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no known role in ${role_claim}.`);
   const user_id = asName(payload[user_claim]);
@@ -67,6 +85,7 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
     tenant_id: tenant_id as string | null,
     role: role as Role,
     user_id,
+    expires_at_ms: ((payload.exp ?? 0) + CLOCKS_DIFFER_SECONDS) * 1000,
   };
 }
 

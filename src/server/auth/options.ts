@@ -1,5 +1,10 @@
 /** How the server knows who asks, beside the keys that its own log holds. */
 export interface AuthOptions {
+  /**
+   * The token of a private listener, from `newPrivateToken()`: it serves one user of this machine. Its bearer may do
+   * everything; nobody else is let in, with a key or without, and the server is never open.
+   */
+  readonly private_token?: string;
   readonly jwt?: JwtOptions;
   readonly rate_limits?: Partial<RateLimits>;
 }
@@ -9,7 +14,7 @@ export interface JwtOptions {
   readonly jwks: string;
   readonly issuer: string;
   readonly audience: string;
-  /** A token made to live longer is refused. */
+  /** A token that lives longer, counted from `iat` or from now, is refused. */
   readonly max_lifetime_seconds?: number;
   readonly tenant_claim?: string;
   readonly role_claim?: string;

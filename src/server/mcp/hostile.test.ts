@@ -39,7 +39,7 @@ describe('over MCP', () => {
   ])('%s nested without measure is refused', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBeLessThan(500);
-    expect(text).toMatch(/"isError":true|"error":/);
+    expect(text).toMatch(/"isError":true|"error":|"code":"INVALID_REQUEST"/);
   });
 
   test('a batch is refused, and nothing in it happens', async () => {
@@ -61,7 +61,7 @@ describe('over MCP', () => {
   ])('%s are no way in', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBeLessThan(500);
-    expect(text).toMatch(/"isError":true|"error":/);
+    expect(text).toMatch(/"isError":true|"error":|"code":"INVALID_REQUEST"/);
   });
 
   test('the log of accesses tells which task a call was about, and no more of it', async () => {

@@ -14,8 +14,10 @@ import type { Gatekeeper } from '../auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
 import { RateLimiter } from '../auth/rate-limit.js';
 import { listen } from '../listen.js';
+import { Readiness } from '../readiness.js';
 import { ROUTES } from '../routes.js';
 import { Feeds } from '../stream.js';
+import { LASTING_CREDENTIALS } from '../testing/credentials.js';
 
 const [A, B, C] = ['A-001-core', 'A-002-data', 'B-001-api'] as const;
 const LATEST = REVISIONS[0];
@@ -43,6 +45,7 @@ const gatekeeper: Gatekeeper = {
     const [tenant_id = '', role = ''] = authorization.replace('Bearer ', '').split(':');
     return agentOf(tenant_id, role as Principal['role']);
   },
+  ...LASTING_CREDENTIALS,
 };
 
 /** The server and the client are real; only time stands still. */
@@ -52,13 +55,15 @@ async function begin() {
   const { coordinator, store } = house;
   const feeds = new Feeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
-  const rooms = { coordinator, store, feeds, metrics: async () => '', stopping };
+  const readiness = new Readiness(store, stopping);
+  const rooms = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
   const app = createApp({
     house: rooms,
     routes: ROUTES,
     gatekeeper,
     limiter: new RateLimiter(),
     log: () => {},
+    errorLog: () => {},
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {

@@ -2,7 +2,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { type Answer, text } from '../answer.js';
 import { authorize } from '../auth/authorize.js';
-import { whileAsked } from '../gone.js';
+import { whileAuthorized } from '../gone.js';
 import { type Ask, type Route, route } from '../route.js';
 import { CoordinatorFleet } from './coordinator-fleet.js';
 import type { Fleet, Trouble } from './fleet.js';
@@ -32,7 +32,7 @@ const common = {
   body: { kind: 'json', schema: z.unknown() },
   reply: { content_type: 'application/json' },
   about: workOf,
-  run: (ask: Ask) => whileAsked(ask, (gone) => spoken(ask, gone)),
+  run: (ask: Ask) => whileAuthorized(ask, (ended) => spoken(ask, ended)),
 } as const;
 
 export const mcpRoutes: readonly Route[] = [

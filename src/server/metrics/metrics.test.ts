@@ -20,7 +20,10 @@ async function begin() {
   metrics.watch({
     standings: () => house.coordinator.queries.standings(),
     feedLag: () => 3,
+    connections: () => 5,
     listeners: () => 2,
+    damage: () => [],
+    lostLogLines: () => 3,
   });
   await house.plan(planOf(A, B));
   return { metrics, house, alpha: new Agent(house, 'alpha', 's1'), beta: new Agent(house, 'beta', 's2') };

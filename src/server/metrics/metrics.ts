@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Witness } from '../../coordinator/index.js';
 import type { Standing } from '../../coordinator/queries/queries.js';
 import type { ProjectKey, Unit } from '../../stores/store.js';
+import { DROP_REASONS, type DropReason } from '../connection-limits.js';
 import { LabelSet, type ProjectLabels } from './labels.js';
 import { Tally } from './tally.js';
 
@@ -18,6 +19,12 @@ export interface Gauges {
   feedLag(): number;
   /** Open event streams. */
   listeners(): number;
+  /** Logs that are not what was written. */
+  damage(): Iterable<ProjectKey>;
+  /** Open connections. */
+  connections(): number;
+  /** Lines of logs that could not be written. */
+  lostLogLines(): number;
 }
 
 /**
@@ -30,6 +37,7 @@ export class Metrics implements Witness {
   private readonly store_seconds: Histogram;
   private readonly batch_units: Histogram;
   private gauges: Gauges | null = null;
+  private readonly dropped = new Map<DropReason, number>(DROP_REASONS.map((reason) => [reason, 0]));
 
   constructor(private readonly prefix = DEFAULT_PREFIX) {
     this.store_seconds = this.histogram(
@@ -46,6 +54,14 @@ export class Metrics implements Witness {
     this.counters();
     this.standingGauges();
     this.feedGauges();
+    this.damageGauge();
+    this.connectionMetrics();
+    this.counter(
+      'log_lines_lost_total',
+      'Lines of the access log and of the error log that could not be written.',
+      [],
+      (set) => set({}, this.gauges?.lostLogLines() ?? 0),
+    );
   }
 
   readonly content_type = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -69,6 +85,22 @@ export class Metrics implements Witness {
   flushed(unit_count: number, took_ms: number): void {
     this.store_seconds.observe(took_ms / 1000);
     this.batch_units.observe(unit_count);
+  }
+
+  connectionDropped(reason: DropReason): void {
+    this.dropped.set(reason, (this.dropped.get(reason) ?? 0) + 1);
+  }
+
+  private connectionMetrics(): void {
+    this.reading('open_connections', 'Open connections.', (gauges) => gauges.connections());
+    this.counter(
+      'connections_dropped_total',
+      'Connections closed without an answer, by why.',
+      ['reason'],
+      (set) => {
+        for (const [reason, count] of this.dropped) set({ reason }, count);
+      },
+    );
   }
 
   private tallying(): LabelSet<Tally> {
@@ -151,6 +183,20 @@ export class Metrics implements Witness {
   private feedGauges(): void {
     this.reading('feed_lag_events', 'Events the slowest listener is behind.', (gauges) => gauges.feedLag());
     this.reading('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
+  }
+
+  private damageGauge(): void {
+    const labels = new LabelSet(PROJECTS_LABELLED_MAX, (own) => own);
+    const gauge: Gauge = new Gauge({
+      name: `${this.prefix}log_damaged`,
+      help: 'Places where a log is not what was written, found so far.',
+      labelNames: [...BY_PROJECT],
+      registers: [this.registry],
+      collect: () => {
+        gauge.reset();
+        for (const key of this.gauges?.damage() ?? []) gauge.inc({ ...labels.of(key) });
+      },
+    });
   }
 
   private reading(name: string, help: string, of: (gauges: Gauges) => number): void {

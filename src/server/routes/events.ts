@@ -74,7 +74,7 @@ export const eventRoutes: readonly Route[] = [
       'The log of the project as server-sent events, resumed by Last-Event-ID; after=now skips the past',
     query: streamQuery,
     reply: { content_type: 'text/event-stream' },
-    run: async ({ house, params, query, incoming, outgoing, stillMay }) => {
+    run: async ({ house, params, query, incoming, outgoing, authorization }) => {
       const scope = scopeOf({ params });
       const { after: asked = '', ...wanted } = asInTheLog(query);
       const resumed = incoming.headers['last-event-id'];
@@ -87,7 +87,7 @@ export const eventRoutes: readonly Route[] = [
       if (isProblem(known)) return answer(known);
       if (incoming.method === 'HEAD') return { status: 200, headers: STREAM_HEADERS, body: '' };
       const position = after === 'now' ? 'now' : (positionOf(after) ?? 0);
-      await house.feeds.listen(scope, wanted, position, outgoing, stillMay);
+      await house.feeds.listen(scope, wanted, position, outgoing, authorization);
       return STREAMED;
     },
   }),

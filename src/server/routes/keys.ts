@@ -4,6 +4,7 @@ import { type Key, type KeyCreated, keyBody } from '../../coordinator/wire.js';
 import { ROLES } from '../../core/roles.js';
 import { answer } from '../answer.js';
 import { authorize } from '../auth/authorize.js';
+import { nextPage, pageQuery } from '../page-query.js';
 import { type Ask, param, type Route, route, TENANT } from '../route.js';
 import { describe, time } from '../schemas/describe.js';
 
@@ -15,7 +16,7 @@ const keyFields = {
   role: z.enum(ROLES),
   label: z.string().nullable(),
   user_id: z.string().nullable(),
-  state: z.enum(['active', 'expired', 'revoked']),
+  state: z.enum(['active', 'expired', 'revoked', 'unbound']),
   last_four: z.string(),
   created_at: time,
   created_by: z.string(),
@@ -61,9 +62,10 @@ export const keyRoutes: readonly Route[] = [
     path: KEYS,
     action: 'administer',
     summary: 'The keys of the tenant, without their secrets',
-    reply: z.object({ keys: z.array(key) }),
-    run: async ({ house, params, principal }: Ask) =>
-      answer(await house.coordinator.keys.list(scopeOf({ params, principal }))),
+    query: pageQuery,
+    reply: z.object({ keys: z.array(key), next: nextPage }),
+    run: async ({ house, params, principal, query }) =>
+      answer(await house.coordinator.keys.list(scopeOf({ params, principal }), query)),
   }),
   route({
     id: 'revoke_key',

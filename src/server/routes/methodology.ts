@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../coordinator/caller.js';
+import { JsonText } from '../../coordinator/documents/json-text.js';
 import type { MethodologyService } from '../../coordinator/methodology/service.js';
 import * as wire from '../../coordinator/methodology/wire.js';
 import { readBody } from '../../coordinator/operations/read.js';
@@ -167,15 +168,16 @@ const init = route({
     kind: 'json',
     schema: z.strictObject({ ...project, ...configureBody.partial({ files: true }).shape }),
     bytes_max: FILES_BYTES_MAX,
+    is_document: true,
   },
   reply: schemas.configureReply,
   run: async ({ house, tenant_id, body, caller }: Ask) => {
+    const { settings } = house.coordinator;
+    if (body instanceof JsonText) return answer(await settings.configureText(tenant_id, body, caller));
     const read = besideProject(body);
     if (isProblem(read)) return answer(read);
     const { project_id, asked } = read;
-    return answer(
-      await house.coordinator.settings.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller),
-    );
+    return answer(await settings.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller));
   },
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { limitsBody, policyBody, sessionBody } from '../../coordinator/wire.js';
 import { answer } from '../answer.js';
+import { latestQuery, nextPage, pageQuery } from '../page-query.js';
 import { type Ask, PROJECT, param, type Route, route, scopeOf, TENANT } from '../route.js';
 import { count, time } from '../schemas/describe.js';
 import {
@@ -18,9 +19,10 @@ import { taskClaim } from '../schemas/work.js';
 const SESSION = `${TENANT}/sessions/{session_id}`;
 const tenantOf = (ask: Pick<Ask, 'params'>): string => param(ask, 'tenant_id');
 const sessionOf = (ask: Pick<Ask, 'params'>): string => param(ask, 'session_id');
-const atQuery = z.strictObject({
+const moment = {
   at: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).exactOptional(),
-});
+};
+const atQuery = z.strictObject(moment);
 
 const sessionRoutes: readonly Route[] = [
   route({
@@ -40,20 +42,22 @@ const sessionRoutes: readonly Route[] = [
     method: 'GET',
     path: `${TENANT}/sessions`,
     action: 'read',
-    summary: 'The sessions of the tenant',
-    reply: z.object({ sessions: z.array(sessionRecord) }),
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.sessions.list(tenantOf({ params }))),
+    summary: 'The sessions of the tenant, a page at a time',
+    query: pageQuery,
+    reply: z.object({ sessions: z.array(sessionRecord), next: nextPage }),
+    run: async ({ house, params, query }) =>
+      answer(await house.coordinator.sessions.list(tenantOf({ params }), query)),
   }),
   route({
     id: 'get_session',
     method: 'GET',
     path: SESSION,
     action: 'read',
-    summary: 'What a session did and what happened to it',
+    summary: 'What a session did and what happened to it; of each list the latest items',
+    query: latestQuery,
     reply: sessionMemory,
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.sessions.get(tenantOf({ params }), sessionOf({ params }))),
+    run: async ({ house, params, query }) =>
+      answer(await house.coordinator.sessions.get(tenantOf({ params }), sessionOf({ params }), query)),
   }),
   route({
     id: 'close_session',
@@ -71,11 +75,12 @@ const sessionRoutes: readonly Route[] = [
     method: 'GET',
     path: `${SESSION}/claims`,
     action: 'read',
-    summary: 'What a session holds now',
-    reply: z.object({ claims: z.array(taskClaim) }),
-    run: async ({ house, params }: Ask) => {
+    summary: 'What a session holds now, a page at a time',
+    query: pageQuery,
+    reply: z.object({ claims: z.array(taskClaim), next: nextPage }),
+    run: async ({ house, params, query }) => {
       const { sessions } = house.coordinator;
-      return answer(await sessions.claimsOf(tenantOf({ params }), sessionOf({ params })));
+      return answer(await sessions.claimsOf(tenantOf({ params }), sessionOf({ params }), query));
     },
   }),
 ];
@@ -142,21 +147,27 @@ const viewRoutes: readonly Route[] = [
     method: 'GET',
     path: `${PROJECT}/agents`,
     action: 'read',
-    summary: 'Who works here, now or at a position of the log',
-    query: atQuery,
-    reply: z.object({ agents: z.array(agentView), position: count, last_updated: time.nullable() }),
+    summary: 'Who works here, now or at a position of the log, a page at a time',
+    query: pageQuery.extend(moment),
+    reply: z.object({
+      agents: z.array(agentView),
+      next: nextPage,
+      position: count,
+      last_updated: time.nullable(),
+    }),
     run: async ({ house, params, query }) =>
-      answer(await house.coordinator.queries.agents(scopeOf({ params }), query.at)),
+      answer(await house.coordinator.queries.agents(scopeOf({ params }), query.at, query)),
   }),
   route({
     id: 'list_projects',
     method: 'GET',
     path: `${TENANT}/projects`,
     action: 'read',
-    summary: 'The projects of the tenant',
-    reply: z.object({ projects: z.array(projectEntry) }),
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.listProjects(tenantOf({ params }))),
+    summary: 'The projects of the tenant, a page at a time',
+    query: pageQuery,
+    reply: z.object({ projects: z.array(projectEntry), next: nextPage }),
+    run: async ({ house, params, query }) =>
+      answer(await house.coordinator.queries.listProjects(tenantOf({ params }), query)),
   }),
 ];
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { JsonText } from '../../coordinator/documents/json-text.js';
 import { readBody } from '../../coordinator/operations/read.js';
 import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
 import { requestIdSchema } from '../../core/ids.js';
@@ -21,9 +22,11 @@ function versionWanted(if_match: string | undefined): number | null | Problem {
   return problem('INVALID_REQUEST', `If-Match: ${message}`, [{ path: 'If-Match', message }]);
 }
 
-/** A plan as JSON may name its request beside itself; as YAML it says so in the query. */
+/** A plan as JSON may name its request beside itself, which is read with it where it is large; as YAML it says so in the query. */
 function apart(body: unknown): { plan: unknown; request_id?: string } | Problem {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return { plan: body };
+  if (body instanceof JsonText || typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return { plan: body };
+  }
   const read = readBody(besidePlan, body);
   if (isProblem(read)) return read;
   const { request_id, signature: _, ...plan } = read;
@@ -65,14 +68,16 @@ export const planRoutes: readonly Route[] = [
     path: `${PROJECT}/tasks`,
     action: 'operate',
     summary: 'Add tasks and subtasks to the plan',
-    body: { kind: 'json', schema: addTasksBody },
+    body: { kind: 'json', schema: addTasksBody, is_document: true },
     reply: planResult,
     run: async ({ house, params, body, caller }: Ask) => {
+      const { plans } = house.coordinator;
+      if (body instanceof JsonText) return tagged(await plans.add(scopeOf({ params }), body, {}, caller));
       const read = readBody(besideTasks, body);
       if (isProblem(read)) return answer(read);
       const { tasks, request_id } = read;
       const options = request_id === undefined ? {} : { request_id };
-      return tagged(await house.coordinator.plans.add(scopeOf({ params }), tasks, options, caller));
+      return tagged(await plans.add(scopeOf({ params }), tasks, options, caller));
     },
   }),
 ];

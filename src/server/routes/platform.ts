@@ -7,6 +7,7 @@ import { type Ask, type Route, route } from '../route.js';
 
 const OPENMETRICS = 'text/plain; version=0.0.4; charset=utf-8';
 const health = z.object({ status: z.string() });
+const ready = z.object({ status: z.string(), damaged_logs: z.int().exactOptional() });
 
 const file = (id: string, path: string, content_type: string, summary: string, body: string): Route =>
   route({
@@ -35,12 +36,12 @@ export const platformRoutes: readonly Route[] = [
     method: 'GET',
     path: '/readyz',
     action: 'public',
-    summary: 'The store answers, and the server takes requests',
-    reply: health,
+    summary:
+      'The store answers, and the server takes requests; `damaged_logs` counts logs that cannot be read',
+    reply: ready,
     run: async ({ house }: Ask) => {
-      if (house.stopping.aborted) return problemAnswer('UNAVAILABLE', 'The server is about to stop.');
-      await house.store.now();
-      return answer({ status: 'ready' });
+      const state = await house.readiness.check();
+      return typeof state === 'string' ? problemAnswer('UNAVAILABLE', state) : answer(state);
     },
   }),
   route({

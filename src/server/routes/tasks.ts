@@ -4,6 +4,7 @@ import { isProblem, problem } from '../../coordinator/problem.js';
 import * as wire from '../../coordinator/wire.js';
 import { READINESS } from '../../core/views/index.js';
 import { answer, bytes, listAnswer, shown } from '../answer.js';
+import { latestQuery, nextPage, pageQuery } from '../page-query.js';
 import { type Ask, PROJECT, param, type Route, route, scopeOf } from '../route.js';
 import { count } from '../schemas/describe.js';
 import { problemDocument } from '../schemas/problem.js';
@@ -105,20 +106,26 @@ export const taskRoutes: readonly Route[] = [
     method: 'GET',
     path: `${TASK}/history`,
     action: 'read',
-    summary: 'Every generation of a task and every result that was refused',
+    summary: 'The generations of a task and the results that were refused; of each list the latest',
+    query: latestQuery,
     reply: lineage,
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.getClaimHistory(scopeOf({ params }), subjectOf({ params }))),
+    run: async ({ house, params, query }) => {
+      const { queries } = house.coordinator;
+      return answer(await queries.getClaimHistory(scopeOf({ params }), subjectOf({ params }), query));
+    },
   }),
   route({
     id: 'list_results',
     method: 'GET',
     path: `${TASK}/results`,
     action: 'read',
-    summary: 'Every result of a task, accepted, refused and parked',
-    reply: z.object({ results: z.array(taskResult) }),
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.listResults(scopeOf({ params }), subjectOf({ params }))),
+    summary: 'Every result of a task, accepted, refused and parked, a page at a time',
+    query: pageQuery,
+    reply: z.object({ results: z.array(taskResult), next: nextPage }),
+    run: async ({ house, params, query }) => {
+      const { queries } = house.coordinator;
+      return answer(await queries.listResults(scopeOf({ params }), subjectOf({ params }), query));
+    },
   }),
   route({
     id: 'get_result',

@@ -4,7 +4,7 @@ import type { Problem } from '../../coordinator/problem.js';
 import * as wire from '../../coordinator/wire.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { answer, listAnswer } from '../answer.js';
-import { whileAsked } from '../gone.js';
+import { whileAuthorized } from '../gone.js';
 import { type Ask, type House, PROJECT, type Route, route, scopeOf } from '../route.js';
 import { problemDocument } from '../schemas/problem.js';
 import { claimResult, gateResult, releaseResult, renewalResult, submissionResult } from '../schemas/work.js';
@@ -169,9 +169,9 @@ export const workRoutes: readonly Route[] = [
     reply: claimResult,
     decides: true,
     run: (ask: Ask) =>
-      whileAsked(ask, async (gone) => {
+      whileAuthorized(ask, async (ended) => {
         const { house, body, caller } = ask;
-        return answer(await house.coordinator.next(scopeOf(ask), body, caller, gone));
+        return answer(await house.coordinator.next(scopeOf(ask), body, caller, ended));
       }),
   }),
 ];

@@ -26,7 +26,7 @@ export const sessionResult = describe<SessionResult>()(
   'SessionResult',
   z.object({
     success: z.boolean(),
-    reason: z.string().describe('OPENED, CLOSED, SESSION_CLOSED, DENIED_LIMIT'),
+    reason: z.string().describe('OPENED, CLOSED, SESSION_CLOSED, PUBLIC_KEY_CONFLICT, DENIED_LIMIT'),
     session: sessionRecord.nullable(),
     limit: z.string().exactOptional(),
     next: z.string().exactOptional(),
@@ -72,6 +72,10 @@ export const sessionMemory = describe<SessionMemory>()(
     completed_tasks: z.array(z.string()),
     track_assignments: z.record(z.string(), z.string()),
     track_progress: z.record(z.string(), progress),
+    omitted: z
+      .object({ task_log: count, active_claims: count, completed_tasks: count })
+      .exactOptional()
+      .describe('how many older items each list would have, where some are left out'),
   }),
 );
 

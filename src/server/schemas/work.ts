@@ -255,6 +255,7 @@ export const lineage = describe<Lineage>()(
         at: time,
       }),
     ),
+    omitted: count.exactOptional().describe('how many older events are left out, where some are'),
   }),
 );
 export const explanation = describe<Explanation>()(

@@ -38,12 +38,12 @@ export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
   if (given !== undefined) return { url: given, stop: async () => {} };
   const command = findCommand();
   if ('missing' in command) return command;
-  const { place, restart, freeze, thaw, stop } = await ServerProcess.start(
+  const { place, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
     dynoxide(command),
     await newPlace('dynamodb'),
   );
   const url = `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:${place.port}`;
-  return { url, restart, freeze, thaw, stop };
+  return { url, restart, halt, boot, freeze, thaw, stop };
 }
 
 /**

@@ -3,8 +3,11 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold as foldAny } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import {
+  type CarriedByGit,
   type EventQuery,
   type FoldHead,
+  type FoundDamage,
+  LogDamaged,
   type Outcome,
   type ProjectKey,
   type ProjectRow,
@@ -29,6 +32,7 @@ export interface FileStoreOptions {
   readonly root: string;
   /** The project whose log is the root's own `events.jsonl`. All others then live in folders below it. */
   readonly home?: ProjectKey;
+  readonly carried_by_git?: CarriedByGit;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
   readonly fold?: FoldHead;
@@ -83,18 +87,16 @@ async function inUse(disk: Disk, root: string): Promise<StoreInUse> {
 
 /** The embedded store: a folder with one readable log per project, and one process that writes. */
 export class FileStore implements Store {
-  readonly capabilities: StoreCapabilities = {
-    name: 'file',
-    clock: 'process',
-    single_writer: true,
-    commits_at_once: 4,
-    durable: true,
-  };
+  readonly capabilities: StoreCapabilities;
   private readonly opening = new Map<string, Promise<Tenant>>();
   /** Those that are open, so that a commit need not wait a turn for each of its units. */
-  private readonly tenants = new Map<string, Tenant>();
+  private readonly opened = new Map<string, Tenant>();
   private readonly clock: SteadyClock;
   private readonly tenant_options: TenantOptions;
+  /** Tenants whose logs could not be read. They stay so until the store is opened again: reading takes long. */
+  private readonly refused = new Map<string, LogDamaged>();
+  /** By file and line. */
+  private readonly damages = new Map<string, FoundDamage>();
   private broken: StoreBroken | null = null;
   private tellFinished!: (error: StoreBroken) => void;
   readonly finished = new Promise<StoreBroken>((resolve) => {
@@ -108,6 +110,15 @@ export class FileStore implements Store {
     private readonly lock: Lock,
     private readonly store_meta: StoreMeta,
   ) {
+    const { carried_by_git } = options;
+    this.capabilities = {
+      name: 'file',
+      clock: 'process',
+      single_writer: true,
+      commits_at_once: 4,
+      durable: true,
+      ...(carried_by_git === undefined ? {} : { carried_by_git }),
+    };
     this.clock = new SteadyClock(options.clock ?? systemClock);
     this.tenant_options = {
       layout: new Layout(options.root, options.home),
@@ -120,6 +131,7 @@ export class FileStore implements Store {
         this.broken ??= error;
         this.tellFinished(this.broken);
       },
+      onDamage: (error, tenant) => this.found(error, tenant === 'not served'),
     };
   }
 
@@ -132,7 +144,7 @@ export class FileStore implements Store {
       const waits = new Set<ProjectLog | Tenant>();
       const now_ms = this.clock.now();
       for (const unit of units) {
-        const tenant = this.tenants.get(unit.tenant_id) as Tenant;
+        const tenant = this.opened.get(unit.tenant_id) as Tenant;
         const log = tenant.logs.get(unit.project_id) as ProjectLog;
         const outcome = log.apply(unit, now_ms);
         outcomes.push(outcome);
@@ -146,11 +158,12 @@ export class FileStore implements Store {
 
   private async openLogs(units: readonly Unit[]): Promise<void> {
     for (const { tenant_id, project_id } of units) {
-      const tenant = this.tenants.get(tenant_id) ?? (await this.tenant(tenant_id));
+      if (this.refused.size > 0) this.assertServed(tenant_id);
+      const tenant = this.opened.get(tenant_id) ?? (await this.tenant(tenant_id));
       if (!tenant.logs.has(project_id)) await tenant.openLog(project_id);
     }
     for (const { tenant_id, rooms } of units) {
-      if (rooms.length > 0) assertCountable(this.tenants.get(tenant_id) as Tenant);
+      if (rooms.length > 0) assertCountable(this.opened.get(tenant_id) as Tenant);
     }
   }
 
@@ -181,6 +194,14 @@ export class FileStore implements Store {
       await tenant.durable();
       return names;
     });
+  }
+
+  tenantIds(): Promise<string[]> {
+    return this.guarded(() => this.tenant_options.layout.tenantIds(this.tenant_options.disk));
+  }
+
+  damage(): readonly FoundDamage[] {
+    return [...this.damages.values()];
   }
 
   occupancy(tenant_id: string, scope: string): Promise<number> {
@@ -215,7 +236,8 @@ export class FileStore implements Store {
     }
   }
 
-  private tenant(tenant_id: string): Promise<Tenant> {
+  private async tenant(tenant_id: string): Promise<Tenant> {
+    this.assertServed(tenant_id);
     const known = this.opening.get(tenant_id);
     if (known !== undefined) return known;
     const opening = this.openTenant(tenant_id);
@@ -225,15 +247,35 @@ export class FileStore implements Store {
   }
 
   private async openTenant(tenant_id: string): Promise<Tenant> {
-    const tenant = await Tenant.open(tenant_id, this.tenant_options);
+    const tenant = await Tenant.open(tenant_id, this.tenant_options).catch((error) => {
+      if (error instanceof LogDamaged) this.found(error, true);
+      throw error;
+    });
     for (const log of tenant.logs.values()) this.clock.advanceTo(log.newest_ms);
-    this.tenants.set(tenant_id, tenant);
+    this.opened.set(tenant_id, tenant);
     return tenant;
   }
 
   /** Null for a project of which nothing was ever written: asking about it leaves no trace. */
   private async logOf({ tenant_id, project_id }: ProjectKey): Promise<ProjectLog | null> {
     return (await this.tenant(tenant_id)).logs.get(project_id) ?? null;
+  }
+
+  /** Told to the operator once for each line. */
+  private found(error: LogDamaged, isRefused: boolean): void {
+    const { tenant_id, file, line } = error.damage;
+    const place = `${file}:${line}`;
+    if (isRefused) this.refused.set(tenant_id, error);
+    if (this.damages.has(place)) return;
+    this.damages.set(place, { ...error.damage, isServed: !isRefused });
+    const { layout, warn } = this.tenant_options;
+    const what = isRefused ? `The tenant ${tenant_id} is not served` : `The log of ${tenant_id} is damaged`;
+    warn(`${what}. In ${layout.root}: ${error.message}`);
+  }
+
+  private assertServed(tenant_id: string): void {
+    const damaged = this.refused.get(tenant_id);
+    if (damaged !== undefined) throw damaged;
   }
 
   private assertOpen(): void {

@@ -1,11 +1,22 @@
 import type { Blobs } from '../blobs.js';
-import { type Disk, readFully, writeFully } from './disk.js';
-import { tenantFolder } from './layout.js';
+import { StoreUnavailable } from '../store.js';
+import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
+import { BLOBS_FOLDER, tenantFolder } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** Blobs in a folder, two levels deep. A blob appears whole or not at all. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk is full. Free some space',
+  EDQUOT: 'The disk quota is used up. Free some space',
+  EMFILE: 'This process has no file descriptors left. Raise the limit (ulimit -n) or wait',
+  ENFILE: 'This machine has no file descriptors left. Wait',
+};
+
+/**
+ * Blobs in a folder, two levels deep. A blob appears whole or not at all, and what the disk refuses is
+ * `StoreUnavailable`: nothing names a blob before its `put` has resolved, so it is safe to repeat.
+ */
 export class FolderBlobs implements Blobs {
   private writes = 0;
 
@@ -14,9 +25,22 @@ export class FolderBlobs implements Blobs {
     private readonly disk: Disk = nodeDisk,
   ) {}
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    if ((await this.size(tenant_id, sha256)) === bytes.byteLength) return;
-    const folder = this.folder(tenant_id, sha256);
+  put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    return available(() => this.write(this.folder(tenant_id, sha256), sha256, bytes));
+  }
+
+  get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
+    return this.read(tenant_id, sha256, async (file) => readFully(file, 0, await file.size()));
+  }
+
+  size(tenant_id: string, sha256: string): Promise<number | null> {
+    return this.read(tenant_id, sha256, (file) => file.size());
+  }
+
+  private async write(folder: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    const known = await this.withFile(`${folder}/${sha256}`, (file) => file.size());
+    // Whoever wrote it may have failed to make its name durable.
+    if (known === bytes.byteLength) return this.disk.syncFolder(folder);
     await this.disk.makeFolder(folder);
     this.writes += 1;
     const draft = `${folder}/${sha256}.${process.pid}.${this.writes}.part`;
@@ -29,21 +53,19 @@ export class FolderBlobs implements Blobs {
     }
   }
 
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
-    const file = await this.disk.openRead(`${this.folder(tenant_id, sha256)}/${sha256}`);
-    if (file === null) return null;
-    try {
-      return await readFully(file, 0, await file.size());
-    } finally {
-      await file.close();
-    }
+  private read<T>(
+    tenant_id: string,
+    sha256: string,
+    work: (file: DiskFile) => Promise<T>,
+  ): Promise<T | null> {
+    return available(() => this.withFile(`${this.folder(tenant_id, sha256)}/${sha256}`, work));
   }
 
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
-    const file = await this.disk.openRead(`${this.folder(tenant_id, sha256)}/${sha256}`);
+  private async withFile<T>(path: string, work: (file: DiskFile) => Promise<T>): Promise<T | null> {
+    const file = await this.disk.openRead(path);
     if (file === null) return null;
     try {
-      return await file.size();
+      return await work(file);
     } finally {
       await file.close();
     }
@@ -52,8 +74,7 @@ export class FolderBlobs implements Blobs {
   private folder(tenant_id: string, sha256: string): string {
     // It comes from outside: what is not a hash never becomes a path.
     if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
-    // No tenant's name begins so: a store of logs can share the root.
-    return `${tenantFolder(`${this.root}/_blobs`, tenant_id)}/${sha256.slice(0, 2)}`;
+    return `${tenantFolder(`${this.root}/${BLOBS_FOLDER}`, tenant_id)}/${sha256.slice(0, 2)}`;
   }
 
   private async writeSynced(path: string, bytes: Uint8Array): Promise<void> {
@@ -64,5 +85,17 @@ export class FolderBlobs implements Blobs {
     } finally {
       await file.close();
     }
+  }
+}
+
+/** The error of a disk names a path of this machine, which callers are not told. */
+async function available<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    const reason = REASONS[code] ?? `The disk refuses (${code}). Look at the disk of the server`;
+    throw new StoreUnavailable(`${reason}, then try again.`);
   }
 }

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { StoreBroken } from '../store.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { eventOf, unitOf } from '../conformance/scene.js';
+import { LogDamaged, type Store } from '../store.js';
 import { openFileStore } from './file-store.js';
+import { digestLeft, REDACTION_EVENT } from './redacted-lines.js';
 import {
   allEvents,
   commitOne,
@@ -22,6 +25,15 @@ const less = (event: EventEnvelope | undefined): EventEnvelope => {
   return { ...event, payload: LESS };
 };
 
+/** As retention does it: first the log says what is left, then the store forgets. */
+async function redact(store: Store, event: EventEnvelope): Promise<void> {
+  const { position, payload } = event;
+  const events = [{ position, payload_sha256: digestLeft(payload) }];
+  const redaction = { event_id: `redaction-${position}`, event_type: REDACTION_EVENT, payload: { events } };
+  await commitOne(store, unitOf(KEY, { notes: [eventOf(KEY, { ...redaction, subject: HISTORY_SUBJECT })] }));
+  await store.forget(KEY, [event]);
+}
+
 it('leaves the old file or the new one, wherever it is cut short, and can be done again', async () => {
   const steps = ['write', 'sync'] as const;
   for (const step of steps) {
@@ -34,15 +46,16 @@ it('leaves the old file or the new one, wherever it is cut short, and can be don
     const cut = () => Promise.reject(diskError('EIO'));
     if (step === 'write') faults.write = (path, bytes, write) => (isCopy(path) ? cut() : write(bytes));
     else faults.sync = (path, sync) => (isCopy(path) ? cut() : sync());
-    await expect(store.forget(KEY, [less(second)])).rejects.toThrow();
+    await expect(redact(store, less(second))).rejects.toThrow('the disk says no');
     delete faults.write;
     delete faults.sync;
-    expect((await allEvents(store)).map(({ payload }) => payload)).toEqual([SAID, SAID, SAID]);
+    expect((await allEvents(store)).slice(0, 3).map(({ payload }) => payload)).toEqual([SAID, SAID, SAID]);
     await commitOne(store, remark('d', SAID));
     await store.close();
     const again = await openFileStore({ root });
     await again.forget(KEY, [less(second)]);
-    expect((await allEvents(again)).map(({ payload }) => payload)).toEqual([SAID, LESS, SAID, SAID]);
+    const [first, shortened, third] = (await allEvents(again)).map(({ payload }) => payload);
+    expect([first, shortened, third]).toEqual([SAID, LESS, SAID]);
     await again.close();
   }
 });
@@ -53,24 +66,47 @@ it('takes the bytes off the disk, and no line moves', async () => {
   await commitOne(store, remark('a', SAID));
   await commitOne(store, remark('b', { n: 2 }));
   const before = await readFile(`${root}/t/p/events.jsonl`);
-  await store.forget(KEY, [less((await allEvents(store))[0])]);
+  await redact(store, less((await allEvents(store))[0]));
   await store.close();
   const after = await readFile(`${root}/t/p/segments/000000000001.jsonl`);
-  expect(after).toHaveLength(before.length);
+  expect(after.indexOf('\n')).toBe(before.indexOf('\n'));
   expect(after.includes('long enough')).toBe(false);
-  expect(after.subarray(after.indexOf('\n'))).toEqual(before.subarray(before.indexOf('\n')));
+  expect(after.subarray(after.indexOf('\n'), before.length)).toEqual(before.subarray(before.indexOf('\n')));
 });
 
 it('refuses a line whose rest is no longer JSON', async () => {
   const root = await freshFolder();
   const store = await openFileStore({ root });
   await commitOne(store, remark('a', SAID));
-  await store.forget(KEY, [less((await allEvents(store))[0])]);
+  await redact(store, less((await allEvents(store))[0]));
   await store.close();
   const path = `${root}/t/p/segments/000000000001.jsonl`;
   const text = await readFile(path, 'utf8');
   await writeFile(path, text.replace('"payload":{"kept":1}', '"payload":{"kept":1]'));
   const again = await openFileStore({ root });
-  await expect(allEvents(again)).rejects.toBeInstanceOf(StoreBroken);
+  await expect(allEvents(again)).rejects.toBeInstanceOf(LogDamaged);
   await again.close();
+});
+
+it('forgets nothing that no event of the log explains: the line would be taken for damage', async () => {
+  const root = await freshFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, remark('a', SAID));
+  const [event] = await allEvents(store);
+  await expect(store.forget(KEY, [less(event)])).rejects.toThrow('no event of the log says');
+  expect(await allEvents(store)).toEqual([event]);
+  await store.close();
+});
+
+it('reads what retention left of old events, also where a snapshot spares it the start of the log', async () => {
+  const root = await freshFolder();
+  let store = await openFileStore({ root, segment_bytes_max: 2048 });
+  for (let count = 0; count < 30; count += 1) await commitOne(store, remark(`n${count}`, SAID));
+  const events = await allEvents(store);
+  for (const event of events.slice(0, 20)) await redact(store, less(event));
+  await store.close();
+  store = await openFileStore({ root });
+  const left = (await allEvents(store)).slice(0, 30).map(({ payload }) => payload);
+  expect(left).toEqual([...Array(20).fill(LESS), ...Array(10).fill(SAID)]);
+  await store.close();
 });

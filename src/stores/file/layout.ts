@@ -1,4 +1,5 @@
 import { type ProjectKey, StoreUnavailable } from '../store.js';
+import type { Disk } from './disk.js';
 
 /** Names in the root folder that no tenant may take. */
 export const STORE_FILE = 'store.json';
@@ -45,6 +46,9 @@ export function idOfFolder(name: string): string | null {
   return id !== '' && folderName(id) === name ? id : null;
 }
 
+/** Beside the logs of tenants; no tenant's name begins so. */
+export const BLOBS_FOLDER = '_blobs';
+
 export const tenantFolder = (root: string, tenant_id: string): string => `${root}/${folderName(tenant_id)}`;
 
 /** Where everybody else lives in a store whose root is one project's own. */
@@ -56,10 +60,20 @@ export class Layout {
 
   /** `home`: the project whose log lies in the root itself; null: every project has a folder of its own. */
   constructor(
-    private readonly root: string,
+    readonly root: string,
     private readonly home: ProjectKey | null = null,
   ) {
     this.tenants = home === null ? root : `${root}/${TENANTS_FOLDER}`;
+  }
+
+  /** The tenants that have a folder, by name, and the one that has the root to itself. */
+  async tenantIds(disk: Pick<Disk, 'list'>): Promise<string[]> {
+    const ids = new Set(this.home === null ? [] : [this.home.tenant_id]);
+    for (const name of await disk.list(this.tenants)) {
+      const id = RESERVED.has(name) ? null : idOfFolder(name);
+      if (id !== null && id !== BLOBS_FOLDER) ids.add(id);
+    }
+    return [...ids].sort();
   }
 
   tenantFolder(tenant_id: string): string {

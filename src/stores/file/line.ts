@@ -94,23 +94,34 @@ export function decodeLine(bytes: Buffer): DecodedLine | string {
   const own = bytes.toString('latin1', HEADER.length, HEADER.length + HASH_LENGTH);
   if (digestOf(bytes.subarray(CHAIN_START, cut)) !== own) return 'its hash does not match its text';
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
-  const { log, ...event } = JSON.parse(`{${bytes.toString('utf8', CHAIN_START, cut)}}`) as ParsedLine;
-  const forgotten = payload[payload.length - 1] === SPACE;
+  const parsed = envelopeOf(bytes.toString('utf8', CHAIN_START, cut));
+  if (parsed === null) return 'it is not a line of this log';
+  const { log, ...event } = parsed;
+  const isEvent = event.event_id !== undefined;
+  const forgotten = isEvent && payload[payload.length - 1] === SPACE;
   if (!forgotten && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
-  if (event.event_id === undefined) return { hash: own, event: null, forgotten, log };
-  const said = payloadOf(payload, forgotten);
-  if (said === null) return 'what is left of its payload is not JSON';
-  event.payload = said;
+  if (!isEvent) return { hash: own, event: null, forgotten, log };
+  const content = payloadOf(payload.toString('utf8'));
+  if (content === null) return 'its payload is not JSON';
+  event.payload = content;
   return { hash: own, event, forgotten, log };
 }
 
-/** Nothing vouches for what is left after forgetting: it is read with care. Null: it cannot be. */
-function payloadOf(bytes: Buffer, forgotten: boolean): EventEnvelope['payload'] | null {
-  const text = bytes.toString('utf8');
-  if (!forgotten) return JSON.parse(text);
+/** Null: not JSON, or without what every line has. A matching hash does not exclude it: anybody can compute one. */
+function envelopeOf(text: string): ParsedLine | null {
   try {
-    const said: unknown = JSON.parse(text);
-    return typeof said === 'object' ? (said as EventEnvelope['payload'] | null) : null;
+    const parsed = JSON.parse(`{${text}}`) as Partial<ParsedLine>;
+    return typeof parsed.log?.unit === 'string' ? (parsed as ParsedLine) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Null: it is not a JSON object. No digest covers what retention has left of a payload. */
+function payloadOf(text: string): EventEnvelope['payload'] | null {
+  try {
+    const content: unknown = JSON.parse(text);
+    return typeof content === 'object' ? (content as EventEnvelope['payload'] | null) : null;
   } catch {
     return null;
   }

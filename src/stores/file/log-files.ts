@@ -1,5 +1,6 @@
 import { type Disk, type DiskFile, readFully } from './disk.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentName } from './layout.js';
+import { lineNumberAt } from './line-reader.js';
 import { SharedFile } from './shared-file.js';
 
 /** A stretch of the log in a file of its own. `start` is where it begins in the log as a whole, in bytes. */
@@ -9,12 +10,17 @@ export interface Segment {
   bytes: number;
 }
 
+/** A file of a store without the path of the store itself: that is for its operator alone. */
+export const shownPath = (root: string, path: string): string =>
+  path.startsWith(`${root}/`) ? path.slice(root.length + 1) : (path.split('/').at(-1) as string);
+
 /** The files that one project's log is made of: sealed segments, and the active one that grows. */
 export class LogFiles {
   private active: SharedFile | null = null;
 
   constructor(
     private readonly disk: Disk,
+    private readonly root: string,
     private readonly folder: string,
     /** The last one is the active one. */
     readonly segments: Segment[] = [{ first_position: 1, start: 0, bytes: 0 }],
@@ -66,8 +72,8 @@ export class LogFiles {
     await active?.retire();
   }
 
-  /** Bytes of the log from `offset` on, all within one segment; fewer where the segment ends. */
-  async read(offset: number, length_max: number): Promise<Buffer> {
+  /** Bytes of the log from `offset` on, all within one segment; fewer where the segment ends, null where it is gone. */
+  async read(offset: number, length_max: number): Promise<Buffer | null> {
     const segment = this.segmentAt(offset);
     const from = offset - segment.start;
     const length = Math.min(length_max, segment.bytes - from);
@@ -75,9 +81,8 @@ export class LogFiles {
       if (this.active === null) throw new Error(`${this.pathOf(segment)} is closed.`);
       return this.active.use((file) => readFully(file, from, length));
     }
-    const path = this.pathOf(segment);
-    const file = await this.disk.openRead(path);
-    if (file === null) throw new Error(`The sealed segment ${path} is gone; put it back from a copy.`);
+    const file = await this.disk.openRead(this.pathOf(segment));
+    if (file === null) return null;
     try {
       return await readFully(file, from, length);
     } finally {
@@ -100,6 +105,19 @@ export class LogFiles {
     return segment === this.last
       ? `${this.folder}/${ACTIVE_FILE}`
       : `${this.folder}/${SEGMENTS_FOLDER}/${segmentName(segment.first_position)}`;
+  }
+
+  /** The file as a caller may see it, and the number of the line that begins at `offset`; 1 where the file is gone. */
+  async lineAt(offset: number): Promise<{ file: string; line: number }> {
+    const segment = this.segmentAt(offset);
+    const path = this.pathOf(segment);
+    const file = await this.disk.openRead(path);
+    try {
+      const line = file === null ? 1 : await lineNumberAt(file, offset - segment.start);
+      return { file: shownPath(this.root, path), line };
+    } finally {
+      await file?.close();
+    }
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,12 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { matcher } from '../matches.js';
-import { type EventQuery, StoreBroken } from '../store.js';
-import { decodeLine } from './line.js';
+import type { EventQuery } from '../store.js';
+import { type DecodedLine, decodeLine } from './line.js';
 import { visitWholeLines } from './line-reader.js';
+import { damageAt } from './log-damage.js';
 import type { LogFiles } from './log-files.js';
+import { UNEXPLAINED } from './redacted-lines.js';
+import type { Redactions } from './redactions.js';
 import type { LogState } from './replay.js';
 
 const PAGE_EVENTS_MAX = 1000;
@@ -11,10 +14,16 @@ const PAGE_EVENTS_MAX = 1000;
 const GAP_BYTES_MAX = 32 * 1024;
 const READ_BYTES_MAX = 1024 * 1024;
 
-/** Reads events back from the log's files, up to a position that is durable. */
+/** A log that was recovered, and the files that its events are read back from. */
+export interface ReadableLog {
+  readonly files: LogFiles;
+  readonly state: LogState;
+  readonly redactions: Redactions;
+}
+
+/** Reads events back from the log's files, up to a position that is durable. Rejects with `LogDamaged`. */
 export async function readEvents(
-  files: LogFiles,
-  state: LogState,
+  log: ReadableLog,
   query: EventQuery,
   durable_position: number,
 ): Promise<EventEnvelope[]> {
@@ -25,9 +34,9 @@ export async function readEvents(
   while (found.length < query.limit && after < until_position) {
     // Without other filters every position is a hit, so no more are read than are asked for.
     const limit = Math.min(PAGE_EVENTS_MAX, Math.max(query.limit - found.length, 1));
-    const positions = nextPositions(state, query, { after, until_position, limit });
+    const positions = nextPositions(log.state, query, { after, until_position, limit });
     if (positions.length === 0) break;
-    for (const event of await readPositions(files, state, positions)) {
+    for (const event of await readPositions(log, positions)) {
       if (found.length < query.limit && wanted(event)) found.push(event);
     }
     after = positions[positions.length - 1] as number;
@@ -55,15 +64,38 @@ const isFiltered = (query: EventQuery): boolean =>
   );
 
 /** Ascending positions in, their events out. Reads that lie apart run side by side. */
-async function readPositions(
-  files: LogFiles,
-  state: LogState,
-  positions: readonly number[],
-): Promise<EventEnvelope[]> {
+async function readPositions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
+  const lines = await readLines(log, positions);
+  for (const { event, forgotten } of lines) {
+    if (forgotten && !(await isExplained(log, event))) {
+      throw await damageTo(log, event.position, UNEXPLAINED);
+    }
+  }
+  return lines.map(({ event }) => event);
+}
+
+/** Whether a redaction event of the log says that this is what retention leaves of an event. */
+export const isExplained = (log: ReadableLog, event: EventEnvelope): Promise<boolean> =>
+  log.redactions.explains(event, log.state, (positions) => readRedactions(log, positions));
+
+/** Nothing ever shortens a redaction event: no other would explain the last of them. */
+async function readRedactions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
+  const lines = await readLines(log, positions);
+  const changed = lines.find(({ forgotten }) => forgotten);
+  if (changed !== undefined) throw await damageTo(log, changed.event.position, UNEXPLAINED);
+  return lines.map(({ event }) => event);
+}
+
+type EventLine = DecodedLine & { readonly event: EventEnvelope };
+
+async function readLines(log: ReadableLog, positions: readonly number[]): Promise<EventLine[]> {
+  const { files, state } = log;
   const runs = runsOf(files, state, positions);
-  const wanted = new Set(positions.map((position) => state.offsets.at(position)));
-  const events = await Promise.all(runs.map((run) => readRun(files, run, wanted)));
-  return events.flat();
+  const wanted = new Map(positions.map((position) => [state.offsets.at(position), position]));
+  const found = (await Promise.all(runs.map((run) => readRun(log, run, wanted)))).flat();
+  const missing = positions.find((position, at) => found[at]?.event.position !== position);
+  if (missing !== undefined) throw await damageTo(log, missing, 'the line is cut off or missing');
+  return found;
 }
 
 interface Run {
@@ -93,26 +125,35 @@ function runsOf(files: LogFiles, state: LogState, positions: readonly number[]):
 
 /** What lies between the wanted lines is read with them, and passed over. */
 async function readRun(
-  files: LogFiles,
+  log: ReadableLog,
   { from, to }: Run,
-  wanted: ReadonlySet<number>,
-): Promise<EventEnvelope[]> {
-  const bytes = await files.read(from, to - from);
-  const events: EventEnvelope[] = [];
-  visitWholeLines(bytes, from, (line, offset) => {
-    if (!wanted.has(offset)) return;
-    const decoded = decodeLine(line);
-    if (typeof decoded === 'string') throw damaged(files, offset, decoded);
-    if (decoded.event !== null) events.push(decoded.event);
+  wanted: ReadonlyMap<number, number>,
+): Promise<EventLine[]> {
+  const bytes = await log.files.read(from, to - from);
+  const lines: EventLine[] = [];
+  let damage: { readonly position: number; readonly why: string } | null = null;
+  visitWholeLines(bytes ?? Buffer.alloc(0), from, (bytes, offset) => {
+    const position = wanted.get(offset);
+    if (position === undefined || damage !== null) return;
+    const line = decodeLine(bytes);
+    const why = typeof line === 'string' ? line : misplaced(line, log.state, position);
+    if (why === null) lines.push(line as EventLine);
+    else damage = { position, why };
   });
-  return events;
+  const found = damage as { readonly position: number; readonly why: string } | null;
+  if (found !== null) throw await damageTo(log, found.position, found.why);
+  return lines;
 }
 
-function damaged(files: LogFiles, offset: number, why: string): StoreBroken {
-  const segment = files.segmentAt(offset);
-  const at = offset - segment.start;
-  return new StoreBroken(
-    `${files.pathOf(segment)}, byte ${at}: ${why}. The file was damaged after it was written. ` +
-      'Put it back from a copy, then start again.',
-  );
+/** A whole line of another place, or of another log. */
+function misplaced({ event }: DecodedLine, { ledger }: LogState, position: number): string | null {
+  const { tenant_id, project_id } = ledger.key;
+  if (event === null) return `it has no event, and position ${position} was here`;
+  if (event.tenant_id !== tenant_id || event.project_id !== project_id) {
+    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${tenant_id}/${project_id}`;
+  }
+  return event.position === position ? null : `it has position ${event.position} instead of ${position}`;
 }
+
+const damageTo = ({ files, state }: ReadableLog, position: number, why: string) =>
+  damageAt(files, state.ledger.key, state.offsets.at(position), why);

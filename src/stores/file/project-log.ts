@@ -1,6 +1,7 @@
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import {
   type EventQuery,
+  LogDamaged,
   type Outcome,
   type ProjectRow,
   StoreBroken,
@@ -11,7 +12,7 @@ import {
 import { Batch, type EncodedBatch, encodeBatch } from './batch.js';
 import { isErrorCode, writeFully } from './disk.js';
 import { forgetIn } from './forgetting.js';
-import { readEvents } from './log-reader.js';
+import { isExplained, readEvents } from './log-reader.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { messageOf } from './strict-disk.js';
 import { Upkeep } from './upkeep.js';
@@ -23,6 +24,8 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
   readonly reloads: { count: number };
   /** The store cannot go on. */
   readonly onBroken: (error: StoreBroken) => void;
+  /** Something in the files is not what was written. */
+  readonly onDamage: (damage: LogDamaged, tenant: 'served' | 'not served') => void;
 }
 
 interface Chore {
@@ -43,7 +46,7 @@ export class ProjectLog {
   private busy = false;
   /** What must not meet a batch on its way to the disk. */
   private chores: Chore[] = [];
-  private failure: StoreBroken | StoreUnavailable | null = null;
+  private failure: StoreBroken | StoreUnavailable | LogDamaged | null = null;
   private readonly upkeep: Upkeep;
 
   private constructor(
@@ -113,7 +116,13 @@ export class ProjectLog {
 
   async events(query: EventQuery): Promise<EventEnvelope[]> {
     await this.durable();
-    return readEvents(this.log.files, this.log.state, query, this.durable_position);
+    try {
+      return await readEvents(this.log, query, this.durable_position);
+    } catch (error) {
+      // Commands go on: what they rest on was read and checked before, and is in memory.
+      if (error instanceof LogDamaged) this.options.onDamage(error, 'served');
+      throw error;
+    }
   }
 
   /** What happened to be in the active file is sealed first: a file that grows cannot be replaced. */
@@ -121,6 +130,10 @@ export class ProjectLog {
     if (events.length === 0) return;
     await this.betweenBatches(async () => {
       const { files, state } = this.log;
+      for (const event of events) {
+        if (!(await isExplained(this.log, event)))
+          throw new Error(`no event of the log says what retention leaves of event ${event.position}`);
+      }
       const is_active = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
       if (is_active) await files.seal(state.index.position + 1);
       await forgetIn(this.options.disk, files, state, events);
@@ -211,7 +224,8 @@ export class ProjectLog {
 
   /** What memory took since the last sync is not on the disk: it is forgotten, and the log read anew. */
   private async fail(batch: Batch, error: unknown): Promise<void> {
-    let failure = error instanceof StoreBroken ? error : this.unavailable(error);
+    let failure: StoreBroken | StoreUnavailable | LogDamaged =
+      error instanceof StoreBroken ? error : this.unavailable(error);
     this.failure = failure;
     if (failure instanceof StoreUnavailable) {
       this.options.reloads.count += 1;
@@ -219,11 +233,13 @@ export class ProjectLog {
         await this.reload();
         this.failure = null;
       } catch (second) {
-        failure = second instanceof StoreBroken ? second : new StoreBroken(messageOf(second));
+        const isKnown = second instanceof StoreBroken || second instanceof LogDamaged;
+        failure = isKnown ? second : new StoreBroken(messageOf(second));
         this.failure = failure;
       }
       this.options.reloads.count -= 1;
     }
+    if (failure instanceof LogDamaged) this.options.onDamage(failure, 'not served');
     const { waiting } = this;
     this.waiting = new Batch();
     if (failure instanceof StoreBroken) this.options.onBroken(failure);

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { unitOf } from '../conformance/scene.js';
 import { TenantSlots } from '../slots.js';
-import { StoreBroken } from '../store.js';
+import { LogDamaged } from '../store.js';
 import type { Disk } from './disk.js';
 import { openFileStore } from './file-store.js';
 import { decodeLine } from './line.js';
@@ -35,8 +35,9 @@ interface Reopened {
 async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened> {
   const warnings: string[] = [];
   const slots = new TenantSlots();
-  const { files, state } = await recoverLog({
+  const log = await recoverLog({
     disk,
+    root: dirname(folder),
     folder,
     key: KEY,
     slots,
@@ -45,8 +46,8 @@ async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened>
     warn: (sentence) => warnings.push(sentence),
   });
   const query = { after: 0, limit: 1_000_000 };
-  const events = await readEvents(files, state, query, state.ledger.position);
-  await files.close();
+  const events = await readEvents(log, query, log.state.ledger.position);
+  await log.files.close();
   return { events, warnings };
 }
 
@@ -146,7 +147,7 @@ it('notices every flipped bit: the log is refused with its line, or its unconfir
       expect(JSON.stringify(left)).toBe(JSON.stringify(events.slice(0, left.length)));
       expect(warnings).toHaveLength(1);
     } catch (error) {
-      if (!(error instanceof StoreBroken)) throw error;
+      if (!(error instanceof LogDamaged)) throw error;
       seen.refused += 1;
       const line = log.subarray(0, at).filter((byte) => byte === 0x0a).length + 1;
       expect(error.message).toContain(`events.jsonl, line ${line}: `);
@@ -226,7 +227,7 @@ describe('a log in segments', () => {
     const { root } = await segmented();
     const names = await segmentsOf(root);
     await rm(join(logFolder(root), 'segments', names[2] as string));
-    await expect(recover(logFolder(root))).rejects.toThrow(/sealed segment .* is missing/);
+    await expect(recover(logFolder(root))).rejects.toThrow(/jsonl, line 1: the file is missing/);
     await rm(join(logFolder(root), 'snapshots'), { recursive: true });
     await expect(recover(logFolder(root))).rejects.toThrow(/sealed segment is missing/);
   });
@@ -235,7 +236,7 @@ describe('a log in segments', () => {
     const { root } = await segmented();
     await rm(join(logFolder(root), 'snapshots'), { recursive: true });
     await rm(join(logFolder(root), 'segments', (await segmentsOf(root)).pop() as string));
-    await expect(recover(logFolder(root))).rejects.toBeInstanceOf(StoreBroken);
+    await expect(recover(logFolder(root))).rejects.toBeInstanceOf(LogDamaged);
   });
 
   it('is refused with its line when a sealed segment is damaged', async () => {
@@ -314,7 +315,7 @@ it('keeps units without events where every batch could be sealed', async () => {
 it('refuses a log whose file is gone though the mark tells of it', async () => {
   const { mark } = await writtenLog(3);
   await expect(recover('p', memoryDisk(new Map([['p/durable', mark]])))).rejects.toThrow(
-    /events\.jsonl is missing/,
+    /events\.jsonl, line 1: the file is missing/,
   );
 });
 

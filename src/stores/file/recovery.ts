@@ -1,17 +1,22 @@
 import type { TenantSlots } from '../slots.js';
-import { type FoldHead, type ProjectKey, StoreBroken } from '../store.js';
+import { type FoldHead, LogDamaged, type ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
 import { type Known, learn } from './known.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, segmentName } from './layout.js';
 import { lineNumberAt, visitLines } from './line-reader.js';
-import { LogFiles, type Segment } from './log-files.js';
+import { damageAt } from './log-damage.js';
+import { LogFiles, type Segment, shownPath } from './log-files.js';
+import { UNEXPLAINED } from './redacted-lines.js';
+import { Redactions } from './redactions.js';
 import { emptyState, type LogState, Replay } from './replay.js';
 import { loadSnapshot, type SnapshotPlace, snapshotNames } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
 
 export interface RecoveryContext {
   readonly disk: Disk;
+  /** The store's: files are named relative to it where a caller may see the name. */
+  readonly root: string;
   readonly folder: string;
   readonly key: ProjectKey;
   readonly slots: TenantSlots;
@@ -23,6 +28,7 @@ export interface RecoveryContext {
 export interface RecoveredLog {
   readonly state: LogState;
   readonly files: LogFiles;
+  readonly redactions: Redactions;
   /** The newest whole snapshot; 0: there is none. */
   readonly snapshot_position: number;
 }
@@ -43,9 +49,11 @@ export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
     await readSealed(ctx, replay, segments, first_position);
   }
   await readActive(ctx, replay, segments, place);
-  const files = new LogFiles(ctx.disk, ctx.folder, segments);
+  const files = new LogFiles(ctx.disk, ctx.root, ctx.folder, segments);
+  const unexplained = replay.unexplained;
+  if (unexplained !== null) throw await damageAt(files, ctx.key, unexplained, UNEXPLAINED);
   if (files.last.bytes > 0) await (await files.openActive()).sync();
-  return { state, files, snapshot_position: place?.position ?? 0 };
+  return { state, files, redactions: new Redactions(), snapshot_position: place?.position ?? 0 };
 }
 
 async function startingPoint(
@@ -82,9 +90,9 @@ async function knownSegments(
   }
   for (const { first_position, bytes } of segments.slice(0, -1)) {
     const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(first_position)}`;
-    if (!sealed.includes(first_position)) throw refusal(`The sealed segment ${path} is missing.`);
+    if (!sealed.includes(first_position)) throw damageIn(ctx, path, 1, MISSING);
     const size = await withFile(ctx, path, (file) => file.size());
-    if (size !== bytes) throw refusal(`The sealed segment ${path} has ${size} bytes instead of ${bytes}.`);
+    if (size !== bytes) throw damageIn(ctx, path, 1, `the segment has ${size} bytes instead of ${bytes}`);
   }
   return segments;
 }
@@ -100,9 +108,7 @@ async function readSealed(
   const segment = continueWith(replay, segments, first_position);
   if (segment === null) {
     const expected = replay.state.ledger.position + 1;
-    throw refusal(
-      `A sealed segment is missing: ${path} follows, but the log has not reached position ${expected}.`,
-    );
+    throw damageIn(ctx, path, 1, `position ${expected} is in no file: a sealed segment is missing before it`);
   }
   await withFile(ctx, path, async (file) => {
     let damage: Damage | null = null;
@@ -115,7 +121,7 @@ async function readSealed(
     if (damage === null && (end !== size || replay.isWithinUnit)) {
       damage = { offset: replay.whole_end - segment.start, why: 'the segment ends here, within a unit' };
     }
-    if (damage !== null) throw await refusalAt(file, path, damage);
+    if (damage !== null) throw await refusalAt(ctx, file, path, damage);
     segment.bytes = size;
   });
 }
@@ -150,7 +156,7 @@ async function readActive(
   const file = await ctx.disk.openRead(path);
   if (file === null) {
     if (known.position > replay.state.ledger.position || known.bytes > 0)
-      throw refusal(`${path} is missing.`);
+      throw damageIn(ctx, path, 1, MISSING);
     return;
   }
   try {
@@ -186,7 +192,7 @@ async function readActiveFile(
   const size = await file.size();
   const whole = Math.min(replay.whole_end - segment.start, size);
   if (whole < known.bytes || replay.state.ledger.position < known.position) {
-    throw await refusalAt(file, path, damage ?? { offset: whole, why: endsEarly(end, size) });
+    throw await refusalAt(ctx, file, path, damage ?? { offset: whole, why: endsEarly(end, size) });
   }
   segment.bytes = whole;
   if (whole < size) await cutTornTail(ctx, path, file, whole, replay.state.ledger.position);
@@ -229,15 +235,19 @@ async function cutTornTail(
   );
 }
 
-async function refusalAt(file: DiskFile, path: string, { offset, why }: Damage): Promise<StoreBroken> {
-  return refusal(`${path}, line ${await lineNumberAt(file, offset)}: ${why}.`);
+async function refusalAt(
+  ctx: RecoveryContext,
+  file: DiskFile,
+  path: string,
+  { offset, why }: Damage,
+): Promise<LogDamaged> {
+  return damageIn(ctx, path, await lineNumberAt(file, offset), why);
 }
 
-const refusal = (what: string): StoreBroken =>
-  new StoreBroken(
-    `${what} This was durable before, so it is damage and not the trace of a crash. ` +
-      'Nothing was changed. Put the file back from a copy, then start again.',
-  );
+const MISSING = 'the file is missing';
+
+const damageIn = ({ root, key }: RecoveryContext, path: string, line: number, why: string): LogDamaged =>
+  new LogDamaged({ ...key, file: shownPath(root, path), line, why });
 
 async function withFile<T>(
   ctx: RecoveryContext,
@@ -245,7 +255,7 @@ async function withFile<T>(
   action: (file: DiskFile) => Promise<T>,
 ): Promise<T> {
   const file = await ctx.disk.openRead(path);
-  if (file === null) throw refusal(`${path} is missing.`);
+  if (file === null) throw damageIn(ctx, path, 1, MISSING);
   try {
     return await action(file);
   } finally {

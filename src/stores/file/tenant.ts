@@ -2,7 +2,7 @@ import { TenantSlots } from '../slots.js';
 import { idOfFolder, type Layout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
-export type TenantOptions = Omit<LogOptions, 'folder' | 'key' | 'slots' | 'reloads'> & {
+export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'slots' | 'reloads'> & {
   readonly layout: Layout;
 };
 
@@ -69,6 +69,7 @@ export class Tenant {
     const log = await ProjectLog.open({
       ...this.options,
       key,
+      root: this.options.layout.root,
       folder,
       slots: this.slots,
       reloads: this.reloads,

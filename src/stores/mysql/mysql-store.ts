@@ -149,7 +149,8 @@ export class MysqlStore implements Store {
 
   close(): Promise<void> {
     this.committer.close();
-    this.closed ??= this.pool.end();
+    // The driver says goodbye on each connection, and one that is lost is closed all the same.
+    this.closed ??= this.pool.end().catch(() => {});
     return this.closed;
   }
 

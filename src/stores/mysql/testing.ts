@@ -56,8 +56,16 @@ export async function startOwnMysql(
   }
   const place = await newPlace('mariadb', parent);
   makeData(place);
-  const { restart, freeze, thaw, stop } = await ServerProcess.start(mariadb(settings), place);
-  return { url: `mysql://root@127.0.0.1:${place.port}/genesis_fleet`, restart, freeze, thaw, stop };
+  const { restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(mariadb(settings), place);
+  return {
+    url: `mysql://root@127.0.0.1:${place.port}/genesis_fleet`,
+    restart,
+    halt,
+    boot,
+    freeze,
+    thaw,
+    stop,
+  };
 }
 
 function makeData(place: ServerPlace): void {

@@ -28,11 +28,11 @@ export async function startOwnRedis(
     }),
     answers: hasLoaded,
   };
-  const { place, restart, freeze, thaw, stop } = await ServerProcess.start(
+  const { place, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
     plan,
     await newPlace('redis', parent),
   );
-  return { url: `redis://127.0.0.1:${place.port}`, restart, freeze, thaw, stop };
+  return { url: `redis://127.0.0.1:${place.port}`, restart, halt, boot, freeze, thaw, stop };
 }
 
 /** PING is refused while the data is still being read. */

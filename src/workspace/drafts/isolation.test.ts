@@ -43,7 +43,7 @@ describe('a grant has folders of its own', () => {
     await beginDrafts(yard, ALPHA, ['copied']);
     await yard.draft('done', 'done');
     const manifest = await yard.collected();
-    await promote(yard, yard, { ...GRANT, position: 1, manifest });
+    await promote(yard, yard, { ...GRANT, position: 1, manifest, human_approved: false });
     await yard.draft('next', 'next');
     await isolate(yard, { ...GRANT, generation: 2 });
     expect((await readdir(yard.draftAt())).sort()).toEqual(['copied', 'next']);
@@ -101,7 +101,7 @@ describe('a git worktree for a grant', () => {
     execFileSync('git', ['-C', at(''), '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qam', 'x']);
     await isolate(yard, GRANT);
     expect(await collect(yard)).toEqual(manifest);
-    await promote(yard, yard, { ...GRANT, position: 1, manifest });
+    await promote(yard, yard, { ...GRANT, position: 1, manifest, human_approved: false });
     expect(await yard.shared('src/a.ts')).toBe('new');
     expect(await collect(yard)).toEqual(manifest);
     expect(await endIsolation(yard, GRANT)).toBeNull();

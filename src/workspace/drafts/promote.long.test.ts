@@ -15,7 +15,13 @@ test(`a manifest of ${MANIFEST_FILES_MAX} files is promoted, and one of more is 
   expect(readManifest(manifest)).toMatchObject({ ok: true });
   await yard.draft('one-more', 'x');
   expect(await yard.collect()).toMatchObject({ refused: 'TOO_MANY' });
-  const { written } = await promote(yard, yard, { ...ALPHA, generation: 1, position: 1, manifest });
+  const { written } = await promote(yard, yard, {
+    ...ALPHA,
+    generation: 1,
+    position: 1,
+    manifest,
+    human_approved: false,
+  });
   expect(written).toHaveLength(MANIFEST_FILES_MAX);
   expect(await readdir(join(yard.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
   expect(await yard.shared('many/1999')).toBe('1999');

@@ -9,6 +9,7 @@ const accept = async (yard: Yard, position = 1): Promise<AcceptedManifest> => ({
   generation: position,
   position,
   manifest: await yard.collected(),
+  human_approved: false,
 });
 
 const KEPT = '.ai-workspace/agents/alpha/conflicts/%52%45%51-%46-%50%41%59-1/code_unit_tests-gen1';
@@ -106,11 +107,39 @@ describe('what a person did in between stays', () => {
     const first = await accept(yard, 1);
     const beta = { ...ALPHA, agent_id: 'beta' };
     await yard.draft('a', 'second', beta);
-    const second = { ...beta, generation: 2, position: 2, manifest: await yard.collected(beta) };
+    const manifest = await yard.collected(beta);
+    const second = { ...beta, generation: 2, position: 2, manifest, human_approved: false };
     const promotion = await promote(yard, yard, [second, first]);
     expect(promotion).toMatchObject({ written: ['a'], conflicts: [{ path: 'a', generation: 2 }] });
     expect(await yard.shared('a')).toBe('first');
     expect(await yard.shared(promotion.conflicts[0]?.kept_at ?? '')).toBe('second');
+  });
+});
+
+describe('what commands other programs', () => {
+  test('is kept aside without a human, and left alone where a person has put it in place', async () => {
+    const yard = await Yard.open();
+    await yard.draft('CLAUDE.md', 'new');
+    await yard.draft('src/a.ts', 'new');
+    const accepted = await accept(yard);
+    const promotion = await promote(yard, yard, accepted);
+    expect(promotion).toMatchObject({ written: ['src/a.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
+    expect(await yard.shared('CLAUDE.md')).toBeNull();
+    expect(await yard.shared(`${KEPT}/CLAUDE.md`)).toBe('new');
+    await yard.share('CLAUDE.md', 'new');
+    expect(await promote(yard, yard, accepted)).toMatchObject({ written: [], conflicts: [] });
+  });
+
+  test('follows the version that a human approved, and not the one before it', async () => {
+    const yard = await Yard.open();
+    await yard.share('AGENTS.md', 'old');
+    await yard.draft('AGENTS.md', 'unseen');
+    const unseen = await accept(yard, 1);
+    await yard.draft('AGENTS.md', 'seen');
+    const seen = { ...(await accept(yard, 2)), human_approved: true };
+    const promotion = await promote(yard, yard, [unseen, seen]);
+    expect(promotion).toMatchObject({ written: ['AGENTS.md'], conflicts: [{ generation: 1 }] });
+    expect(await yard.shared('AGENTS.md')).toBe('seen');
   });
 });
 

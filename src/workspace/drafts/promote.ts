@@ -1,4 +1,5 @@
 import { sha256Hex } from '../../coordinator/identity.js';
+import { isCommanding } from '../../core/graph/guarded-paths.js';
 import type { Manifest, ManifestFile } from '../../core/graph/manifest.js';
 import { HeldFolder } from '../held-folder.js';
 import { type ProjectPlace, placesOf, type Shelf } from './places.js';
@@ -15,6 +16,8 @@ export interface AcceptedManifest {
   /** Whose work it is. */
   readonly agent_id: string;
   readonly manifest: Manifest;
+  /** A human stands behind it. Without one, what commands other programs is kept aside. */
+  readonly human_approved: boolean;
 }
 
 /** A file that was left as a person made it. What was accepted is kept beside it. */
@@ -100,7 +103,13 @@ class Promoting {
     if (current !== null && isRefusal(current)) {
       return this.conflict(versions.at(-1) as Version, current.says);
     }
-    const { last, conflicts } = settle(digestOf(current), versions);
+    const [waiting, free] = partition(versions, needsHuman);
+    for (const version of waiting) {
+      // A person may have put it there, or an earlier version of this program.
+      if (version.sha256 !== digestOf(current)) await this.conflict(version, UNAPPROVED);
+    }
+    if (free.length === 0) return;
+    const { last, conflicts } = settle(digestOf(current), free);
     if (last !== null) await this.bring(last, current);
     for (const version of conflicts) await this.conflict(version, CHANGED);
   }
@@ -191,7 +200,15 @@ class Promoting {
   }
 }
 
+const UNAPPROVED =
+  'It commands other programs, and no human approved it. Compare it, and copy it into place by hand if it is right.';
+const needsHuman = ({ of, path }: Version): boolean => !of.human_approved && isCommanding(path);
+
 const CHANGED = 'It was changed in the project since the work on it began, and is left as it is.';
+
+function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
+}
 
 const digestOf = (file: ReadFile | null): string | null => (file === null ? null : sha256Hex(file.bytes));
 const folderOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0));

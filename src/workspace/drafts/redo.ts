@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { eventName, factOf } from '../../core/claims/facts.js';
+import { isApprovedByHuman } from '../../core/claims/human-approval.js';
 import type { Payloads } from '../../core/claims/payloads.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { claimsFiles, dataIn, MANIFEST_BYTES_MAX, readManifest } from '../../core/graph/manifest.js';
+import { isCommanding } from '../../core/graph/guarded-paths.js';
+import {
+  claimsFiles,
+  dataIn,
+  MANIFEST_BYTES_MAX,
+  type Manifest,
+  readManifest,
+} from '../../core/graph/manifest.js';
 import { kindOf } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { type ProjectPlace, type Shelf, workspaceNames } from './places.js';
@@ -27,6 +35,7 @@ type Watermark = z.infer<typeof watermarkSchema>;
 const START: Watermark = { position: 0, event_id: null, unfinished: [] };
 const PAGE = 500;
 const ANY_EDGE = 'feature#edge';
+const REVIEWING = [eventName('reviewed', ANY_EDGE)];
 const ACCEPTING = [eventName('accepted', ANY_EDGE), eventName('adopted', ANY_EDGE)];
 
 const underWay = new Map<string, Promise<unknown>>();
@@ -95,7 +104,23 @@ async function manifestOf(log: Log, event: EventEnvelope): Promise<AcceptedManif
     return { position, path: read.path, says: `The manifest is none: ${read.message}.`, again: false };
   const adopted = factOf(event.event_type) === 'adopted' ? (payload as Payloads['adopted']) : null;
   const agent_id = adopted?.adopted_from.agent_id ?? event.agent_id;
-  return { subject, generation, position, agent_id, manifest: read.manifest };
+  const { manifest } = read;
+  const human_approved = !asksHuman(manifest) || (await hasApproval(log, event));
+  return { subject, generation, position, agent_id, manifest, human_approved };
+}
+
+const asksHuman = ({ files }: Manifest): boolean => files.some(({ path }) => isCommanding(path));
+
+/** Looked for in the log, whoever wrote it: an older version asked no human, and a remote may not have asked one. */
+async function hasApproval(log: Log, event: EventEnvelope): Promise<boolean> {
+  const { subject = '', position } = event;
+  for (let after = 0; ; ) {
+    const query = { after, limit: PAGE, types: REVIEWING, subject, until_position: position };
+    const reviews = await log.store.events(log.key, query);
+    if (isApprovedByHuman(event, reviews)) return true;
+    if (reviews.length < PAGE) return false;
+    after = reviews.at(-1)?.position ?? position;
+  }
 }
 
 const MISSING = Symbol('the blob of a result is missing');

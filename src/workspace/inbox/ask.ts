@@ -124,6 +124,7 @@ function callerOf({ agent_id, session_id }: InboxCommand): Caller {
     client_ip: null,
     may_work: true,
     may_review: false,
+    may_administer: false,
     claim_id_optional: session_id === ownSession(agent_id),
   };
 }
@@ -142,7 +143,3 @@ export function isDone(reply: Reply): boolean {
   if (isProblem(reply)) return false;
   return 'accepted' in reply ? reply.accepted : reply.success;
 }
-
-/** Nothing was decided: the command stays where it is, and is asked again. */
-export const isUndecided = (reply: Reply): reply is Problem =>
-  isProblem(reply) && (reply.problem === 'UNAVAILABLE' || reply.problem === 'UNKNOWN');

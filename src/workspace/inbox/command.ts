@@ -1,5 +1,6 @@
 import { sha256Hex } from '../../coordinator/identity.js';
 import { isTold } from '../../core/events/catalogue.js';
+import { readStrictJson } from '../../core/strict-json.js';
 import { ownSession } from './names.js';
 
 export const COMMAND_BYTES_MAX = 64 * 1024;
@@ -36,9 +37,9 @@ const KINDS: ReadonlyMap<string, InboxCommand['kind']> = new Map([
 const GIVEN: ReadonlySet<string> = new Set(['timestamp', 'event_id', 'project', 'instance_id', 'seq']);
 
 export function readCommand(agent_id: string, name: string, bytes: Buffer): InboxCommand | Unreadable {
-  const line = parsed(bytes);
-  if (line === null) return { unreadable: 'It is not one JSON object.' };
-  const { event_type, data, ...top } = line;
+  const read = parsed(bytes);
+  if ('unreadable' in read) return read;
+  const { event_type, data, ...top } = read.line;
   if (typeof event_type !== 'string') return { unreadable: 'It has no event_type.' };
   const kind = KINDS.get(event_type) ?? (isTold(event_type) ? 'append' : null);
   if (kind === null) {
@@ -129,13 +130,10 @@ function whyReleased(reason: unknown): Fields {
   return { message: reason };
 }
 
-function parsed(bytes: Buffer): Fields | null {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+function parsed(bytes: Buffer): { readonly line: Fields } | Unreadable {
+  const read = readStrictJson(bytes.toString('utf8'));
+  if ('fault' in read) return { unreadable: `It is not one JSON object: ${read.fault}.` };
+  return isObject(read.value) ? { line: read.value } : { unreadable: 'It is not one JSON object.' };
 }
 
 const withoutGiven = (fields: Fields): Fields =>

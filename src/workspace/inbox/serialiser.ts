@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
-import { ask, type Desk, isDone, isUndecided, type Reply } from './ask.js';
+import { isProblem, isUndecided, type Problem, problem } from '../../coordinator/problem.js';
+import { ask, type Desk, isDone, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
 import { type InboxFiles, NotAFolder } from './files.js';
 import { type Flaw, Inbox } from './inbox.js';

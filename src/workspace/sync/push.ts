@@ -1,4 +1,4 @@
-import { isProblem, type Problem } from '../../coordinator/problem.js';
+import { isProblem, isUndecided, type Problem } from '../../coordinator/problem.js';
 import { blobsOf } from '../../coordinator/transfer/archive.js';
 import type * as wire from '../../coordinator/wire.js';
 import { factOf } from '../../core/claims/facts.js';
@@ -274,7 +274,7 @@ const placeOf = ({ position, event_id, event_type, subject }: EventEnvelope) => 
 
 /** What may yet happen, or may have happened, is no refusal: the push ends here, and is run again. */
 function assertAnswered<T extends Reply>(reply: T): T {
-  if (isProblem(reply) && (reply.problem === 'UNAVAILABLE' || reply.problem === 'UNKNOWN')) {
+  if (isUndecided(reply)) {
     throw new RemoteUnavailable(`${reply.detail} Run it again: it goes on where it was.`);
   }
   return reply;

@@ -114,7 +114,8 @@ function submission(event: EventEnvelope, handle: RemoteHandle): TailStep {
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
   const { event_type, event_id, timestamp, task_id, feature_id, edge, agent_id, agent_role, session_id } =
     event;
-  const { signature: _, occurred_at = timestamp, ...payload } = event.payload;
+  // Where it is sent to, another credential sends it.
+  const { signature: _, principal: __, occurred_at = timestamp, ...payload } = event.payload;
   const held = event.generation === undefined ? {} : { generation, claim_id };
   return {
     event_type,

@@ -1,4 +1,6 @@
 import { type EventDraft, isoTime } from '../../events/envelope.js';
+import { PATH_BYTES_MAX } from '../../graph/asset-path.js';
+import { commandingSentence } from '../../graph/guarded-paths.js';
 import type { Code, Context, Decision, PastGrant, SubmitCommand } from '../commands.js';
 import type { Gate, Head, HeldClaim, SubmittedResult } from '../head.js';
 import { finiteOrNull, lapsed, lapsesAtMs, takeable } from '../lease.js';
@@ -103,10 +105,22 @@ function escalationReason(command: SubmitCommand): string {
   return convergence?.needs_human === true ? 'human_review_required' : 'review_pending';
 }
 
+/** How many paths an event names; the result has all of them. */
+const PATHS_NAMED_MAX = 20;
+
+function pathsFor(command: SubmitCommand): Pick<Payloads['escalated'], 'paths' | 'path_count'> {
+  const paths = command.facts.convergence?.authority_paths ?? [];
+  if (paths.length === 0) return {};
+  const named = paths.slice(0, PATHS_NAMED_MAX).map((path) => path.slice(0, PATH_BYTES_MAX));
+  return { paths: named, path_count: paths.length };
+}
+
 function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
-  if (waitsForHuman(head, command, ctx)) {
-    return refuse(head, 'ESCALATED', { result: command.result, work_lost: false });
-  }
+  const { paths, path_count } = pathsFor(command);
+  const says =
+    paths === undefined ? {} : { says: `A human is asked: ${commandingSentence(paths, path_count)}.` };
+  const details = { result: command.result, work_lost: false, ...says };
+  if (waitsForHuman(head, command, ctx)) return refuse(head, 'ESCALATED', details);
   // To wait for a human is to hold the claim again, and nobody holds one beyond its `max_hold`.
   const cap_ms = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (ctx.now_ms >= cap_ms) return refused(head, command, ctx, 'LEASE_EXPIRED');
@@ -118,11 +132,12 @@ function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
     ...resultFields(command.result),
     reason: escalationReason(command),
     iteration: command.facts.iteration,
+    ...pathsFor(command),
     until: isoTime(telling.at_ms + ctx.rules.suspend_max_seconds * 1000),
   });
   const decision = telling.done(
     'ESCALATED',
-    { result: command.result, work_lost: false },
+    details,
     is_late ? strictBound(head, ctx) : placeBound(head, ctx),
   );
   return { ...decision, ok: false };

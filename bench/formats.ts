@@ -1,0 +1,149 @@
+import { asked } from './formats/ask.js';
+import { startMeasured } from './formats/server.js';
+import * as texts from './formats/texts.js';
+import { table, whole } from './table.js';
+
+const P = '/api/tenants/default/projects';
+const MIB = 1024 * 1024;
+const PLAN_MAX = 5 * MIB;
+const COMMAND_MAX = MIB;
+
+interface Format {
+  readonly name: string;
+  readonly method: 'PUT' | 'POST';
+  readonly path: string;
+  readonly type: string;
+  readonly body: () => string;
+}
+
+const json = (name: string, path: string, body: () => string, method: Format['method'] = 'POST'): Format => ({
+  name,
+  method,
+  path,
+  type: 'application/json',
+  body,
+});
+const yaml = (name: string, project: string, body: () => string): Format => ({
+  name,
+  method: 'PUT',
+  path: `${P}/${project}/plan`,
+  type: 'application/yaml',
+  body,
+});
+
+const items = (count: number, item: (at: number) => object): string =>
+  JSON.stringify({ items: Array.from({ length: count }, (_, at) => item(at)) });
+const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
+
+/** Every format that is read from outside, at its size limit; of a hostile one, what it is refused with is shown. */
+const FORMATS: readonly Format[] = [
+  yaml('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
+  json('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
+  yaml('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionParts),
+  yaml('plan, YAML, 0.39 MB of unknown fields', 'bad', () => texts.unknownFields(390_000)),
+  yaml('plan, YAML, 4.5 MB of unknown fields', 'bad', () => texts.unknownFields(4_500_000)),
+  yaml('plan, YAML, 5 MiB of commas', 'bad', () => texts.badCommas(PLAN_MAX - 100)),
+  json('tasks added, JSON, 1 MiB', `${P}/added/tasks`, () => texts.addedTasks(COMMAND_MAX)),
+  json('events imported, JSON, 1 MiB', `${P}/imported/events/import`, () =>
+    texts.importedEvents(COMMAND_MAX),
+  ),
+  json('workspace, 16 files of 256 KiB', '/api/init', () =>
+    JSON.stringify({ project_id: 'large', files: texts.workspaceFiles(4 * MIB, 256 * 1024) }),
+  ),
+  json('workspace, 2,000 files of 2 KiB', '/api/init', () =>
+    JSON.stringify({ project_id: 'many', files: texts.workspaceFiles(4 * MIB, 2 * 1024) }),
+  ),
+  json('result, JSON, 1 MiB', `${P}/added/results`, () =>
+    JSON.stringify({
+      ...handle,
+      generation: 1,
+      result_data: Array.from({ length: 60_000 }, (_, at) => ({ at })),
+    }),
+  ),
+  json('1,000 claims', `${P}/added/claims/batch`, () =>
+    JSON.stringify({
+      claims: Array.from({ length: 1000 }, (_, at) => ({
+        task_id: `AAA-${String((at % 999) + 1).padStart(3, '0')}-work`,
+        agent_id: 'a',
+        session_id: `s${at}`,
+      })),
+    }),
+  ),
+  json('1,000 renewals', `${P}/added/claims/renew/batch`, () =>
+    items(1000, () => ({ ...handle, expected_generation: 1 })),
+  ),
+  json('1,000 results', `${P}/added/results/batch`, () =>
+    items(1000, () => ({ ...handle, generation: 1, result_data: 'x'.repeat(900) })),
+  ),
+  json('gaps, 5,000 keys', '/api/gaps', () =>
+    JSON.stringify({ project_id: 'large', layers_run: [1, 2, 3], agent_id: 'a', keys: texts.gapKeys(5000) }),
+  ),
+  json('MCP, a message of 1 MiB', '/mcp/default/added', () =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name: 'submit',
+        arguments: { handle: { ...handle, generation: 1 }, result_data: 'x'.repeat(COMMAND_MAX - 1000) },
+      },
+    }),
+  ),
+  json('JSON, 1 MiB of one name twice', `${P}/added/claims`, () => `{${'"a":1,'.repeat(170_000)}"a":1}`),
+];
+
+/**
+ * `npm run bench -- --only formats`: what it takes to read each format at its size limit, and for how long nothing else
+ * is answered meanwhile. The server is a process of its own.
+ */
+export async function formats(): Promise<void> {
+  const rows: string[][] = [];
+  const server = await startMeasured();
+  try {
+    await send(
+      server.url,
+      json('warm', `${P}/warm/plan`, () => texts.planJson(20_000), 'PUT'),
+      texts.planJson(20_000),
+    );
+    for (const format of FORMATS) {
+      const body = format.body();
+      const { result, wall_ms, held_ms } = await server.measure(() => send(server.url, format, body));
+      const next = await server.measure(() => askForWork(server.url));
+      rows.push([
+        format.name,
+        whole(body.length / 1024),
+        whole(wall_ms),
+        whole(held_ms),
+        whole(next.held_ms),
+        result,
+      ]);
+      process.stderr.write(`  ${format.name}: ${whole(wall_ms)} ms, held ${whole(held_ms)} ms, ${result}\n`);
+    }
+  } finally {
+    await server.stop();
+  }
+  console.log(
+    '\nFormats at their size limit: milliseconds until the answer, and the longest time nothing else was answered\n',
+  );
+  console.log(table(['format', 'KiB', 'answer', 'held', 'held by the next', 'answered'], rows));
+}
+
+async function send(url: string, { method, path, type }: Format, body: string): Promise<string> {
+  const headers = {
+    'content-type': type,
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2025-11-25',
+  };
+  const { status, text } = await asked(url + path, { method, headers, body });
+  const code = /"(?:code|reason)":"(\w+)"/.exec(text.slice(0, 2000))?.[1];
+  return `${status}${code === undefined ? '' : ` ${code}`}`;
+}
+
+/** Work that an agent asks for next in every project that was touched: it must not pay for what was read. */
+async function askForWork(url: string): Promise<void> {
+  for (const project of ['yaml', 'json', 'million', 'added']) {
+    const body = JSON.stringify({ agent_id: 'a', session_id: `s-${project}` });
+    const headers = { 'content-type': 'application/json' };
+    await asked(`${url}${P}/${project}/next`, { method: 'POST', headers, body });
+  }
+}

@@ -1,0 +1,20 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { startServer } from '../../src/server/server.js';
+import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
+
+/** A server in a process of its own, which measures how long its event loop was held. */
+const limits = {
+  max_concurrent_claims: 10_000_000,
+  max_active_sessions: 1_000_000,
+  max_result_size_bytes: 1024 ** 3,
+};
+const server = await startServer({ store: openMemoryStore(), port: 0, limits });
+const delay = monitorEventLoopDelay({ resolution: 1 });
+delay.enable();
+process.send?.({ url: server.url });
+process.on('disconnect', () => process.exit(0));
+process.on('message', async (word) => {
+  if (word === 'stop') return void server.stop().then(() => process.exit(0));
+  if (word === 'reset') delay.reset();
+  process.send?.({ held_ms: delay.max / 1e6 });
+});

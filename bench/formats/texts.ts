@@ -1,0 +1,105 @@
+/** Texts at the size limit of each format: as somebody means them, and as an attacker writes them. */
+
+const letters = (number: number): string =>
+  [676, 26, 1].map((unit) => String.fromCharCode(65 + (Math.floor(number / unit) % 26))).join('');
+const sequence = (number: number): string => String(number).padStart(3, '0');
+
+/** Calls `put` for one task after another, 999 to a track, until it says stop. */
+function eachTask(put: (track: string, id: string, isFirst: boolean) => boolean): void {
+  for (let number = 0; ; number += 1) {
+    const track = letters(number);
+    for (let at = 1; at <= 999; at += 1) if (!put(track, `${track}-${sequence(at)}-work`, at === 1)) return;
+  }
+}
+
+export function planYaml(length_max: number): string {
+  const lines = ['tracks:\n'];
+  let length = 0;
+  eachTask((track, id, isFirst) => {
+    const task = `    - id: ${id}\n      description: one piece of work\n      depends_on: []\n`;
+    const line = isFirst ? `  ${track}:\n${task}` : task;
+    length += line.length;
+    if (length + 20 > length_max) return false;
+    lines.push(line);
+    return true;
+  });
+  return lines.join('');
+}
+
+export function planJson(length_max: number): string {
+  const tracks: Record<string, object[]> = {};
+  let length = 0;
+  eachTask((track, id) => {
+    const task = { id, description: 'one piece of work', depends_on: [] };
+    length += JSON.stringify(task).length + 2;
+    if (length + 1000 > length_max) return false;
+    tracks[track] = [...(tracks[track] ?? []), task];
+    return true;
+  });
+  return JSON.stringify({ tracks });
+}
+
+const filled = (length: number, line: (at: number) => string): string => {
+  const lines: string[] = [];
+  for (let at = 0, long = 0; long < length; at += 1) {
+    const text = line(at);
+    lines.push(text);
+    long += text.length;
+  }
+  return lines.join('');
+};
+
+/** The attack of the report: a fault in every line. */
+export const unknownFields = (length: number): string => filled(length, (at) => `k${at}: 1\n`);
+export const badCommas = (length: number): string => `tracks: [${','.repeat(length)}]`;
+
+/** Ten kilobytes that ask for a million pieces of work. */
+export const millionParts = (): string =>
+  `tracks:\n  A:\n${Array.from({ length: 99 }, (_, at) => `    - {id: A-${sequence(at + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
+
+export const addedTasks = (bytes_max: number): string => {
+  const tasks: object[] = [];
+  let length = 0;
+  eachTask((_track, id) => {
+    const task = { id, description: 'one piece of work', depends_on: [] };
+    length += JSON.stringify(task).length + 1;
+    if (length + 100 > bytes_max) return false;
+    tasks.push(task);
+    return true;
+  });
+  return JSON.stringify({ tasks });
+};
+
+export const importedEvents = (bytes_max: number): string => {
+  const events = Array.from({ length: 1000 }, (_, at) => ({
+    event_id: `0192f1a4-7c3e-7b1a-9d55-${at.toString(16).padStart(12, '0')}`,
+    event_type: 'something_happened',
+    timestamp: '2026-01-04T06:00:00.000Z',
+    agent_id: 'primary',
+    payload: {
+      text: 'x'.repeat(Math.floor(bytes_max / 1000) - 320),
+      imported: { source: 'bench', line: at + 1 },
+    },
+  }));
+  return JSON.stringify({ events });
+};
+
+/** As many features as fit, each a file of its own. */
+export const workspaceFiles = (length_max: number, file_length: number): Record<string, string> => {
+  const files: Record<string, string> = {};
+  for (let at = 1, length = 0; length + file_length < length_max; at += 1, length += file_length) {
+    const id = `REQ-F-BENCH-${String(at).padStart(4, '0')}`;
+    const head = `feature: ${id}\ntitle: Feature ${at}\nnotes:\n`;
+    files[`features/active/${id}.yml`] =
+      head + filled(file_length - head.length - 80, (line) => `  - line ${line}\n`);
+  }
+  return files;
+};
+
+export const gapKeys = (count: number): object[] =>
+  Array.from({ length: count }, (_, at) => ({
+    key: `REQ-F-D${at % 50}-${at}`,
+    code: at % 2,
+    tests: 0,
+    telemetry: 1,
+  }));

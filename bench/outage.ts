@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startServer } from '../src/server/server.js';
+import { engineOf } from '../src/stores/engines.js';
+import { ENGINE_NAMES, type EngineName, startMigrated } from '../src/stores/testing/shared-engine.js';
+import { table } from './table.js';
+
+const PROJECTS = 10;
+const OUTAGE_SECONDS = 30;
+/** The middle one counts: now and then a single one has some 300 ms that do not come again. */
+const WINDOWS = 3;
+/** What was under way when the engine stopped ends first. */
+const SETTLE_SECONDS = 15;
+
+/** How much processor time an idle server uses while its engine is stopped, with ten projects loaded. */
+export async function outage(asked: string): Promise<void> {
+  const names = ENGINE_NAMES.filter((name) => asked === 'all' || asked.split(',').includes(name));
+  if (names.length === 0) throw new Error(`--outage: expected all, or some of ${ENGINE_NAMES.join(',')}`);
+  const rows: string[][] = [];
+  for (const name of names) rows.push(await oneEngine(name));
+  console.log(`\nAn idle server with ${PROJECTS} projects, its engine stopped for ${OUTAGE_SECONDS} s\n`);
+  console.log(table(['engine', 'CPU ms', '% of a core', '/readyz'], rows));
+}
+
+async function oneEngine(name: EngineName): Promise<string[]> {
+  const engine = await startMigrated(name);
+  if ('missing' in engine) return [name, engine.missing, '', ''];
+  const store = await (await engineOf(engine.url))!.open(engine.url);
+  const server = await startServer({ store, port: 0 });
+  for (let number = 0; number < PROJECTS; number += 1) {
+    const tracks = { A: [{ id: 'A-001-work', description: 'work', depends_on: [] }] };
+    const url = `${server.url}/api/tenants/acme/projects/p${number}/plan`;
+    const reply = await fetch(url, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ tracks }),
+    });
+    if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`);
+  }
+  await engine.stop();
+  await sleep(SETTLE_SECONDS * 1000);
+  const used_ms: number[] = [];
+  for (let window = 0; window < WINDOWS; window += 1) used_ms.push(await cpuMsOver(OUTAGE_SECONDS));
+  const [middle_ms = 0] = used_ms.sort((a, b) => a - b).slice(WINDOWS >> 1);
+  const ready = await fetch(`${server.url}/readyz`);
+  await ready.body?.cancel();
+  await server.stop();
+  const percent = (middle_ms / OUTAGE_SECONDS / 10).toFixed(2);
+  return [name, middle_ms.toFixed(0), percent, String(ready.status)];
+}
+
+async function cpuMsOver(seconds: number): Promise<number> {
+  const before = process.cpuUsage();
+  await sleep(seconds * 1000);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}

@@ -1,0 +1,97 @@
+import { asked } from './formats/ask.js';
+import { type MeasuredServer, startMeasured } from './formats/server.js';
+import * as texts from './formats/texts.js';
+import { table, whole } from './table.js';
+
+const T = '/api/tenants/default';
+const P = `${T}/projects/read`;
+const READERS = 30;
+const CLAIMS = 900;
+const ROUNDS = 10;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** The largest views there are. */
+const READS: readonly (readonly [name: string, path: string])[] = [
+  ['status', `${P}/status`],
+  ['status at the end of the log', `${P}/status?at=1000000`],
+  ['agents at the end of the log', `${P}/agents?at=1000000`],
+  ['1,000 tasks', `${P}/tasks?limit=1000`],
+  ['tasks of which there are none', `${P}/tasks?readiness=held`],
+  ['the memory of a session', `${T}/sessions/s`],
+  ['the claims of a session', `${T}/sessions/s/claims`],
+  ['the plan', `${P}/plan`],
+  ['1,000 events', `${P}/events?limit=1000`],
+];
+
+/**
+ * `npm run bench -- --only readers`: thirty readers ask for one view at the same time; how long /healthz and a renewal take
+ * meanwhile, and the longest time nothing was answered. The project has a plan of 1 MiB, and a session with 900 claims that
+ * were renewed ten times each. The server is a process of its own.
+ */
+export async function readers(): Promise<void> {
+  const rows: string[][] = [];
+  const server = await startMeasured();
+  try {
+    const renewal = await fill(server);
+    for (const [name, path] of READS) rows.push(await readBy(server, name, path, renewal));
+  } finally {
+    await server.stop();
+  }
+  console.log(
+    `\n${READERS} readers of one view: milliseconds until all are answered, and what others wait meanwhile\n`,
+  );
+  console.log(
+    table(['view', 'all answered', '/healthz at most', 'renewal at most', 'held', 'answered'], rows),
+  );
+}
+
+async function fill({ url }: MeasuredServer): Promise<string> {
+  const post = (path: string, body: object) =>
+    asked(url + path, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) });
+  await asked(`${url}${P}/plan`, { method: 'PUT', headers: JSON_TYPE, body: texts.planJson(1024 * 1024) });
+  const ids = Array.from({ length: CLAIMS }, (_, at) => `AAA-${String(at + 1).padStart(3, '0')}-work`);
+  await post(`${P}/claims/batch`, {
+    claims: ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' })),
+  });
+  const renewals = ids.map((task_id) => ({ task_id, session_id: 's', expected_generation: 1 }));
+  for (let round = 0; round < ROUNDS; round += 1) await post(`${P}/claims/renew/batch`, { items: renewals });
+  return JSON.stringify(renewals[0]);
+}
+
+async function readBy(
+  server: MeasuredServer,
+  name: string,
+  path: string,
+  renewal: string,
+): Promise<string[]> {
+  const { url } = server;
+  const statuses = new Map<number, number>();
+  const { result, wall_ms, held_ms } = await server.measure(async () => {
+    let isOver = false;
+    const reading = Array.from({ length: READERS }, async () => {
+      const { status } = await asked(url + path, { method: 'GET', headers: {} });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    });
+    const whileReading = async (ask: () => Promise<unknown>): Promise<number> => {
+      let longest_ms = 0;
+      do {
+        const began_ms = performance.now();
+        await ask();
+        longest_ms = Math.max(longest_ms, performance.now() - began_ms);
+      } while (!isOver);
+      return longest_ms;
+    };
+    const waits = Promise.all([
+      whileReading(() => asked(`${url}/healthz`, { method: 'GET', headers: {} })),
+      whileReading(() =>
+        asked(`${url}${P}/claims/renew`, { method: 'POST', headers: JSON_TYPE, body: renewal }),
+      ),
+    ]);
+    await Promise.all(reading);
+    isOver = true;
+    return waits;
+  });
+  const answers = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+  process.stderr.write(`  ${name}: ${whole(wall_ms)} ms, held ${whole(held_ms)} ms, ${answers}\n`);
+  return [name, whole(wall_ms), whole(result[0]), whole(result[1]), whole(held_ms), answers];
+}

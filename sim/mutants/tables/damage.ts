@@ -1,0 +1,48 @@
+import type { Mutant } from '../mutant.js';
+
+const DAMAGE_TESTS = ['test/security/damaged-log.test.ts'];
+const LOG_READER = 'src/stores/file/log-reader.ts';
+
+/** Faults in how damage to a log is noticed and told. The simulator damages a log only before it is opened. */
+export const DAMAGE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'trailing-space-switches-digest-off',
+    file: 'src/stores/file/recovery.ts',
+    find: 'if (unexplained !== null) throw',
+    replace: 'if (unexplained === -1) throw',
+    why: 'Whoever has the disk rewrites a payload, ends it with a space, and the server believes it.',
+    tests: DAMAGE_TESTS,
+  },
+  {
+    name: 'old-lines-not-explained',
+    file: LOG_READER,
+    find: 'if (forgotten && !(await isExplained(log, event))) {',
+    replace: 'if (forgotten && event.position < 0) {',
+    why: 'The same for lines before a snapshot, which are read only when somebody asks for them.',
+    tests: DAMAGE_TESTS,
+  },
+  {
+    name: 'cut-lines-left-out',
+    file: LOG_READER,
+    find: 'if (missing !== undefined) throw',
+    replace: 'if (missing === -1) throw',
+    why: 'A log that was cut is answered as if it had always been shorter.',
+    tests: DAMAGE_TESTS,
+  },
+  {
+    name: 'damage-told-as-doubt',
+    file: 'src/coordinator/store-problem.ts',
+    find: 'if (!(error instanceof LogDamaged)) return null;',
+    replace: 'if (!(error instanceof LogDamaged) || error.damage.line > 0) return null;',
+    why: 'Agents repeat their commands for ever, and nobody learns that the log is damaged.',
+    tests: DAMAGE_TESTS,
+  },
+  {
+    name: 'cursor-ahead-waits',
+    file: 'src/coordinator/queries/feed.ts',
+    find: 'if (end >= position) return null;',
+    replace: 'if (end >= 0) return null;',
+    why: 'After a restored backup every listener waits in silence for positions that were given to others.',
+    tests: DAMAGE_TESTS,
+  },
+];

@@ -1,0 +1,64 @@
+import type { Mutant } from '../mutant.js';
+
+const WRITER = 'src/server/log/line-writer.ts';
+const WRITER_TESTS = ['src/server/log/line-writer.test.ts'];
+
+/** Faults by which a log that cannot be written stops the server, or loses lines that are not counted. */
+export const LOG_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'lost-lines-not-counted',
+    file: WRITER,
+    find: 'byte === NEWLINE ? count + 1 : count',
+    replace: 'byte === NEWLINE ? count : count',
+    why: 'Lines that a full disk does not take are missing, and nothing shows it.',
+    tests: WRITER_TESTS,
+  },
+  {
+    name: 'unwritten-lines-kept',
+    file: WRITER,
+    find: 'if (this.waiting_chars + line.length > this.settings.waiting_chars_max) {',
+    replace: 'if (this.waiting_chars < 0) {',
+    why: 'The lines for a log that nobody reads fill the memory.',
+    tests: WRITER_TESTS,
+  },
+  {
+    name: 'torn-line-continued',
+    file: WRITER,
+    find: "if (this.isTorn) await this.writeSome(Buffer.from('\\n'));",
+    replace: '',
+    why: 'The first line after a full disk is appended to half of another.',
+    tests: WRITER_TESTS,
+  },
+  {
+    name: 'full-pipe-waited-for-at-close',
+    file: WRITER,
+    find: 'if (!isFull || this.closing) throw error;',
+    replace: 'if (!isFull || (this.closing && this.isFailing)) throw error;',
+    why: 'A server whose log is not read does not stop.',
+    tests: WRITER_TESTS,
+  },
+  {
+    name: 'lines-of-a-throwing-log-not-counted',
+    file: 'src/server/log/logs.ts',
+    find: '        this.lost += 1;\n',
+    replace: '        this.lost += 0;\n',
+    why: 'What a failing log of an embedder loses is not counted.',
+    tests: ['src/server/log/logs.test.ts'],
+  },
+  {
+    name: 'level-written-twice',
+    file: 'src/server/auth/access-log.ts',
+    find: 'return ({ level, ...line }) => logger[level](line);',
+    replace: 'return (line) => logger.info(line);',
+    why: 'A line has two levels, and readers of JSON disagree on which one counts.',
+    tests: ['src/server/auth/access-log.test.ts'],
+  },
+  {
+    name: 'error-only-in-the-access-log',
+    file: 'src/server/app.ts',
+    find: 'for (const sink of new Set([errorLog, log])) sink?.(line);',
+    replace: 'log?.(line);',
+    why: 'Without an access log the id in a 500 leads to nothing.',
+    tests: ['src/server/app.test.ts'],
+  },
+];

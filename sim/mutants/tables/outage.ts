@@ -1,0 +1,65 @@
+import type { Mutant } from '../mutant.js';
+
+const BACKOFF_TESTS = ['src/coordinator/backoff.test.ts'];
+const DISK_TESTS = ['test/security/full-disk.test.ts'];
+const FOLDER_BLOBS = 'src/stores/file/folder-blobs.ts';
+
+/** Faults in what happens while an engine is gone, or a disk takes nothing. */
+export const OUTAGE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'gone-store-polled',
+    file: 'src/coordinator/follower.ts',
+    find: 'if (backoff.isPausing) return;',
+    replace: 'if (projects.length === 0) return;',
+    why: 'Every coordinator asks four times a second for every project, for as long as the engine is gone.',
+    tests: BACKOFF_TESTS,
+  },
+  {
+    name: 'gone-store-asked-for-all',
+    file: 'src/coordinator/follower.ts',
+    find: 'backoff.isFailing ? projects.slice(0, 1) : projects',
+    replace: 'projects.length < 0 ? projects.slice(0, 1) : projects',
+    why: 'What an outage costs grows with the number of projects.',
+    tests: BACKOFF_TESTS,
+  },
+  {
+    name: 'backoff-without-bound',
+    file: 'src/coordinator/backoff.ts',
+    find: 'DOUBLINGS_MAX), LONGEST_MS)',
+    replace: 'DOUBLINGS_MAX), 10 * LONGEST_MS)',
+    why: 'An engine that is back is not asked for a long time.',
+    tests: BACKOFF_TESTS,
+  },
+  {
+    name: 'readiness-by-own-clock',
+    file: 'src/server/readiness.ts',
+    find: 'await this.store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });',
+    replace: '',
+    why: 'A store that keeps the time itself is ready although its engine is gone.',
+    tests: ['src/server/readiness.test.ts'],
+  },
+  {
+    name: 'blob-left-half-written',
+    file: FOLDER_BLOBS,
+    find: 'await this.disk.unlink(draft);',
+    replace: 'await Promise.resolve();',
+    why: 'Each failed write takes more of a disk that is full.',
+    tests: DISK_TESTS,
+  },
+  {
+    name: 'full-disk-told-as-a-bug',
+    file: FOLDER_BLOBS,
+    find: 'if (code === undefined) throw error;',
+    replace: "if (code !== 'NONE') throw error;",
+    why: 'A full disk is 500, and nobody is told to try again.',
+    tests: DISK_TESTS,
+  },
+  {
+    name: 'blob-name-believed-durable',
+    file: FOLDER_BLOBS,
+    find: 'return this.disk.syncFolder(folder);',
+    replace: 'return;',
+    why: 'A blob that was put twice, and acknowledged, is gone after a power cut.',
+    tests: DISK_TESTS,
+  },
+];

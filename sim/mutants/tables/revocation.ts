@@ -1,0 +1,52 @@
+import type { Mutant } from '../mutant.js';
+
+/** Faults that leave something to a credential which is no longer valid. */
+export const REVOCATION_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'decided-after-revocation',
+    file: 'src/coordinator/project.ts',
+    find: 'if (!isStillAuthorized(job.caller)) {',
+    replace: 'if (job.tries < 0) {',
+    why: 'A waiting caller is granted work after its key was revoked.',
+  },
+  {
+    name: 'waiting-call-answered-after-revocation',
+    file: 'src/server/gone.ts',
+    find: 'return authorization.isStillAuthorized() ? done : answer(noLongerAuthorized());',
+    replace: 'return done;',
+    why: 'A waiting call is told what it came to although its key was revoked meanwhile.',
+    tests: ['test/security/revocation.test.ts'],
+  },
+  {
+    name: 'stream-goes-on-after-revocation',
+    file: 'src/server/stream.ts',
+    find: 'if (this.authorization.isStillAuthorized()) this.out.write(chunk);',
+    replace: 'if (this.position >= 0) this.out.write(chunk);',
+    why: 'A stream tells what happens until the signal of the revocation reaches it.',
+    tests: ['src/server/stream.test.ts'],
+  },
+  {
+    name: 'change-of-keys-not-heard',
+    file: 'src/server/auth/credential-watch.ts',
+    find: 'for (const one of [...this.watched]) one.check();',
+    replace: 'for (const one of [...this.watched].slice(1)) one.check();',
+    why: 'What only waits goes on after the revocation of its key.',
+    tests: ['src/server/auth/credential-watch.test.ts'],
+  },
+  {
+    name: 'expiry-not-waited-for',
+    file: 'src/server/auth/credential-watch.ts',
+    find: '    this.watched.add(one);\n    wait();\n',
+    replace: '    this.watched.add(one);\n',
+    why: 'What only waits goes on after its key or token has expired.',
+    tests: ['src/server/auth/credential-watch.test.ts'],
+  },
+  {
+    name: 'slow-body-trusted',
+    file: 'src/server/app.ts',
+    find: "route.action !== 'public' && !authorization.isStillAuthorized()",
+    replace: "route.action === 'public' && !authorization.isStillAuthorized()",
+    why: 'A request with a revoked key is let in if its headers came before the revocation.',
+    tests: ['test/security/revocation.test.ts'],
+  },
+];

@@ -1,0 +1,107 @@
+import type { Mutant } from '../mutant.js';
+
+const GUARDED = 'src/core/graph/guarded-paths.ts';
+const APPROVAL = 'src/core/claims/human-approval.ts';
+const PATH_TESTS = ['src/core/graph/guarded-paths.test.ts', 'src/core/graph/asset-path.test.ts'];
+const LISTENER_TESTS = ['test/security/private-listener.test.ts'];
+const APPROVAL_TESTS = ['src/core/claims/human-approval.test.ts'];
+
+/** Faults in what keeps an agent's files and words from commanding a person's machine. */
+export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'own-folder-open',
+    file: GUARDED,
+    find: "'.ai-workspace', '.genesis']",
+    replace: "'.ai-workspace']",
+    why: 'A result overwrites the handles and the log of the CLI.',
+    tests: PATH_TESTS,
+  },
+  {
+    name: 'short-names-let-in',
+    file: 'src/core/graph/asset-path.ts',
+    find: 'if (isShortName(name)) return',
+    replace: 'if (name === null) return',
+    why: 'On Windows a result reaches a closed folder by its second name.',
+    tests: PATH_TESTS,
+  },
+  {
+    name: 'names-folded-by-lower-case-alone',
+    file: GUARDED,
+    find: '.toUpperCase().toLowerCase()',
+    replace: '.toLowerCase()',
+    why: 'A letter that only upper case folds opens a closed folder.',
+    tests: PATH_TESTS,
+  },
+  {
+    name: 'commanding-files-by-the-word-of-an-agent',
+    file: 'src/core/graph/authority.ts',
+    find: 'if (paths.length > 0) return',
+    replace: 'if (paths.length > 1000) return',
+    why: 'An agent changes the settings of a coding agent, and no human sees it.',
+    tests: ['src/core/graph/authority.test.ts'],
+  },
+  {
+    name: 'unconfigured-project-asks-nobody',
+    file: 'src/coordinator/convergence-facts.ts',
+    find: "if (authority.verdict === 'granted') return { authority: 'granted' };",
+    replace: "return { authority: 'granted' };",
+    why: 'Where the files of a workspace cannot be read, an agent commands other programs.',
+    tests: ['test/security/promotion.test.ts'],
+  },
+  {
+    name: 'commanding-files-promoted-unseen',
+    file: 'src/workspace/drafts/promote.ts',
+    find: '!of.human_approved && isCommanding(path)',
+    replace: 'of.human_approved && false',
+    why: 'A log from elsewhere brings hooks that no human approved.',
+    tests: ['src/workspace/drafts/promote.test.ts'],
+  },
+  {
+    name: 'any-review-approves',
+    file: APPROVAL,
+    find: "      payload.decision === 'APPROVED' &&\n",
+    replace: '',
+    why: 'What a human turned down is promoted.',
+    tests: APPROVAL_TESTS,
+  },
+  {
+    name: 'approval-of-another-candidate',
+    file: APPROVAL,
+    find: 'payload.candidate_sha256 === accepted.payload.result_sha256',
+    replace: 'payload.candidate_sha256 !== undefined',
+    why: 'An approval of harmless files lets others in.',
+    tests: APPROVAL_TESTS,
+  },
+  {
+    name: 'told-review-approves',
+    file: APPROVAL,
+    find: '      seq !== undefined &&\n',
+    replace: '',
+    why: 'An agent tells that a human approved, and is believed.',
+    tests: APPROVAL_TESTS,
+  },
+  {
+    name: 'text-reaches-the-terminal',
+    file: 'src/cli/output/plain.ts',
+    find: "return found === '\\r\\n' ? '\\n' : escaped(found);",
+    replace: 'return found;',
+    why: 'The text of an agent commands a terminal.',
+    tests: ['src/cli/output/plain.test.ts'],
+  },
+  {
+    name: 'private-listener-for-everybody',
+    file: 'src/server/auth/private-token.ts',
+    find: 'timingSafeEqual(digestOf(given), expected) ?',
+    replace: 'timingSafeEqual(digestOf(given), expected) || given.length >= 0 ?',
+    why: 'Every user of the machine is operator of the workspace.',
+    tests: LISTENER_TESTS,
+  },
+  {
+    name: 'forged-address-believed',
+    file: 'src/workspace/regular-file.ts',
+    find: "return (mode & 0o077) === 0 ? null : 'open_to_others';",
+    replace: 'return null;',
+    why: 'A file that others can write sends the commands of this user, and their tokens, to a port of theirs.',
+    tests: LISTENER_TESTS,
+  },
+];

@@ -1,0 +1,66 @@
+import { basename, dirname, relative } from 'node:path';
+import type { Coordinator } from '../coordinator/coordinator.js';
+import { STORE_FILE } from '../stores/file/layout.js';
+import { missingIgnores } from '../workspace/git-ignore.js';
+import {
+  repositoryOf,
+  STORE_SECRETS,
+  trackedSecrets,
+  WORKSPACE_SECRETS,
+} from '../workspace/tracked-secrets.js';
+import { WORKSPACE_FOLDER, type Workspace } from '../workspace/workspace.js';
+import type { Io } from './io.js';
+import { count } from './output/text.js';
+
+/** Names the secret files of a store that git tracks, and the commands that end it. Empty: there are none. */
+export async function trackedWarning(io: Io, folder: string): Promise<string[]> {
+  const isWorkspace = basename(dirname(folder)) === WORKSPACE_FOLDER;
+  const { paths, hasKeys } = await trackedSecrets(folder, isWorkspace ? WORKSPACE_SECRETS : STORE_SECRETS);
+  if (paths.length === 0) return [];
+  const at = relative(io.cwd, folder) || '.';
+  const names = [...new Set(paths.map((path) => path.split('/', 1)[0] ?? ''))];
+  const secrets = names.filter((name) => name.toLowerCase() === STORE_FILE);
+  const others = names.filter((name) => !secrets.includes(name));
+  const git = `git -C ${quoted(at)} rm --quiet`;
+  return [
+    `Git tracks ${names.map((name) => `${at}/${name}`).join(' and ')}: everyone who has the repository has what is secret there.`,
+    hasKeys
+      ? 'No key works here until that ends. Stop the server, run this, commit, and create new keys (gen key create):'
+      : 'Run this, and commit:',
+    // The old secret is known, so the file goes; the next start makes a new one.
+    ...(secrets.length > 0 ? [`  ${git} --force -- ${secrets.join(' ')}`] : []),
+    ...(others.length > 0 ? [`  ${git} -r --cached -- ${others.join(' ')}`] : []),
+  ];
+}
+
+/** Names the lines that the `.gitignore` of a workspace in a repository lacks. Empty: there are none. */
+export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
+  if ((await repositoryOf(workspace.root)) === null) return [];
+  const missing = missingIgnores(workspace);
+  if (missing.length === 0) return [];
+  return [`${WORKSPACE_FOLDER}/.gitignore lacks ${missing.join(', ')}. Add what is missing: gen migrate`];
+}
+
+/** Counts the keys that do not work here, or will not for long. `url`: of the store, as it may be shown. */
+export async function keyWarning({ keys }: Coordinator, url: string): Promise<string[]> {
+  const ring = await keys.ring();
+  const [refused, unbound] = [ring.refused().length, ring.unbound().length];
+  const { carried_by_git } = ring.project.store.capabilities;
+  const lines: string[] = [];
+  if (refused > 0 && carried_by_git !== 'keys') {
+    lines.push(
+      `${count(refused, 'key')} of this log ${refused === 1 ? 'is' : 'are'} refused: made in another store, or before keys were bound to ` +
+        `their store. Stop the server and create new ones: gen key create --role admin --store ${quoted(url)}`,
+    );
+  }
+  if (unbound > 0) {
+    lines.push(
+      `${count(unbound, 'key')} ${unbound === 1 ? 'was' : 'were'} made before keys were bound to their store. They work until you ` +
+        `run, once: gen migrate --store ${quoted(url)}`,
+    );
+  }
+  return lines;
+}
+
+const quoted = (text: string): string =>
+  /^[\w./@%+=:,~-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,29 @@
+import type { Key } from '../../coordinator/wire.js';
+import type { Context } from '../context.js';
+import { CommandFailure, failed } from '../exit.js';
+import { withStore } from '../open-store.js';
+
+/** Binds the keys of a store from before keys were bound to their store, and names them. `isDry`: only names them. */
+export async function bindKeys(context: Context, url: string, isDry: boolean): Promise<readonly Key[]> {
+  const { Coordinator, isProblem } = await import('../../coordinator/index.js');
+  const work = withStore(context, url, async ({ store }) => {
+    const coordinator = await Coordinator.open({ store });
+    try {
+      if (isDry) return (await coordinator.keys.ring()).unbound();
+      const bound = await coordinator.keys.bind();
+      if (isProblem(bound)) throw failed(bound.problem, bound.detail);
+      return bound.keys;
+    } finally {
+      coordinator.close();
+    }
+  });
+  return work.catch((error) => {
+    // In an engine, a user who may change the schema need not be one who may use it.
+    if (url.startsWith('file:') || !(error instanceof CommandFailure) || !isRefusedStore(error)) throw error;
+    context.remark(`Its keys were not looked at: ${error.message}`);
+    return [];
+  });
+}
+
+const isRefusedStore = ({ body }: CommandFailure): boolean =>
+  (body as { code?: unknown }).code === 'STORE_REFUSED';

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { House, P, planOf } from '../../test/support/house.js';
+import { StoreUnavailable } from '../stores/store.js';
+import { backoffMs } from './backoff.js';
+
+const A = 'A-001-core';
+const STEP_SECONDS = 0.25;
+
+/** A house whose store can be taken away, and that counts how often background work asks it. */
+async function withOutage() {
+  const house = await House.open('memory');
+  for (const project_id of ['shop', 'bank', 'mill']) await house.plan(planOf(A), { ...P, project_id });
+  const { store } = house;
+  const asked = { count: 0 };
+  let isGone = false;
+  const { project, commit } = store;
+  const guarded =
+    <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      if (isGone) {
+        asked.count += 1;
+        throw new StoreUnavailable('The engine is gone.');
+      }
+      return work.apply(store, args);
+    };
+  Object.assign(store, { project: guarded(project), commit: guarded(commit) });
+  /** Lets so many seconds pass as the timers would see them. */
+  const pass = async (seconds: number): Promise<void> => {
+    for (let at = 0; at < seconds; at += STEP_SECONDS) {
+      house.advance(STEP_SECONDS);
+      house.world.ring();
+      // Rounds of background work on a store in memory end within a few turns of the loop.
+      for (let turn = 0; turn < 10; turn += 1) await house.world.breathe();
+    }
+  };
+  const go = (gone: boolean): void => {
+    isGone = gone;
+  };
+  return { house, asked, pass, go };
+}
+
+describe('background work on a store that does not answer', () => {
+  it('asks it less and less often, once for all projects, and no less often than every ten seconds', async () => {
+    const { asked, pass, go } = await withOutage();
+    await pass(1);
+    go(true);
+    await pass(60);
+    const inFirstMinute = asked.count;
+    await pass(60);
+    const inSecondMinute = asked.count - inFirstMinute;
+    // Four polls a second of four logs would be 960 attempts a minute.
+    expect(inFirstMinute).toBeLessThan(25);
+    expect(inSecondMinute).toBeLessThanOrEqual(12);
+    expect(inSecondMinute).toBeGreaterThanOrEqual(5);
+  });
+
+  it('reads what others have committed by itself once the store answers again', async () => {
+    const { house, pass, go } = await withOutage();
+    const second = await house.another();
+    await second.plans.get(P);
+    await pass(1);
+    go(true);
+    await pass(30);
+    go(false);
+    const { moved } = await listening(house);
+    await second.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
+    await pass(11);
+    expect(moved()).toContain('CLAIM_ACQUIRED');
+  });
+
+  it('does not make a command wait: it is refused at once, and one that succeeds ends the pause', async () => {
+    const { house, asked, pass, go } = await withOutage();
+    await pass(1);
+    go(true);
+    await pass(60);
+    const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
+    expect(await house.coordinator.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
+    go(false);
+    expect(await house.coordinator.claimTask(P, claim)).toMatchObject({ success: true });
+    go(true);
+    const before = asked.count;
+    await pass(STEP_SECONDS);
+    expect(asked.count).toBeGreaterThan(before);
+  });
+});
+
+/** What the first coordinator tells a listener. */
+async function listening(house: House) {
+  const types: string[] = [];
+  const lost = new AbortController();
+  const feed = house.coordinator.feed.follow(P, '', lost.signal);
+  void (async () => {
+    for await (const { event } of feed) types.push(event.event_type);
+  })();
+  return { moved: () => types };
+}
+
+describe('the pause after failures in a row', () => {
+  it('doubles up to ten seconds, and is never less than half of that', () => {
+    expect([1, 2, 3, 4, 5, 6, 60].map((failures) => backoffMs(failures, 1))).toEqual([
+      500, 1000, 2000, 4000, 8000, 10_000, 10_000,
+    ]);
+    expect(backoffMs(60, 0)).toBe(5000);
+  });
+});

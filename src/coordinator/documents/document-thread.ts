@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
+import type { DocumentJob, DocumentParcel } from './job.js';
+
+/** The reply of a thread: what the document is, or why it was not read to its end. */
+export type ThreadReply = { readonly parcel: DocumentParcel } | { readonly stopped: 'time' | 'memory' };
+
+/** The thread did not start at all, as in a bundle that leaves its file behind. */
+export class NoThread extends Error {
+  override readonly name = 'NoThread';
+}
+
+/** One thread that reads one document at a time, ended where a document takes too long or too much memory. */
+export class DocumentThread {
+  private readonly worker: Worker;
+  private readonly started: Promise<void>;
+
+  constructor(limits: ResourceLimits) {
+    this.worker = startWorker(limits);
+    // It never keeps the process alive: whoever waits for a reply does.
+    this.worker.unref();
+    this.started = new Promise((resolve, reject) => {
+      this.worker.once('message', () => resolve());
+      this.worker.once('error', (error) => reject(new NoThread(error.message)));
+      this.worker.once('exit', () => reject(new NoThread('it ended')));
+    });
+    this.started.catch(() => {});
+  }
+
+  async read(job: DocumentJob, ms_max: number): Promise<ThreadReply> {
+    await this.started;
+    return new Promise((resolve, reject) => {
+      const settle = (done: () => void): void => {
+        clearTimeout(timer);
+        this.worker.off('message', onReply).off('error', onError).off('exit', onExit);
+        done();
+      };
+      const onReply = (reply: ThreadReply): void => settle(() => resolve(reply));
+      const onExit = (): void => settle(() => reject(new Error('the thread that reads documents ended')));
+      const onError = (error: Error & { code?: string }): void => {
+        const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+        settle(() => (isMemory ? resolve({ stopped: 'memory' }) : reject(error)));
+      };
+      const timer = setTimeout(() => settle(() => resolve({ stopped: 'time' })), ms_max);
+      this.worker.on('message', onReply).on('error', onError).on('exit', onExit);
+      this.worker.postMessage(job);
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.worker.terminate();
+  }
+}
+
+function startWorker(resourceLimits: ResourceLimits): Worker {
+  const isSource = import.meta.url.endsWith('.ts');
+  if (!isSource) return new Worker(new URL('./document.worker.js', import.meta.url), { resourceLimits });
+  // From source, where a thread does not inherit what makes the main one read TypeScript.
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
+  const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./document.worker.ts', import.meta.url)];
+  const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;
+  return new Worker(script, { eval: true, execArgv: [], resourceLimits });
+}

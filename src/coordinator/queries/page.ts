@@ -1,0 +1,63 @@
+import type { Steps } from '../../core/steps.js';
+
+/** No list that can be asked for has more items in one reply. */
+export const PAGE_MAX = 1000;
+/** Nor are its items longer together, as JSON; one item may be. */
+export const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+
+export interface PageQuery {
+  /** `next` of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export const limitOf = ({ limit }: PageQuery): number => Math.min(Math.max(limit ?? PAGE_MAX, 1), PAGE_MAX);
+
+/** Of items in the order of their names those of one page, and the name to go on from; null: there are no more. */
+export function pageOf<T>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+  query: PageQuery,
+): { items: T[]; next: string | null } {
+  const { after } = query;
+  const rest = after === undefined ? items : items.filter((item) => nameOf(item) > after);
+  const page = rest.slice(0, limitOf(query));
+  const last = page.at(-1);
+  return { items: page, next: last === undefined || page.length === rest.length ? null : nameOf(last) };
+}
+
+const NAMES_PER_STEP = 200;
+
+/** The first names after one, in order, without sorting all of them. */
+export function* firstNames(names: Iterable<string>, after: string, count: number): Steps<string[]> {
+  let kept: string[] = [];
+  let seen = 0;
+  for (const name of names) {
+    if (name > after) kept.push(name);
+    if (kept.length >= 4 * count) kept = kept.sort().slice(0, count);
+    seen += 1;
+    if (seen % NAMES_PER_STEP === 0) yield;
+  }
+  return kept.sort().slice(0, count);
+}
+
+/** The latest items that fit into one reply. What is older leaves, and is counted. */
+export class Latest<T> {
+  readonly items: T[] = [];
+  omitted = 0;
+  private readonly chars: number[] = [];
+  private total = 0;
+
+  constructor(private readonly count_max = PAGE_MAX) {}
+
+  push(item: T, chars = 0): void {
+    this.items.push(item);
+    this.chars.push(chars);
+    this.total += chars;
+    while (this.items.length > 1 && (this.items.length > this.count_max || this.total > PAGE_CHARS_MAX)) {
+      this.items.shift();
+      this.total -= this.chars.shift() ?? 0;
+      this.omitted += 1;
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../events/envelope.js';
+import { isApprovedByHuman } from './human-approval.js';
+
+const SHA = 'a'.repeat(64);
+const event = (fields: object): EventEnvelope =>
+  ({ subject: 'REQ-F-A#design_code', generation: 2, agent_id: 'alpha', seq: 4, ...fields }) as EventEnvelope;
+const accepted = event({ event_type: 'edge_converged', position: 9, payload: { result_sha256: SHA } });
+const approval = event({
+  event_type: 'review_completed',
+  position: 8,
+  payload: { decision: 'APPROVED', candidate_sha256: SHA },
+});
+
+describe('a human stands behind a result', () => {
+  it('that they approved, adopted or made', () => {
+    expect(isApprovedByHuman(accepted, [approval])).toBe(true);
+    expect(isApprovedByHuman({ ...accepted, event_type: 'result_adopted' }, [])).toBe(true);
+    expect(isApprovedByHuman({ ...accepted, agent_role: 'human' }, [])).toBe(true);
+  });
+
+  it.each([
+    ['nobody reviewed', []],
+    ['was turned down', [{ ...approval, payload: { ...approval.payload, decision: 'REJECTED' } }]],
+    ['is another candidate', [{ ...approval, payload: { ...approval.payload, candidate_sha256: 'b' } }]],
+    ['is of another generation', [{ ...approval, generation: 1 }]],
+    ['is of another subject', [{ ...approval, subject: 'REQ-F-B#design_code' }]],
+    ['was approved afterwards', [{ ...approval, position: 10 }]],
+    ['only an event without a head says to be approved', [{ ...approval, seq: undefined }]],
+    ['is told of in another event', [{ ...approval, event_type: 'note_added' }]],
+  ] as [string, EventEnvelope[]][])('but not one that %s', (_, reviews) => {
+    expect(isApprovedByHuman(accepted, reviews)).toBe(false);
+  });
+});

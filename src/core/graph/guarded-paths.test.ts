@@ -1,0 +1,122 @@
+import { describe, expect, it, test } from 'vitest';
+import {
+  commandingPaths,
+  commandingSentence,
+  foldedPath,
+  isClosedName,
+  isShortName,
+  isSpecification,
+} from './guarded-paths.js';
+
+describe('a closed folder', () => {
+  it.each([
+    '.git',
+    '.GIT',
+    '.ai-workspace',
+    '.AI-Workspace',
+    '.genesis',
+    '.Genesis',
+    '.ＧＥＮＥＳＩＳ',
+    '.gene\u017fis',
+    '.genes\u0131s',
+    '.gen\u00adesis',
+  ])('is closed as %j', (name) => {
+    expect(isClosedName(name)).toBe(true);
+  });
+
+  it.each(['.gitignore', 'genesis', '.genesis-notes', 'ai-workspace'])('is not %j', (name) => {
+    expect(isClosedName(name)).toBe(false);
+  });
+});
+
+it.each([
+  ['GENESI~1', true],
+  ['GE1A2B~1', true],
+  ['GENES~10', true],
+  ['git~1', true],
+  ['MCP~1.JSO', true],
+  ['a-longer-name~1', false],
+  ['notes~', false],
+  ['v1~2beta', false],
+  ['archive~1.html', false],
+])('%j may be the second name of a file: %s', (name, isShort) => {
+  expect(isShortName(name)).toBe(isShort);
+});
+
+describe('what commands other programs', () => {
+  it.each([
+    '.claude/settings.json',
+    'a/b/.claude/x',
+    '.CODEX/config.toml',
+    '.gemini/x',
+    '.mcp.json',
+    'sub/.MCP.JSON',
+    'CLAUDE.md',
+    'docs/claude.md',
+    'Agents.md',
+    'GEMINI.md',
+    '.github/CODEOWNERS',
+    '.githooks/pre-commit',
+    '.husky/_/husky.sh',
+    'lefthook.yml',
+    '.claude./settings.json',
+    '.claude /settings.json',
+    '.claude::$INDEX_ALLOCATION/settings.json',
+    'sub\\.claude\\settings.json',
+    'CLAUDE~1/settings.json',
+    'CLAUDE.md.',
+  ])('is %j', (path) => {
+    expect(commandingPaths(['src/a.ts', path])).toEqual([path]);
+  });
+
+  it.each([
+    'src/claude.ts',
+    'CLAUDE.md.txt',
+    'claude/x',
+    'docs/agents.mdx',
+    'github/x',
+    'hooks/useUser.ts',
+    'mcp.json',
+  ])('is not %j', (path) => {
+    expect(commandingPaths([path])).toEqual([]);
+  });
+
+  it('is named in a sentence, and counted where it is much', () => {
+    expect(commandingSentence(['CLAUDE.md', '.mcp.json'])).toBe(
+      'it changes what other programs take orders from: CLAUDE.md, .mcp.json',
+    );
+    const many = Array.from({ length: 12 }, (_, at) => `${at}/CLAUDE.md`);
+    expect(commandingSentence(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
+  });
+});
+
+test.each([
+  ['specification/INTENT.md', true],
+  ['Specification/x', true],
+  ['spec/a/b', true],
+  ['adrs/ADR-1.md', true],
+  ['docs/decisions/0001.md', true],
+  ['imp/design/ADRs/ADR-1.md', true],
+  ['ＳＰＥＣ/a', true],
+  ['sp\u200bec/a', true],
+  ['spec./a', true],
+  ['./spec/a', true],
+  ['src/../spec/a', true],
+  ['src/spec/a.test.ts', false],
+  ['src/specification.ts', false],
+  ['src/decisions.ts', false],
+  ['special/a', false],
+])('%j needs a human: %s', (path, needsHuman) => {
+  expect(isSpecification(path)).toBe(needsHuman);
+});
+
+it('two spellings of one name fold to one text, as on file systems that ignore case', () => {
+  for (const [one, other] of [
+    ['Straße', 'STRASSE'],
+    ['ﬁle', 'FILE'],
+    ['İ', 'i\u0307'],
+    ['K', 'k'],
+  ] as const) {
+    expect(foldedPath(one)).toBe(foldedPath(other));
+  }
+});

@@ -1,0 +1,10 @@
+/** Long work, cut into steps: whoever has others to serve does so between any two. */
+export type Steps<T> = Generator<void, T>;
+
+/** All of it at once. */
+export function allSteps<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}

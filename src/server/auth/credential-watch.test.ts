@@ -1,0 +1,104 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Authorization } from './authorization.js';
+import { CredentialWatch } from './credential-watch.js';
+import type { Principal } from './principal.js';
+
+const ALICE: Principal = {
+  id: 'jwt/acme/alice',
+  kind: 'jwt',
+  tenant_id: 'acme',
+  role: 'agent',
+  user_id: 'alice',
+};
+
+/** A key ring that changes, and a credential that stops being valid, when the test says so. */
+function begin(expires_at_ms: number | null = null) {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const keys: { change: () => void } = { change: () => {} };
+  const credential = { isValid: true, clock_behind_ms: 0 };
+  const now = () => Date.now() - credential.clock_behind_ms;
+  const begun_ms = now();
+  const validity = {
+    isValid: () => credential.isValid && (expires_at_ms === null || now() - begun_ms < expires_at_ms),
+    expiresInMs: () => (expires_at_ms === null ? null : expires_at_ms - (now() - begun_ms)),
+  };
+  const onChange = (listener: () => void) => {
+    keys.change = listener;
+    return () => {};
+  };
+  const watch = new CredentialWatch({ onChange }, validity);
+  const gatekeeper = {
+    isValid: validity.isValid,
+    watch: (principal: Principal, end: () => void) => watch.watch(principal, end),
+  };
+  return { keys, credential, watch, gatekeeper };
+}
+
+test('a change of the keys tells whoever watches a credential that is no longer valid, once', () => {
+  const { keys, credential, watch } = begin();
+  const onInvalid = vi.fn();
+  watch.watch(ALICE, onInvalid);
+  keys.change();
+  expect(onInvalid).not.toHaveBeenCalled();
+  credential.isValid = false;
+  keys.change();
+  keys.change();
+  expect(onInvalid).toHaveBeenCalledTimes(1);
+});
+
+test('who stopped watching is not told', () => {
+  const { keys, credential, watch } = begin(1000);
+  const onInvalid = vi.fn();
+  watch.watch(ALICE, onInvalid)();
+  credential.isValid = false;
+  keys.change();
+  vi.advanceTimersByTime(2000);
+  expect(onInvalid).not.toHaveBeenCalled();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  ['a second', 1000],
+  ['a year', 365 * 24 * 3600 * 1000],
+])('a credential that expires after %s is told of then, and not before', (_, expires_ms) => {
+  const { watch } = begin(expires_ms);
+  const onInvalid = vi.fn();
+  watch.watch(ALICE, onInvalid);
+  vi.advanceTimersByTime(expires_ms - 1);
+  expect(onInvalid).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onInvalid).toHaveBeenCalledTimes(1);
+});
+
+test('an expiry by a clock that is behind this machine is waited for', () => {
+  const { watch, credential } = begin(1000);
+  const onInvalid = vi.fn();
+  watch.watch(ALICE, onInvalid);
+  credential.clock_behind_ms = 500;
+  vi.advanceTimersByTime(1000);
+  expect(onInvalid).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(500);
+  expect(onInvalid).toHaveBeenCalledTimes(1);
+});
+
+test('an authorization ends when a recheck is refused, although the credential itself has not changed', async () => {
+  const { gatekeeper } = begin();
+  let isSigningKeyKnown = true;
+  const authorization = new Authorization(gatekeeper, ALICE, async () => isSigningKeyKnown);
+  const end = vi.fn();
+  authorization.onEnd(end);
+  await authorization.recheck();
+  expect([authorization.isStillAuthorized(), end.mock.calls.length]).toEqual([true, 0]);
+  isSigningKeyKnown = false;
+  await authorization.recheck();
+  await authorization.recheck();
+  expect([authorization.isStillAuthorized(), end.mock.calls.length]).toEqual([false, 1]);
+});
+
+test('an authorization goes on when a recheck cannot find out', async () => {
+  const { gatekeeper } = begin();
+  const authorization = new Authorization(gatekeeper, ALICE, () => Promise.reject(new Error('no network')));
+  await authorization.recheck();
+  expect(authorization.isStillAuthorized()).toBe(true);
+});

@@ -1,0 +1,62 @@
+import type { KeyRing } from '../../coordinator/index.js';
+import type { Principal } from './principal.js';
+
+/** The longest time that a timer of Node can wait is about 24 days; a later expiry is checked again after this. */
+const TIMER_MS_MAX = 24 * 3600 * 1000;
+
+export interface Validity {
+  isValid(principal: Principal): boolean;
+  /** Null: the credential never expires. */
+  expiresInMs(principal: Principal): number | null;
+}
+
+interface Watched {
+  /** Ends the watch and tells the watcher if the credential is no longer valid. */
+  check(): void;
+}
+
+/**
+ * Finds out that a credential stopped being valid. There are two causes, so there are two triggers: the key ring changed
+ * (a key was revoked, or the first key closed an open server), or the time of expiry has come.
+ */
+export class CredentialWatch {
+  private readonly watched = new Set<Watched>();
+
+  constructor(
+    keys: Pick<KeyRing, 'onChange'>,
+    private readonly validity: Validity,
+  ) {
+    keys.onChange(() => {
+      for (const one of [...this.watched]) one.check();
+    });
+  }
+
+  /** Calls `onInvalid` once. Returns a function that stops watching. */
+  watch(principal: Principal, onInvalid: () => void): () => void {
+    let timer: NodeJS.Timeout | undefined;
+    const stop = (): void => {
+      clearTimeout(timer);
+      this.watched.delete(one);
+    };
+    const wait = (): void => {
+      const left_ms = this.validity.expiresInMs(principal);
+      if (left_ms === null) return;
+      timer = setTimeout(expire, Math.min(Math.max(left_ms, 1), TIMER_MS_MAX)).unref();
+    };
+    const one: Watched = {
+      check: () => {
+        if (this.validity.isValid(principal)) return;
+        stop();
+        onInvalid();
+      },
+    };
+    const expire = (): void => {
+      one.check();
+      // The store's clock can be behind this machine's timer.
+      if (this.watched.has(one)) wait();
+    };
+    this.watched.add(one);
+    wait();
+    return stop;
+  }
+}

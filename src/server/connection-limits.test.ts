@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { AddressLimit, addressList, LOOPBACK_ADDRESSES } from './connection-limits.js';
+
+/** How many connections of these addresses are let in, one after the other. */
+function admitted(limit: AddressLimit, addresses: readonly string[]): number {
+  return addresses.filter((address) => limit.enter(address) !== null).length;
+}
+
+test('an address has as many connections as it may, and each that ends makes room', () => {
+  const limit = new AddressLimit(2, []);
+  const leave = limit.enter('192.0.2.1');
+  expect(admitted(limit, ['192.0.2.1', '192.0.2.1', '192.0.2.2'])).toBe(2);
+  leave?.();
+  expect(admitted(limit, ['192.0.2.1', '192.0.2.1'])).toBe(1);
+});
+
+test('an address without connections is forgotten', () => {
+  const limit = new AddressLimit(2, []);
+  for (let at = 0; at < 1000; at += 1) limit.enter(`192.0.2.${at % 250}`)?.();
+  expect(limit.clients).toBe(0);
+});
+
+test.each([
+  ['an IPv4 address written as IPv6', '192.0.2.1', '::ffff:192.0.2.1'],
+  ['another address of the same /64', '2001:db8:1:2::1', '2001:db8:1:2:3:4:5:6'],
+  ['another address of the same /64 with zeros in it', '2001:db8::1', '2001:db8:0:0:1::'],
+  ['a link-local address of the same network', 'fe80::1%eth0', 'fe80::2%eth0'],
+])('%s is the same client', (_, first, second) => {
+  expect(admitted(new AddressLimit(1, []), [first, second])).toBe(1);
+});
+
+test.each([
+  ['192.0.2.1', '192.0.2.2'],
+  ['2001:db8:1:2::1', '2001:db8:1:3::1'],
+  ['::1', '192.0.2.1'],
+])('%s and %s are two clients', (first, second) => {
+  expect(admitted(new AddressLimit(1, []), [first, second])).toBe(2);
+});
+
+test.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '10.1.2.3', '2001:db8::7', '192.0.2.9'])(
+  '%s is not limited where loopback and proxies are exempt',
+  (address) => {
+    const limit = new AddressLimit(1, [...LOOPBACK_ADDRESSES, '10.0.0.0/8', '2001:db8::/32', '192.0.2.9']);
+    expect(admitted(limit, [address, address, address])).toBe(3);
+    expect(limit.clients).toBe(0);
+  },
+);
+
+test.each([
+  '',
+  'proxy.example.com',
+  '10.0.0.0/33',
+  '10.0.0.0/',
+  '10.0.0.0/x',
+  '10.0.0',
+  '::1/129',
+  '10.0.0.0/8/8',
+])('%j is not an address or a network', (address) => {
+  expect(() => addressList([address])).toThrow('is not an IP address or a network');
+});

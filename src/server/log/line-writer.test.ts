@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { LineWriter } from './line-writer.js';
+
+const failure = (code: string) => Object.assign(new Error(code), { code });
+
+/** A log that does with each write what the test says: take all, take so many bytes, or fail. */
+function scripted(...script: (number | 'all' | string)[]) {
+  let text = '';
+  const append = async (bytes: Buffer): Promise<number> => {
+    const step = script.shift() ?? 'all';
+    if (step !== 'all' && typeof step === 'string') throw failure(step);
+    const taken = step === 'all' ? bytes.length : step;
+    text += bytes.subarray(0, taken);
+    return taken;
+  };
+  return { append, text: () => text };
+}
+
+const SETTINGS = { waiting_chars_max: 20, retry_ms: 0, close_within_ms: 3600_000 };
+
+function begin(...script: (number | 'all' | string)[]) {
+  const log = scripted(...script);
+  const failures: string[] = [];
+  const writer = new LineWriter(log.append, ({ code = '' }) => failures.push(code), SETTINGS);
+  /** Writes the lines together, and resolves when they are written or lost. */
+  const write = async (...lines: string[]): Promise<void> => {
+    for (const line of lines) writer.write(line);
+    await writer.close();
+  };
+  return { writer, write, failures, text: log.text };
+}
+
+test('writes lines in their order, also when a write takes only a part', async () => {
+  const { writer, write, text } = begin(3, 1);
+  await write('one\n', 'two\n');
+  expect([text(), writer.lost_lines]).toEqual(['one\ntwo\n', 0]);
+});
+
+test('loses and counts what a full disk does not take, and starts a new line when it takes more', async () => {
+  const { writer, write, text } = begin('all', 2, 'ENOSPC');
+  await write('one\n', 'two\n', 'six\n');
+  expect([text(), writer.lost_lines]).toEqual(['one\ntw', 2]);
+  await write('ten\n');
+  expect([text(), writer.lost_lines]).toEqual(['one\ntw\nten\n', 2]);
+});
+
+test('reports the first failure, and the first one after it could write again', async () => {
+  const { writer, write, failures } = begin('ENOSPC', 'EPIPE', 'all', 'EIO');
+  for (const line of ['1\n', '2\n', '3\n', '4\n']) await write(line);
+  expect([failures, writer.lost_lines]).toEqual([['ENOSPC', 'EIO'], 3]);
+});
+
+test('waits for a full pipe to be read', async () => {
+  const log = scripted('EAGAIN', 'EAGAIN');
+  const writer = new LineWriter(log.append, undefined, SETTINGS);
+  writer.write('one\n');
+  while (log.text() === '') await new Promise((resolve) => setImmediate(resolve));
+  expect([log.text(), writer.lost_lines]).toEqual(['one\n', 0]);
+});
+
+test('does not wait for a full pipe when it closes', async () => {
+  const { writer, write } = begin(...Array(100).fill('EAGAIN'));
+  await write('one\n', 'two\n');
+  expect(writer.lost_lines).toBe(2);
+});
+
+test('does not wait for a write that never ends when it closes', async () => {
+  const writer = new LineWriter(() => new Promise(() => {}), undefined, { ...SETTINGS, close_within_ms: 0 });
+  writer.write('one\n');
+  await writer.close();
+});
+
+test('loses and counts lines beyond what may wait', async () => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const log = scripted();
+  const writer = new LineWriter((bytes) => held.then(() => log.append(bytes)), undefined, SETTINGS);
+  for (let line = 0; line < 10; line += 1) writer.write(`${line}234567\n`);
+  expect(writer.lost_lines).toBe(8);
+  release();
+  await writer.close();
+  writer.write('again\n');
+  await writer.close();
+  expect(log.text()).toBe('0234567\n1234567\nagain\n');
+});
+
+test('escapes control characters that JSON leaves as they are', async () => {
+  const { write, text } = begin();
+  await write('"\u009b31m"\n');
+  expect(text()).toBe('"\\u009b31m"\n');
+  expect(JSON.parse(text())).toBe('\u009b31m');
+});

@@ -1,0 +1,60 @@
+import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
+import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
+
+/** `damaged_logs`: how many logs are not what was written. Which ones is for operators: `/metrics` and standard error. */
+export interface Ready {
+  readonly status: 'ready';
+  readonly damaged_logs?: number;
+}
+
+/** Whether requests can be served: the store answers, and some tenant's logs can be read. */
+export class Readiness {
+  private readonly logsRead: Promise<void>;
+
+  constructor(
+    private readonly store: Store,
+    private readonly stopping: AbortSignal,
+  ) {
+    this.logsRead = this.readLogs().catch(() => {});
+  }
+
+  /** A string says why requests cannot be served. It is public, so it names no host, no file and no tenant. */
+  async check(): Promise<Ready | string> {
+    if (this.stopping.aborted) return 'The server is about to stop.';
+    await this.logsRead;
+    if (!(await this.isStoreAnswering())) return 'The store does not answer. The server keeps asking it.';
+    const damaged = this.store.damage?.() ?? [];
+    if (damaged.length === 0) return { status: 'ready' };
+    if (await this.isAnyServed()) return { status: 'ready', damaged_logs: damaged.length };
+    return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
+  }
+
+  /** The time alone does not tell: where an engine has no clock of its own, it is not asked for it. */
+  private async isStoreAnswering(): Promise<boolean> {
+    try {
+      await this.store.now();
+      await this.store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });
+      return true;
+    } catch (error) {
+      if (error instanceof StoreUnavailable || error instanceof StoreBroken) return false;
+      throw error;
+    }
+  }
+
+  /** Opens the logs of every tenant once, so that damage is known before somebody needs them. */
+  private async readLogs(): Promise<void> {
+    for (const tenant_id of (await this.store.tenantIds?.()) ?? []) {
+      if (this.stopping.aborted) return;
+      // The store keeps what it finds; whatever else goes wrong is met again by whoever asks.
+      await this.store.projects(tenant_id).catch(() => {});
+    }
+  }
+
+  private async isAnyServed(): Promise<boolean> {
+    const refused = new Set(
+      this.store.damage?.().flatMap(({ tenant_id, isServed }) => (isServed ? [] : [tenant_id])),
+    );
+    const tenants = (await this.store.tenantIds?.()) ?? [];
+    return tenants.some((tenant_id) => tenant_id !== PLATFORM_TENANT && !refused.has(tenant_id));
+  }
+}

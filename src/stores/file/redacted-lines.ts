@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { HistoryForgotten } from '../../core/events/record-events.js';
+
+export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
+export const UNEXPLAINED = 'its payload was changed, and no event says that retention did it';
+
+/** The digest that a redaction event records of what is left of a payload. */
+export const digestLeft = (payload: EventEnvelope['payload']): string =>
+  createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+
+/** What a redaction event says is left of other events. */
+export const redactedBy = ({ payload }: EventEnvelope): HistoryForgotten['events'] =>
+  (payload as Partial<HistoryForgotten>).events ?? [];
+
+interface Redacted<Place> {
+  readonly place: Place;
+  readonly position: number;
+  readonly payload_sha256: string;
+}
+
+/**
+ * Lines of a log whose payload was shortened, compared with the redaction events of the same log. The digest of such a
+ * line covers the payload as it was, so the event is all that tells retention from tampering.
+ */
+export class RedactedLines<Place> {
+  private readonly lines: Redacted<Place>[] = [];
+  /** The last entry per event wins: retention may shorten an event twice. */
+  private readonly explained = new Map<number, string>();
+
+  see(event: EventEnvelope, redacted: boolean, place: Place): void {
+    if (event.event_type === REDACTION_EVENT) {
+      for (const { position, payload_sha256 } of redactedBy(event))
+        this.explained.set(position, payload_sha256);
+    }
+    if (!redacted) return;
+    this.lines.push({ place, position: event.position, payload_sha256: digestLeft(event.payload) });
+  }
+
+  /** Only once the whole log was seen: the event stands after the lines it explains. */
+  unexplained(): Place[] {
+    return this.lines
+      .filter(({ position, payload_sha256 }) => this.explained.get(position) !== payload_sha256)
+      .map(({ place }) => place);
+  }
+}

@@ -1,0 +1,60 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { WorkspaceRefused } from './refused.js';
+import { readRegular } from './regular-file.js';
+import type { Workspace } from './workspace.js';
+
+/** What belongs to this machine alone, by its path from `.ai-workspace`. Each is a line of `.gitignore`. */
+const IGNORED_PATHS: readonly string[] = [
+  // The secret that claim ids are derived with and keys are bound to.
+  'events/store.json',
+  // The address of the server that has the log.
+  'events/server.json',
+  // Keys, and the logs of other tenants and projects.
+  'events/tenants/',
+  'events/*.tmp',
+  'events/lock',
+  'events/durable',
+  'events/inbox/',
+  'events/outcome/',
+  'events/broken/',
+  'events/snapshots/',
+  'events/.rebuilt/',
+  'events/.replaced/',
+  'events/.swap',
+  'agents/',
+];
+const FILE_BYTES_MAX = 256 * 1024;
+
+export const IGNORE_TEXT = `# Files of this machine alone, some of them secret.\n${IGNORED_PATHS.join('\n')}\n`;
+
+/** The lines that the workspace's `.gitignore` lacks. */
+export const missingIgnores = (workspace: Workspace): string[] => missingIn(textOf(workspace));
+
+/** Adds the lines that are missing, at the end: what a person wrote stays as it is. Returns what it added. */
+export async function addMissingIgnores(workspace: Workspace): Promise<string[]> {
+  const text = textOf(workspace);
+  const missing = missingIn(text);
+  if (missing.length === 0) return [];
+  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
+  const path = pathOf(workspace);
+  // Not written in place: the name may have become a link since it was read.
+  await writeFile(`${path}.tmp`, `${text}${separator}${missing.join('\n')}\n`);
+  await rename(`${path}.tmp`, path);
+  return missing;
+}
+
+const pathOf = (workspace: Workspace): string => workspace.path('.gitignore');
+
+function textOf(workspace: Workspace): string {
+  const bytes = readRegular(pathOf(workspace), FILE_BYTES_MAX);
+  if (bytes === 'missing') return '';
+  if (typeof bytes !== 'string') return bytes.toString('utf8');
+  throw new WorkspaceRefused(
+    `${pathOf(workspace)} is no plain file of a sensible size (${bytes}). Replace it with one, then run this again.`,
+  );
+}
+
+function missingIn(text: string): string[] {
+  const lines = new Set(text.split('\n').map((line) => line.trim()));
+  return IGNORED_PATHS.filter((path) => !lines.has(path));
+}

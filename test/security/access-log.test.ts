@@ -1,0 +1,191 @@
+/**
+ * Attacker: anybody who can fill the disk of the access log, or close, or stop reading, the pipe that it goes to. Each
+ * request is a line, so that many requests are enough to fill a disk.
+ *
+ * Goal: a server that stops with its log, or waits for it, so that leases run out; or errors of which nothing is left.
+ *
+ * Defence: no request waits for the log. Lines wait in memory up to a limit, beyond which they are lost; lines that cannot
+ * be written are lost and counted (`log_lines_lost_total`); the log goes on once it can be written again. A path that
+ * cannot be written is refused at the start. Errors are also written to standard error, with or without an access log.
+ *
+ * Not defended: the lines that are lost are not kept elsewhere. Watch the counter.
+ */
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, existsSync, openSync, writeSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { expect, inject, onTestFinished, test } from 'vitest';
+
+const DIST = join(inject('built'), 'dist');
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'access-log-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function started(cwd: string, argv: readonly string[], stderr: 'pipe' | number = 'pipe'): ChildProcess {
+  const stdio: StdioOptions = ['ignore', 'pipe', stderr];
+  const env = { PATH: process.env.PATH ?? '', HOME: cwd };
+  const child = spawn(process.execPath, argv, { cwd, env, stdio });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+const firstLine = async ({ stdout }: ChildProcess): Promise<string> => {
+  const [line] = await once(createInterface({ input: stdout ?? process.stdin }), 'line');
+  return line;
+};
+
+/** `gen up` with this access log. */
+async function up(accessLog: string, stderr: 'pipe' | number = 'pipe') {
+  const cwd = await temporaryFolder();
+  const argv = ['up', '--port', '0', '--store', 'memory:', '--json', '--access-log', accessLog];
+  const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv], stderr);
+  const { url } = JSON.parse(await firstLine(child));
+  const lost = async (): Promise<number> => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    return Number(/^coditect_log_lines_lost_total (\d+)$/m.exec(metrics)?.[1]);
+  };
+  const ask = async (): Promise<number> => {
+    const response = await fetch(`${url}/healthz`);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const stopped = async (): Promise<unknown> => {
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    return (await exit)[0];
+  };
+  return { cwd, child, lost, ask, stopped };
+}
+
+/** Asks until the server has counted lost lines: each request writes one more. */
+async function untilLost(lost: () => Promise<number>): Promise<void> {
+  while ((await lost()) === 0);
+}
+
+test.runIf(existsSync('/dev/full'))(
+  'answers while the disk of its access log is full, counts the lost lines, and says so once',
+  async () => {
+    const { child, lost, ask, stopped } = await up('/dev/full');
+    const err = text(child.stderr ?? process.stdin);
+    expect(await ask()).toBe(200);
+    await untilLost(lost);
+    expect(await ask()).toBe(200);
+    expect(await stopped()).toBe(0);
+    expect((await err).match(/access log.*ENOSPC/g)).toHaveLength(1);
+  },
+);
+
+test('answers after the reader of its access log on standard error has gone, and counts the lost lines', async () => {
+  const { child, lost, ask, stopped } = await up('-');
+  expect(await ask()).toBe(200);
+  child.stderr?.destroy();
+  await untilLost(lost);
+  expect(await ask()).toBe(200);
+  expect(await stopped()).toBe(0);
+});
+
+/** A named pipe that nobody reads. */
+async function unreadPipe() {
+  const path = join(await temporaryFolder(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const fd = openSync(path, constants.O_RDWR);
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) closeSync(fd);
+    isOpen = false;
+  };
+  onTestFinished(close);
+  return { path, fd, close };
+}
+
+/** Writes until the pipe does not take another byte. */
+function fill(path: string): void {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(fd));
+  try {
+    for (;;) writeSync(fd, 'x');
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'EAGAIN' });
+  }
+}
+
+test.each([
+  ['standard error', '-'],
+  ['a named pipe', null],
+])('answers, and stops, while its access log goes to %s that is full', async (_, accessLog) => {
+  const pipe = await unreadPipe();
+  const { child, ask, stopped } = await up(accessLog ?? pipe.path, accessLog === null ? 'pipe' : pipe.fd);
+  child.stderr?.resume();
+  fill(pipe.path);
+  for (let asked = 0; asked < 5; asked += 1) expect(await ask()).toBe(200);
+  expect(await stopped()).toBe(0);
+});
+
+test('answers after the reader of a named pipe has gone, and counts the lost lines', async () => {
+  const pipe = await unreadPipe();
+  const { child, lost, ask, stopped } = await up(pipe.path);
+  child.stderr?.resume();
+  pipe.close();
+  await untilLost(lost);
+  expect(await ask()).toBe(200);
+  expect(await stopped()).toBe(0);
+});
+
+test.each([
+  ['a folder', '.', 'EISDIR'],
+  ['a file in a folder that is missing', 'missing/access.log', 'ENOENT'],
+])('refuses to start with %s as its access log', async (_, path, code) => {
+  const cwd = await temporaryFolder();
+  const argv = ['up', '--port', '0', '--store', 'memory:', '--access-log', path];
+  const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv]);
+  const err = text(child.stderr ?? process.stdin);
+  const out = text(child.stdout ?? process.stdin);
+  const [exitCode] = await once(child, 'exit');
+  expect(await err).toMatch(new RegExp(`^--access-log ${path}: .*\\(${code}\\)\\. .*`, 'm'));
+  expect([exitCode, await out]).toEqual([2, '']);
+});
+
+test('writes every line of a request before it has stopped', async () => {
+  const { cwd, child, ask, stopped } = await up('access.log');
+  child.stderr?.resume();
+  for (let asked = 0; asked < 5; asked += 1) await ask();
+  expect(await stopped()).toBe(0);
+  const lines = (await readFile(join(cwd, 'access.log'), 'utf8')).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line).route)).toEqual(Array(5).fill('healthz'));
+});
+
+/** A server with a fault, as a program starts it. */
+const FAILING = `
+  const { startServer } = await import(process.argv[1] + '/server/server.js');
+  const { openMemoryStore } = await import(process.argv[1] + '/stores/memory/memory-store.js');
+  const server = await startServer({ store: openMemoryStore(), port: 0 });
+  server.coordinator.queries.status = () => Promise.reject(new Error('boom \\u009b31m'));
+  console.log(server.url);
+  process.on('SIGTERM', () => server.stop());
+`;
+
+test('writes the id of a 500 to standard error, also without an access log, with one level', async () => {
+  const child = started(await temporaryFolder(), ['--input-type=module', '-e', FAILING, DIST]);
+  const err = text(child.stderr ?? process.stdin);
+  const url = await firstLine(child);
+  const response = await fetch(`${url}/api/tenants/acme/projects/shop/status`);
+  const { detail } = (await response.json()) as { detail: string };
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect((await exit)[0]).toBe(0);
+  expect(response.status).toBe(500);
+  const [line = ''] = (await err).split('\n');
+  const { error_id, level, error } = JSON.parse(line);
+  expect(detail).toContain(error_id);
+  expect([level, line.match(/"level"/g)?.length]).toEqual(['error', 1]);
+  // Control characters reach no terminal.
+  expect(line).not.toContain('\u009b');
+  expect(error).toContain('boom \u009b31m');
+});

@@ -1,0 +1,207 @@
+/**
+ * Who: a caller who may only read, a viewer of one tenant for instance, with thirty connections.
+ *
+ * What they want: to stop everyone's work by asking for the largest views again and again: the memory of a session with a
+ * hundred thousand events, the state of a project at each position of its log, all tasks of a plan with a million parts.
+ *
+ * What stops them: each list in a reply has at most 1,000 items and about 4 MiB, and says how to go on or how much is left
+ * out. Reads that may take long wait for one of four turns, tenants in turn (`src/coordinator/queries/read-turns.ts`), and hold
+ * the event loop for a few milliseconds at a time. More than 100 waiting reads of a tenant are refused with 503.
+ *
+ * The tests compare the order of answers, never durations.
+ */
+import { describe, expect, test } from 'vitest';
+import { Coordinator } from '../../src/coordinator/coordinator.js';
+import { systemEnvironment } from '../../src/coordinator/environment.js';
+import { isProblem } from '../../src/coordinator/problem.js';
+import { Latest, PAGE_CHARS_MAX, PAGE_MAX } from '../../src/coordinator/queries/page.js';
+import { ReadTurns } from '../../src/coordinator/queries/read-turns.js';
+import { ROUTES } from '../../src/server/routes.js';
+import { P, Served, T } from '../../src/server/testing/served.js';
+import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
+import { answered } from '../support/house.js';
+
+const scope = { tenant_id: 'acme', project_id: 'shop' };
+const READERS = 30;
+const CALLS = 5;
+const TASKS = 510;
+const taskId = (at: number): string => `A-${String(at).padStart(3, '0')}-x`;
+
+/** Each look at the clock finds a slice over, so that slices do not depend on how fast the machine is. */
+function steppingEnvironment() {
+  let now_ms = 0;
+  const monotonicMs = () => {
+    now_ms += 10;
+    return now_ms;
+  };
+  return { ...systemEnvironment, clock: { ...systemEnvironment.clock, monotonicMs } };
+}
+
+/** A session that claimed many tasks and renewed each of them. */
+async function busyProject(): Promise<Coordinator> {
+  const limits = { max_concurrent_claims: 10_000 };
+  const coordinator = await Coordinator.open({
+    store: openMemoryStore(),
+    environment: steppingEnvironment(),
+    limits,
+  });
+  const ids = Array.from({ length: TASKS }, (_, at) => taskId(at + 1));
+  const tasks = ids.map((id) => ({ id, description: 'd', depends_on: [] }));
+  await coordinator.plans.put(scope, { tracks: { A: tasks } });
+  const claims = ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' }));
+  for (const claim of claims) await coordinator.claimTask(scope, claim);
+  const items = ids.map((task_id) => ({ task_id, session_id: 's', expected_generation: 1 }));
+  await coordinator.renewBatch(scope, { items });
+  return coordinator;
+}
+
+/** `end`: the position of the last event. */
+type Read = (coordinator: Coordinator, end: number) => Promise<object>;
+const READS: readonly (readonly [string, Read])[] = [
+  ['how the project stands', ({ queries }) => queries.status(scope)],
+  ['how the project stood at the end of its log', ({ queries }, end) => queries.status(scope, end)],
+  ['who worked until the end of the log', ({ queries }, end) => queries.agents(scope, end)],
+  ['all tasks', ({ queries }) => queries.listTasks(scope, { limit: 1000 })],
+  ['tasks of which there are none', ({ queries }) => queries.listTasks(scope, { readiness: 'held' })],
+  ['a thousand tasks by id', ({ queries }) => queries.batchGetStates(scope, Array(1000).fill(taskId(1)))],
+  ['the memory of a session', ({ sessions }) => sessions.get('acme', 's')],
+  ['what a session holds', ({ sessions }) => sessions.claimsOf('acme', 's')],
+];
+
+describe('thirty readers do not keep a renewal waiting who ask for', () => {
+  test.each(READS)('%s', async (_, read) => {
+    const coordinator = await busyProject();
+    const { position } = answered(await coordinator.queries.status(scope));
+    const order: string[] = [];
+    const readers = Array.from({ length: READERS }, async () => {
+      order.push(isProblem(await read(coordinator, position)) ? 'refused' : 'read');
+    });
+    const renewal = { task_id: taskId(1), session_id: 's', expected_generation: 1 };
+    for (let call = 0; call < CALLS; call += 1) {
+      expect(await coordinator.renewLease(scope, renewal)).toMatchObject({ success: true });
+      order.push('renewed');
+    }
+    await Promise.all(readers);
+    expect(order).not.toContain('refused');
+    expect(order.at(-1)).toBe('read');
+    coordinator.close();
+  });
+});
+
+describe('turns', () => {
+  test('go to the tenants in turn, and more than a tenant may have waiting are refused', async () => {
+    const turns = new ReadTurns(systemEnvironment, { running_max: 1, queued_max: 2 });
+    const order: string[] = [];
+    const read = async (tenant_id: string) => {
+      const reply = await turns.take(tenant_id, async () => ({ tenant_id }));
+      order.push(isProblem(reply) ? `${tenant_id} ${reply.problem}` : tenant_id);
+    };
+    await Promise.all([read('a'), read('a'), read('a'), read('a'), read('b')]);
+    expect(order.sort()).toEqual(['a', 'a', 'a', 'a UNAVAILABLE', 'b']);
+  });
+
+  test('are free again after a read that failed', async () => {
+    const turns = new ReadTurns(systemEnvironment, { running_max: 1, queued_max: 1 });
+    const failed = turns.take('a', () => Promise.reject(new Error('no store')));
+    const next = turns.take('a', async () => ({ read: true }));
+    await expect(failed).rejects.toThrow('no store');
+    expect(await next).toEqual({ read: true });
+  });
+});
+
+describe('a list in a reply', () => {
+  test('keeps the latest items within its bounds and counts the others', () => {
+    const latest = new Latest<number>(3);
+    for (const item of [1, 2, 3, 4, 5]) latest.push(item);
+    expect([latest.items, latest.omitted]).toEqual([[3, 4, 5], 2]);
+    const large = new Latest<number>();
+    for (const item of [1, 2, 3]) large.push(item, PAGE_CHARS_MAX - 1);
+    expect([large.items, large.omitted]).toEqual([[3], 2]);
+  });
+
+  test('of a session names how many older entries it leaves out', async () => {
+    const coordinator = await busyProject();
+    const memory = await coordinator.sessions.get('acme', 's');
+    if (isProblem(memory)) throw new Error(memory.detail);
+    expect(memory.task_log).toHaveLength(PAGE_MAX);
+    expect(memory.omitted?.task_log).toBe(2 * TASKS - PAGE_MAX);
+    const short = await coordinator.sessions.get('acme', 's', { limit: 2 });
+    expect(short).toMatchObject({ task_log: [{}, {}], active_claims: [{}, {}] });
+    expect(short).toMatchObject({ omitted: { active_claims: TASKS - 2 } });
+    coordinator.close();
+  });
+
+  test('is read to its end page by page, each item once', async () => {
+    const served = await Served.forTest();
+    await served.plan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
+    for (let at = 1; at <= 5; at += 1) {
+      await served.claim(taskId(at), `s${at}`, { agent_id: `agent-${at}` });
+    }
+    await served.claim('A-001-x', 's1', {}).catch(() => {});
+    const other = { session_id: 's9', user_id: 'u', project_id: 'other' };
+    expect((await served.post(`${T}/sessions`, other)).status).toBe(200);
+    for (const [path, name] of [
+      [`${T}/sessions`, 'sessions'],
+      [`${P}/agents`, 'agents'],
+      [`${T}/projects`, 'projects'],
+      [`${P}/tasks`, 'tasks'],
+    ] as const) {
+      const whole = (await served.get(path)).body;
+      expect(whole.next).toBeNull();
+      const parts: object[] = [];
+      for (let after: string | null = ''; after !== null; ) {
+        const query: string = after === '' ? 'limit=2' : `limit=2&after=${encodeURIComponent(after)}`;
+        const page = (await served.get(`${path}?${query}`)).body;
+        expect(page[name].length).toBeLessThanOrEqual(2);
+        parts.push(...page[name]);
+        after = page.next;
+      }
+      expect(parts).toEqual(whole[name]);
+    }
+  });
+});
+
+/** What bounds the reply of each route that reads. A new one is entered here with its bound. */
+const BOUNDS: Readonly<Record<string, string>> = {
+  list_sessions: 'a page',
+  get_session: 'the latest 1,000 of each list, and their number',
+  get_active_claims_for_session: 'a page',
+  get_limits: 'one record',
+  get_policy: 'one record',
+  status: 'lists of 1,000, worked out in slices',
+  agents: 'a page, worked out in slices',
+  list_projects: 'a page',
+  list_tasks: 'a page, of 20,000 looked at',
+  get_task_state: 'one task',
+  get_claim_history: 'the latest 1,000 of each list, and their number',
+  list_results: 'a page of 1,000 or 4 MiB',
+  get_result: 'one result',
+  explain: 'one task',
+  get_blob: 'max_result_size_bytes',
+  events: 'a page of 1,000 or 4 MiB',
+  events_stream: 'what a slow listener may leave unread',
+  get_plan: 'the size limit of plans; one turn',
+  list_keys: 'a page',
+  methodology_status: 'the features of a workspace; one turn',
+  zoom: 'the features of a workspace; one turn',
+  trace: 'the features of a workspace; one turn',
+  pending_reviews: 'the claims that may be held; one turn',
+  known_gaps: 'the keys of one report of gaps; one turn',
+  healthz: 'a word',
+  readyz: 'a word',
+  metrics: 'the projects at work',
+  openapi: 'the table of routes',
+  docs: 'the table of routes',
+  page: 'a file',
+  page_script: 'a file',
+  page_style: 'a file',
+};
+
+test('every route that reads has a bound', () => {
+  const reading = ROUTES.filter(({ method }) => method === 'GET').map(({ id }) => id);
+  expect(reading.filter((id) => BOUNDS[id] === undefined)).toEqual([]);
+  for (const { id, query } of ROUTES) {
+    if (BOUNDS[id]?.startsWith('a page'))
+      expect([id, query?.safeParse({ limit: '1' }).success]).toEqual([id, true]);
+  }
+});

@@ -1,0 +1,262 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen, start } from '../../src/cli/testing/terminal.js';
+import { Coordinator } from '../../src/coordinator/coordinator.js';
+import { cursorAt } from '../../src/coordinator/cursor.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { P, Served } from '../../src/server/testing/served.js';
+import { openFileStore } from '../../src/stores/file/file-store.js';
+import { LogDamaged } from '../../src/stores/store.js';
+import { planOf } from '../support/house.js';
+
+/**
+ * The attacker has the disk of the embedded store, or the disk itself fails: a byte flips, a line is rewritten, a file
+ * is cut or goes missing. They want the change to be believed, or the server to hide it behind other errors.
+ *
+ * What stops them: every line carries a digest of its payload and the hash of the line before. The server reads with the
+ * function that `gen verify` reads with. A damaged log is 503 `LOG_DAMAGED` with file and line for its tenant, and for
+ * nobody else; standard error, `/readyz` and `/metrics` say so.
+ *
+ * Not defended: whoever recomputes the hashes of every later line rewrites history. The chain has no secret.
+ */
+
+const A = 'A-001-core';
+const B = 'B-001-data';
+const GLOBEX = '/api/tenants/globex/projects/shop';
+const fileOf = (served: Served): string => join(served.folder, 'acme', 'shop', 'events.jsonl');
+
+/** A server with work of two tenants, stopped. */
+async function withWork(): Promise<Served> {
+  const served = await Served.forTest();
+  await served.plan(A, B);
+  const handle = await served.claim(A);
+  await served.post(`${P}/results`, { ...handle, result_data: { secret: 'plan' } });
+  await served.claim(B);
+  await served.ask('PUT', `${GLOBEX}/plan`, planOf(A));
+  return served;
+}
+
+/** Changes a file of the log while the server is stopped. */
+async function tamper(served: Served, change: (text: string) => string): Promise<void> {
+  await served.running.stop();
+  const text = await readFile(fileOf(served), 'latin1');
+  const changed = change(text);
+  expect(changed).not.toBe(text);
+  await writeFile(fileOf(served), changed, 'latin1');
+  await served.restart();
+}
+
+const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length;
+
+describe('a flipped byte in the log of one tenant', () => {
+  it('is 503 LOG_DAMAGED with file and line on every call of that tenant, and names no path of the machine', async () => {
+    const served = await withWork();
+    const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
+    await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
+    const calls = [
+      served.get(`${P}/status`),
+      served.get(`${P}/events`),
+      served.get(`${P}/tasks/${B}`),
+      served.get(`${P}/events/stream`),
+      served.get('/api/tenants/acme/projects'),
+      served.get('/api/tenants/acme/projects/other/status'),
+      served.post(`${P}/claims`, { task_id: B, agent_id: 'b', session_id: 's2' }),
+      served.post(`${P}/next`, { agent_id: 'b', session_id: 's2', wait_seconds: 1 }),
+      served.ask('PUT', `${P}/plan`, planOf(A)),
+      served.ask('PUT', `${P}/blobs/${'0'.repeat(64)}`, new Uint8Array([1])),
+    ];
+    for (const { status, headers, body } of await Promise.all(calls)) {
+      expect([status, headers.get('content-type')]).toEqual([503, 'application/problem+json']);
+      expect(body).toMatchObject({ code: 'LOG_DAMAGED', faults: [{ file: 'acme/shop/events.jsonl', line }] });
+      expect(JSON.stringify(body)).not.toContain(served.folder);
+    }
+  });
+
+  it('leaves other tenants served, and is told by readyz and metrics', async () => {
+    const served = await withWork();
+    await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
+    const claim = { task_id: A, agent_id: 'b', session_id: 's2' };
+    expect((await served.post(`${GLOBEX}/claims`, claim)).body).toMatchObject({ success: true });
+    const ready = await served.get('/readyz');
+    expect([ready.status, ready.body]).toEqual([200, { status: 'ready', damaged_logs: 1 }]);
+    expect((await served.get('/metrics')).body).toContain(
+      'coditect_log_damaged{tenant="acme",project="shop"} 1',
+    );
+  });
+
+  it('makes the server not ready where no other tenant is there to be served', async () => {
+    const served = await Served.forTest();
+    await served.plan(A);
+    expect((await served.get('/readyz')).body).toEqual({ status: 'ready' });
+    await tamper(served, (text) => text.replace('"PLAN_CHANGED"', '"PLAN_CHANGEE"'));
+    const ready = await served.get('/readyz');
+    expect([ready.status, ready.body.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(ready.body.detail).not.toMatch(/acme|shop|\/tmp/);
+  });
+
+  it('is told on standard error by gen up, which starts and serves the others', async () => {
+    const served = await withWork();
+    const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
+    await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
+    await served.running.stop();
+    const store = `file:${served.folder}`;
+    const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
+    const told = await up.warned(`acme/shop/events.jsonl, line ${line}:`);
+    expect(told).toContain('The tenant acme is not served');
+    await up.seen('listens at');
+    up.stop('SIGTERM');
+    expect((await up.ended).code).toBe(0);
+    const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
+    expect(verified.out).toContain(`events.jsonl:${line}: CHAIN`);
+    await served.restart();
+  });
+
+  it('in the log of keys keeps the server from starting: nobody could be told from anybody', async () => {
+    const served = await Served.forTest();
+    await served.post('/api/tenants/acme/keys', { role: 'operator' });
+    await served.running.stop();
+    const file = join(served.folder, '_genesis', '_tenant', 'events.jsonl');
+    const text = await readFile(file, 'latin1');
+    await writeFile(file, text.replace('"operator"', '"operatoR"'), 'latin1');
+    await expect(served.restart()).rejects.toBeInstanceOf(LogDamaged);
+    await writeFile(file, text, 'latin1');
+    await served.restart();
+  });
+});
+
+describe('a payload that was rewritten', () => {
+  it('does not pass because it ends in a space, which switches the digest off', async () => {
+    const served = await withWork();
+    const line = lineOf(await readFile(fileOf(served), 'latin1'), '"result_data":{"secret"');
+    await tamper(served, (text) =>
+      text.replace(/"result_data":\{"secret":"plan"\}(.*?)\}\n/, '"result_data":{"secret":"no"}$1  }\n'),
+    );
+    // Known before anybody reads that line: heads are folded from it.
+    expect((await served.get('/readyz')).body).toMatchObject({ damaged_logs: 1 });
+    const { status, body } = await served.get(`${P}/tasks/${A}/results`);
+    expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
+    expect(body.faults).toEqual([expect.objectContaining({ file: 'acme/shop/events.jsonl', line })]);
+    const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
+    expect(verified.out).toContain(`events.jsonl:${line}: CHAIN: its payload was changed`);
+  });
+
+  it('does not pass either where a snapshot spares the server from reading the line at the start', async () => {
+    const { root, key, position } = await snapshotted();
+    const file = join(root, key.tenant_id, key.project_id, 'segments', '000000000001.jsonl');
+    const text = await readFile(file, 'latin1');
+    await writeFile(file, text.replace(/"text":"note 1"(.*?)\}\n/, '"text":"other"$1 }\n'), 'latin1');
+    const store = await openFileStore({ root });
+    onTestFinished(() => store.close());
+    const coordinator = await Coordinator.open({ store });
+    onTestFinished(() => coordinator.close());
+    expect(await coordinator.feed.page(key, { limit: 100 })).toMatchObject({ problem: 'LOG_DAMAGED' });
+    expect(store.damage()).toMatchObject([{ ...key, line: expect.any(Number), isServed: true }]);
+    // Heads are in memory, and were checked with the snapshot: work goes on until somebody mends the file.
+    const handle = { task_id: A, session_id: 's', generation: 1 };
+    expect(await coordinator.submitResult(key, { ...handle, result_data: 1 })).toMatchObject({
+      accepted: true,
+    });
+    expect((await store.project(key))?.position).toBeGreaterThan(position);
+  });
+});
+
+/** A log whose first lines lie in a sealed file before a snapshot. */
+async function snapshotted(): Promise<{ root: string; key: typeof SHOP; position: number }> {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root, segment_bytes_max: 4096 });
+  const coordinator = await Coordinator.open({ store });
+  await coordinator.plans.put(SHOP, planOf(A));
+  const claim = { task_id: A, agent_id: 'a', session_id: 's' };
+  await coordinator.claimTask(SHOP, claim);
+  for (let count = 0; count < 60; count += 1) {
+    const handle = { task_id: A, session_id: 's', generation: 1 };
+    await coordinator.note(SHOP, { ...handle, text: `note ${count}` });
+  }
+  const position = (await store.project(SHOP))?.position ?? 0;
+  coordinator.close();
+  await store.close();
+  expect(await readdir(join(root, 'acme', 'shop', 'snapshots'))).not.toEqual([]);
+  return { root, key: SHOP, position };
+}
+const SHOP = { tenant_id: 'acme', project_id: 'shop' };
+
+describe('lines of a running server', () => {
+  it.each([
+    ['cut off at the end of the file', (text: string) => text.slice(0, -40)],
+    ['changed', (text: string) => text.replace('"secret":"plan"', '"secret":"nalp"')],
+    ['swapped with another', (text: string) => swapped(text)],
+  ])('that were %s are never left out of an answer', async (_, change) => {
+    const served = await withWork();
+    const before = await served.get(`${P}/events`);
+    const text = await readFile(fileOf(served), 'latin1');
+    await writeFile(fileOf(served), change(text), 'latin1');
+    const { status, body } = await served.get(`${P}/events`);
+    expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
+    expect((await served.get('/metrics')).body).toContain(
+      'coditect_log_damaged{tenant="acme",project="shop"} 1',
+    );
+    await writeFile(fileOf(served), text, 'latin1');
+    const { events } = (await served.get(`${P}/events`)).body as { events: EventEnvelope[] };
+    expect(events).toEqual(before.body.events);
+  });
+});
+
+/** Two whole lines of equal length change places, where there are such; else the second is doubled. */
+function swapped(text: string): string {
+  const lines = text.split('\n');
+  const [first = '', second = ''] = lines;
+  const widened = first.length === second.length ? first : second;
+  return [widened, second, ...lines.slice(2)].join('\n');
+}
+
+describe('a cursor beyond the end of the log', () => {
+  it('is 409 CURSOR_AHEAD with the position there is, on pages, streams and views', async () => {
+    const served = await withWork();
+    const { position } = (await served.get(`${P}/status`)).body;
+    const ahead = cursorAt(position + 5);
+    const calls = [
+      served.get(`${P}/events?after=${ahead}`),
+      served.get(`${P}/events?after=${ahead}&type=CLAIM_ACQUIRED`),
+      served.get(`${P}/events/stream?after=${ahead}`),
+      served.ask('GET', `${P}/events/stream`, undefined, { 'last-event-id': ahead }),
+      served.get(`${P}/status?at=${position + 5}`),
+      served.get(`${P}/agents?at=${position + 5}`),
+    ];
+    for (const { status, body } of await Promise.all(calls)) {
+      expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
+      expect(body.detail).toContain(`position ${position + 5}, and the log ends at ${position}`);
+    }
+  });
+
+  it('is not what a cursor at the end is', async () => {
+    const served = await withWork();
+    const { position } = (await served.get(`${P}/status`)).body;
+    const page = await served.get(`${P}/events?after=${cursorAt(position)}`);
+    expect([page.status, page.body.events]).toEqual([200, []]);
+    expect((await served.get(`${P}/status?at=${position}`)).status).toBe(200);
+    const leaving = new AbortController();
+    const stream = await fetch(`${served.url}${P}/events/stream?after=${cursorAt(position)}`, {
+      signal: leaving.signal,
+    });
+    expect(stream.status).toBe(200);
+    leaving.abort();
+  });
+
+  it('is told to who comes back after a backup was put in place of the log', async () => {
+    const served = await withWork();
+    await served.running.stop();
+    const copy = await readFile(fileOf(served));
+    await served.restart();
+    await served.post(`${P}/claims`, { task_id: B, agent_id: 'b', session_id: 's9' });
+    const { next } = (await served.get(`${P}/events`)).body;
+    await served.running.stop();
+    await writeFile(fileOf(served), copy);
+    // A backup of the folder as a whole: what says how far the log was durable is as old as the log.
+    await writeFile(join(served.folder, 'acme', 'shop', 'durable'), '');
+    await served.restart();
+    const { status, body } = await served.get(`${P}/events?after=${next}`);
+    expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
+  });
+});

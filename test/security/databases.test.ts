@@ -1,0 +1,328 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { verifyStore } from '../../src/cli/verify/verify-store.js';
+import { Coordinator } from '../../src/coordinator/index.js';
+import type { EngineStore } from '../../src/stores/engines.js';
+import { openPatiently } from '../../src/stores/testing/open-patiently.js';
+import { migrate, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { answered, planOf } from '../support/house.js';
+
+/**
+ * The attacker has SQL access: a tenant with a login of its own, a person with the rights of a database administrator,
+ * or somebody who puts an old copy of the database in place. They want to read or change another tenant's work, to
+ * rewrite history unnoticed, or to get work granted twice.
+ *
+ * What stops them: a tenant's own login reaches its own schema (PostgreSQL) or database (MySQL) and no other, and in
+ * PostgreSQL it changes rows only through the commit. `gen verify URL` replays the events and compares every head with
+ * them. After a restore, the incarnation is raised, and handles from before are refused; cursors from before are 409.
+ *
+ * Not defended: who may write to the tables can rewrite an event and its head alike, or a payload that no head depends
+ * on. Databases keep no chain of hashes, and who can rewrite a row could rewrite that too.
+ */
+
+const A = 'A-001-core';
+const LOGIN_PASSWORD = 'of-this-test';
+
+/** What differs between the two SQL engines. */
+interface Dialect {
+  readonly name: 'postgres' | 'mysql';
+  /** The URL of a place of its own: a schema or a database. */
+  placeUrl(url: string, place: string): string;
+  /** Runs statements as whoever the URL names. */
+  ask(url: string, ...statements: string[]): Promise<Row[]>;
+  /** Makes a login that may use one place, as the docs say. */
+  makeLogin(url: string, place: string): Promise<string>;
+  /** Statements with which the login of a tenant attacks the place of another. */
+  attacks(own: string, other: string): readonly string[];
+  readonly tables: readonly string[];
+  /** Sets the agent of an event, where the engine keeps it. */
+  readonly otherAgent: string;
+  readonly columns: { readonly event: string; readonly head: string };
+  readonly eventTable: string;
+  readonly headTable: string;
+}
+type Row = Record<string, unknown>;
+
+const postgres: Dialect = {
+  name: 'postgres',
+  placeUrl: (url, place) => `${url}?namespace=${place}`,
+  async ask(url, ...statements) {
+    const { default: pg } = await import('pg');
+    const client = new pg.Client({ connectionString: url.split('?')[0] });
+    await client.connect();
+    try {
+      let rows: Row[] = [];
+      for (const statement of statements) rows = (await client.query<Row>(statement)).rows;
+      return rows;
+    } finally {
+      await client.end();
+    }
+  },
+  async makeLogin(url, place) {
+    const login = `${place}_app`;
+    const roles = `${place}_write, ${place}_read`;
+    await this.ask(url, `CREATE ROLE ${login} LOGIN PASSWORD '${LOGIN_PASSWORD}' IN ROLE ${roles}`);
+    return withUser(url, login);
+  },
+  attacks: (own, other) => [
+    `SELECT * FROM ${other}.event`,
+    `SELECT secret FROM ${other}.meta`,
+    `INSERT INTO ${other}.blob VALUES ('globex', 'x', '')`,
+    `UPDATE ${other}.head SET body = '{}'`,
+    `SELECT ${other}.forget_said('globex', 'shop', '{1}', '{{}}')`,
+    `SET ROLE ${other}_read`,
+    `SET ROLE ${other}_write`,
+    'SET ROLE postgres',
+    // In its own schema it changes rows through the commit alone, also when it says that it is the commit.
+    `UPDATE ${own}.event SET body = '{}'`,
+    `SET genesis.commit = 'on'; UPDATE ${own}.event SET body = '{}'`,
+    `DELETE FROM ${own}.head`,
+    `TRUNCATE ${own}.event`,
+    `UPDATE ${own}.meta SET incarnation = 0`,
+    `CREATE TABLE ${own}.trap (a int)`,
+    `ALTER TABLE ${own}.event DISABLE ROW LEVEL SECURITY`,
+    `ALTER FUNCTION ${own}.commit_batch SECURITY INVOKER`,
+  ],
+  tables: ['project', 'head', 'event', 'note', 'request', 'scope', 'slot', 'batch', 'blob', 'meta'],
+  otherAgent: "agent_id = 'mallo'",
+  columns: { event: 'body', head: 'body' },
+  eventTable: 'event',
+  headTable: 'head',
+};
+
+const mysql: Dialect = {
+  name: 'mysql',
+  placeUrl: (url, place) => url.replace(/\/genesis_fleet$/, `/${place}`),
+  async ask(url, ...statements) {
+    const { createConnection } = await import('mysql2/promise');
+    const { hostname: host, port, username, password } = new URL(url);
+    const connection = await createConnection({ host, port: Number(port), user: username, password });
+    try {
+      let rows: Row[] = [];
+      for (const statement of statements) rows = (await connection.query(statement))[0] as Row[];
+      return rows;
+    } finally {
+      await connection.end();
+    }
+  },
+  async makeLogin(url, place) {
+    const login = `${place.slice(0, 20)}_app`;
+    // In a GRANT an underscore stands for any character, as in LIKE.
+    const escaped = place.replaceAll('_', '\\_');
+    await this.ask(
+      url,
+      `CREATE USER '${login}'@'%' IDENTIFIED BY '${LOGIN_PASSWORD}'`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON \`${escaped}\`.* TO '${login}'@'%'`,
+    );
+    return withUser(this.placeUrl(url, place), login);
+  },
+  attacks: (own, other) => [
+    `USE ${other}`,
+    `SELECT * FROM ${other}.events`,
+    `SELECT secret FROM ${other}.meta`,
+    `INSERT INTO ${other}.blobs VALUES ('globex', '', 0, '')`,
+    `UPDATE ${other}.heads SET head = '{}'`,
+    `DELETE FROM ${other}.events`,
+    `CALL ${other}.commit_batch(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+    `CREATE VIEW ${own}.window_to_other AS SELECT * FROM ${other}.events`,
+    `DROP TABLE ${own}.events`,
+    `DROP PROCEDURE ${own}.commit_batch`,
+    `CREATE TABLE ${own}.trap (a int)`,
+    `GRANT SELECT ON ${other}.events TO CURRENT_USER`,
+    'SELECT * FROM mysql.global_priv',
+  ],
+  tables: [
+    'projects',
+    'heads',
+    'events',
+    'notes',
+    'requests',
+    'scopes',
+    'places',
+    'batches',
+    'blobs',
+    'meta',
+  ],
+  otherAgent: "event = REPLACE(event, 'alpha', 'mallo')",
+  columns: { event: 'event', head: 'head' },
+  eventTable: 'events',
+  headTable: 'heads',
+};
+
+function withUser(url: string, user: string): string {
+  const other = new URL(url);
+  other.username = user;
+  other.password = LOGIN_PASSWORD;
+  return other.href;
+}
+
+/** Its rights, and not another mistake in the statement: the codes with which the engines say so. */
+const isDenied = (error: unknown): boolean => {
+  const { code, errno } = error as { code?: string; errno?: number };
+  return code === '42501' || [1044, 1045, 1142, 1143, 1227, 1370].includes(errno ?? 0);
+};
+
+for (const dialect of [postgres, mysql]) {
+  await onSharedEngine(dialect.name, ({ url }) => {
+    const newPlace = async (): Promise<{ place: string; at: string }> => {
+      const place = `n${randomUUID().slice(0, 8)}_t`;
+      const at = dialect.placeUrl(url, place);
+      await migrate(at);
+      return { place, at };
+    };
+
+    describe(`the login of a tenant on ${dialect.name}`, () => {
+      it('does all the work of its tenant, and reads and writes nothing of another', async () => {
+        const [own, other] = [await newPlace(), await newPlace()];
+        await work(await opened(other.at), 'globex');
+        const before = await copyOf(await openPatiently(other.at), 'globex');
+        const login = await dialect.makeLogin(url, own.place);
+        const loginUrl = dialect.name === 'postgres' ? dialect.placeUrl(login, own.place) : login;
+        await work(await opened(loginUrl), 'acme');
+        for (const attack of dialect.attacks(own.place, other.place)) {
+          const denied = await dialect.ask(login, attack).then(() => 'allowed', isDenied);
+          expect([attack, denied]).toEqual([attack, true]);
+        }
+        expect(await copyOf(await openPatiently(other.at), 'globex')).toEqual(before);
+      });
+
+      if (dialect.name === 'mysql') {
+        it('reaches a database whose name differs at the underscore only if the GRANT does not escape it', async () => {
+          const mine = await newPlace();
+          const lookalike = mine.place.replace('_', 'x');
+          await dialect.ask(url, `CREATE DATABASE ${lookalike}`, `CREATE TABLE ${lookalike}.secrets (a int)`);
+          const login = await dialect.makeLogin(url, mine.place);
+          await expect(dialect.ask(login, `SELECT * FROM ${lookalike}.secrets`)).rejects.toSatisfy(isDenied);
+          const user = new URL(login).username;
+          await dialect.ask(url, `GRANT SELECT ON \`${mine.place}\`.* TO '${user}'@'%'`);
+          expect(await dialect.ask(login, `SELECT * FROM ${lookalike}.secrets`)).toEqual([]);
+        });
+      }
+    });
+
+    describe(`a row that somebody rewrites in ${dialect.name}`, () => {
+      const { eventTable, headTable, columns } = dialect;
+
+      it.each([
+        [
+          'a head',
+          (p: string) =>
+            `UPDATE ${p}.${headTable} SET ${columns.head} = REPLACE(${columns.head}, 'alpha', 'mallo')`,
+        ],
+        [
+          'an event that a head follows from',
+          (p: string) =>
+            `UPDATE ${p}.${eventTable} SET ${dialect.otherAgent} WHERE event_type = 'CLAIM_ACQUIRED'`,
+        ],
+        [
+          'an event that is removed',
+          (p: string) => `DELETE FROM ${p}.${eventTable} WHERE event_type = 'CLAIM_ACQUIRED'`,
+        ],
+        [
+          'a head that is removed',
+          (p: string) => `DELETE FROM ${p}.${headTable} WHERE ${columns.head} LIKE '%alpha%'`,
+        ],
+      ])('is found by gen verify where it is %s', async (_, rewrite) => {
+        const { place, at } = await newPlace();
+        await work(await opened(at), 'acme');
+        const store = await openPatiently(at);
+        onTestFinished(() => store.close());
+        expect((await verified(store)).breaks).toEqual([]);
+        await dialect.ask(url, rewrite(place));
+        expect((await verified(store)).breaks).not.toEqual([]);
+      });
+
+      it('is not found where no head follows from it: databases keep no chain of hashes', async () => {
+        const { place, at } = await newPlace();
+        const coordinator = await opened(at);
+        await work(coordinator, 'acme');
+        const handle = { task_id: A, session_id: 's1', generation: 1 };
+        answered(
+          await coordinator.note(
+            { tenant_id: 'acme', project_id: 'shop' },
+            { ...handle, text: 'first words' },
+          ),
+        );
+        await dialect.ask(
+          url,
+          `UPDATE ${place}.${eventTable} SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
+        );
+        const store = await openPatiently(at);
+        onTestFinished(() => store.close());
+        expect((await verified(store)).breaks).toEqual([]);
+      });
+    });
+
+    describe(`an old copy put in place of ${dialect.name}`, () => {
+      it('refuses cursors and handles from after the copy, once the incarnation is raised', async () => {
+        const { place, at } = await newPlace();
+        const key = { tenant_id: 'acme', project_id: 'shop' };
+        const first = await opened(at);
+        answered(await first.plans.put(key, planOf(A)));
+        const backup = `${place}_copy`;
+        await dialect.ask(url, `CREATE SCHEMA ${backup}`);
+        for (const table of dialect.tables) {
+          await dialect.ask(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${place}.${table}`);
+        }
+        const lost = await claimed(first, key, 'alpha', 's1');
+        const { next } = answered(await first.feed.page(key));
+        for (const table of dialect.tables) {
+          await dialect.ask(url, `DELETE FROM ${place}.${table}`);
+          await dialect.ask(url, `INSERT INTO ${place}.${table} SELECT * FROM ${backup}.${table}`);
+        }
+        await dialect.ask(url, `UPDATE ${place}.meta SET incarnation = incarnation + 1`);
+        const second = await opened(at);
+        expect(await second.feed.page(key, { after: next })).toMatchObject({ problem: 'CURSOR_AHEAD' });
+        // The same generation is granted to another: only the claim id tells the two apart.
+        const granted = await claimed(second, key, 'beta', 's1');
+        expect(granted.generation).toBe(lost.generation);
+        expect(granted.claim_id).not.toBe(lost.claim_id);
+        const result = { task_id: A, session_id: 's1', result_data: 1 };
+        expect(await second.submitResult(key, { ...result, ...lost })).toMatchObject({ accepted: false });
+        expect(await second.submitResult(key, { ...result, ...granted })).toMatchObject({ accepted: true });
+      });
+    });
+  });
+}
+
+async function opened(url: string): Promise<Coordinator> {
+  const store = await openPatiently(url);
+  const coordinator = await Coordinator.open({ store, blobs: store.blobs });
+  onTestFinished(async () => {
+    coordinator.close();
+    await store.close();
+  });
+  return coordinator;
+}
+
+/** A plan and a claim. */
+async function work(coordinator: Coordinator, tenant_id: string): Promise<void> {
+  const key = { tenant_id, project_id: 'shop' };
+  answered(await coordinator.plans.put(key, planOf(A)));
+  await claimed(coordinator, key, 'alpha', 's1');
+}
+
+async function claimed(
+  coordinator: Coordinator,
+  key: { tenant_id: string; project_id: string },
+  agent_id: string,
+  session_id: string,
+): Promise<{ generation: number; claim_id: string }> {
+  const { claim } = answered(await coordinator.claimTask(key, { task_id: A, agent_id, session_id }));
+  if (claim?.id === undefined) throw new Error('The claim was not granted.');
+  return { generation: claim.generation, claim_id: claim.id };
+}
+
+const verified = (store: EngineStore) =>
+  verifyStore(store, { tenant_id: 'acme', project_id: 'shop' }, () => {});
+
+/** Everything of a tenant's project that a store shows. */
+async function copyOf(store: EngineStore, tenant_id: string): Promise<unknown> {
+  const key = { tenant_id, project_id: 'shop' };
+  try {
+    const events = await store.events(key, { after: 0, limit: 1000 });
+    return { events, heads: await store.scanHeads(key, { after: null, limit: 1000 }) };
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { P, Served } from '../../src/server/testing/served.js';
+import type { Disk } from '../../src/stores/file/disk.js';
+import { FolderBlobs } from '../../src/stores/file/folder-blobs.js';
+import { nodeDisk } from '../../src/stores/file/node-disk.js';
+
+/**
+ * The attacker is an agent, or another program of the machine, that fills the disk or uses up the file descriptors of
+ * the server. They want a result that is acknowledged and lost, half a blob that passes for a whole one, or a server
+ * that answers with faults of its own.
+ *
+ * What stops them: a blob is written beside its name, synced, and renamed. What the disk refuses is 503 `UNAVAILABLE`,
+ * nothing names the blob, and the part that was written is removed.
+ */
+
+const BYTES = new Uint8Array(200_000).fill(7);
+const SHA256 = createHash('sha256').update(BYTES).digest('hex');
+const A = 'A-001-core';
+
+/** What a disk does while it is full or has no descriptor left. */
+const FAULTS: Record<string, (code: string) => Partial<Disk>> = {
+  'opening a file': (code) => ({
+    openAppend: async () => {
+      throw diskError(code);
+    },
+  }),
+  'writing half of it': (code) => ({
+    openAppend: async (path, mode) => {
+      const file = await nodeDisk.openAppend(path, mode);
+      return {
+        write: async (bytes) => {
+          await file.write(bytes.subarray(0, bytes.length >> 1));
+          throw diskError(code);
+        },
+        read: (into, position) => file.read(into, position),
+        sync: () => file.sync(),
+        truncate: (size) => file.truncate(size),
+        size: () => file.size(),
+        close: () => file.close(),
+      };
+    },
+  }),
+  'making the folder': (code) => ({
+    makeFolder: async () => {
+      throw diskError(code);
+    },
+  }),
+  'looking whether it is there': (code) => ({
+    openRead: async () => {
+      throw diskError(code);
+    },
+  }),
+  'making its name durable': (code) => ({
+    syncFolder: async () => {
+      throw diskError(code);
+    },
+  }),
+};
+
+function diskError(code: string): NodeJS.ErrnoException {
+  const error: NodeJS.ErrnoException = new Error(`${code}: open '/srv/genesis/blobs/secret-path'`);
+  return Object.assign(error, { code, syscall: 'open' });
+}
+
+async function served() {
+  const root = await temporaryFolder();
+  const disk = { ...nodeDisk };
+  const blobs = new FolderBlobs(root, disk);
+  const server = await Served.forTest({ blobs });
+  await server.plan(A);
+  const setFaults = (faults: Partial<Disk>): void => void Object.assign(disk, faults);
+  const files = async (): Promise<string[]> => {
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  };
+  return { server, setFaults, mend: () => setFaults(nodeDisk), files };
+}
+
+for (const code of ['ENOSPC', 'EMFILE']) {
+  it.each(Object.keys(FAULTS))(
+    `a blob that meets ${code} while %s is 503 and leaves nothing half written`,
+    async (when) => {
+      const { server, setFaults, mend, files } = await served();
+      setFaults(FAULTS[when]?.(code) ?? {});
+      const { status, body } = await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES);
+      expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
+      expect(body.detail).toMatch(/disk is full|file descriptors/);
+      expect(JSON.stringify(body)).not.toContain('secret-path');
+      // Its bytes were synced before it got its name: whole, or not there.
+      expect((await files()).filter((name) => name !== SHA256)).toEqual([]);
+      mend();
+      expect((await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES)).status).toBe(200);
+      expect(await files()).toEqual([SHA256]);
+    },
+  );
+
+  it(`a large result that meets ${code} is 503, and the task still waits for its result`, async () => {
+    const { server, setFaults, mend, files } = await served();
+    const handle = await server.claim(A);
+    setFaults(FAULTS['writing half of it']?.(code) ?? {});
+    const result = { ...handle, result_data: { text: 'x'.repeat(100_000) } };
+    const { status, body } = await server.post(`${P}/results`, result);
+    expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(await files()).toEqual([]);
+    expect((await server.get(`${P}/tasks/${A}/results`)).body.results).toEqual([]);
+    mend();
+    expect((await server.post(`${P}/results`, result)).body).toMatchObject({ accepted: true });
+  });
+}
+
+it('a blob whose name was not made durable is made durable by the next who puts it', async () => {
+  const { server, setFaults, mend } = await served();
+  setFaults(FAULTS['making its name durable']?.('EMFILE') ?? {});
+  expect((await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES)).status).toBe(503);
+  const synced: string[] = [];
+  mend();
+  setFaults({
+    syncFolder: async (path) => {
+      synced.push(path);
+      await nodeDisk.syncFolder(path);
+    },
+  });
+  expect((await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES)).status).toBe(200);
+  expect(synced.some((path) => path.endsWith(join('acme', SHA256.slice(0, 2))))).toBe(true);
+});

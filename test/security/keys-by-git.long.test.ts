@@ -1,0 +1,296 @@
+/**
+ * Attacker: someone who can push to a repository that holds a workspace, or who offers one to clone. They have no account
+ * on the victim's machine.
+ *
+ * Goal: access to the server that the victim runs in their clone. Whatever git carries is the attacker's to write: keys
+ * they made in their own clone, the secret of their own store, an older state of the victim's log in which a revoked key
+ * still works. Git overwrites ignored files on a pull, so `.gitignore` alone stops nothing.
+ *
+ * Defence: a key record is bound to the secret of the store that made it, by an HMAC over everything that it grants. What
+ * is not bound to the secret of this store grants nothing. Where git itself carries the secret or the key log, no key
+ * works until that ends. Any key record, bound or not, keeps an open server closed. What is secret is in `.gitignore`, and
+ * `gen up` and `gen verify` say which tracked file to remove, and how.
+ */
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen, start } from '../../src/cli/testing/terminal.js';
+import { exportProject } from '../../src/coordinator/transfer/export-project.js';
+import { importProject } from '../../src/coordinator/transfer/import-project.js';
+import { openStoreUrl } from '../../src/server/store-url.js';
+import { bearer } from './support/issuer.js';
+import { Clone } from './support/repository.js';
+import { KEY_LOG, writeUnboundKey } from './support/unbound-key.js';
+
+const EVENTS = '.ai-workspace/events';
+const [SECRET, TENANTS, KEYS] = [`${EVENTS}/store.json`, `${EVENTS}/tenants`, `${EVENTS}/tenants/_genesis`];
+
+/** Status of a request for something that every key of the tenant may read. */
+async function use(url: string, token: string | null): Promise<number> {
+  const response = await fetch(`${url}/api/tenants/default/limits`, {
+    headers: token === null ? {} : bearer(token),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The command lines that a warning tells the operator to run. */
+const commandsIn = (err: string): string[] => err.match(/git -C .*$/gm) ?? [];
+
+describe('a key that was made in another clone', () => {
+  it('is not among what git carries', async () => {
+    const attacker = await Clone.first();
+    await attacker.createKey();
+    await attacker.served(async () => {});
+    await attacker.commit();
+    const carried = await attacker.git('ls-files');
+    expect(carried).toContain(`${EVENTS}/events.jsonl`);
+    for (const secret of [SECRET, TENANTS, 'server.json']) expect(carried).not.toContain(secret);
+  });
+
+  it('opens nothing where git carries its record all the same, and does not open the server to everyone', async () => {
+    const attacker = await Clone.first();
+    const token = await attacker.createKey('operator');
+    await attacker.commit(TENANTS);
+    const victim = await attacker.cloned();
+    const err = await victim.served(async (url) => {
+      expect(await use(url, token)).toBe(401);
+      expect(await use(url, null)).toBe(401);
+    });
+    expect(err).toContain('gen key create');
+  });
+
+  it('opens nothing where git carries the secret of its store, too', async () => {
+    const attacker = await Clone.first();
+    const token = await attacker.createKey('operator');
+    await attacker.commit(TENANTS, SECRET);
+    const victim = await attacker.cloned();
+    const err = await victim.served(async (url) => {
+      expect(await use(url, token)).toBe(401);
+    });
+    expect(err).toContain(SECRET);
+  });
+
+  it('opens nothing where a pull replaces the files of a victim that has keys of its own', async () => {
+    const attacker = await Clone.first();
+    await attacker.commit();
+    const victim = await attacker.cloned();
+    const own = await victim.createKey();
+    await victim.served(async (url) => expect(await use(url, own)).toBe(200));
+    const token = await attacker.createKey('operator');
+    await attacker.commit(TENANTS, SECRET);
+    await victim.git('pull', '--quiet');
+    await victim.served(async (url) => expect(await use(url, token)).toBe(401));
+  });
+});
+
+describe('a key that was revoked', () => {
+  it('does not come back with an older state of the log', async () => {
+    const attacker = await Clone.first();
+    await attacker.commit();
+    const victim = await attacker.cloned();
+    const token = await victim.createKey('agent');
+    const older = await readFolder(victim);
+    const admin = await victim.createKey('admin');
+    await victim.served(async (url) => {
+      const key_id = token.split('_')[2];
+      const path = `${url}/api/tenants/default/keys/${key_id}`;
+      expect((await fetch(path, { method: 'DELETE', headers: bearer(admin) })).status).toBe(200);
+      expect(await use(url, token)).toBe(401);
+    });
+    await cp(older, join(attacker.root, KEYS), { recursive: true });
+    await attacker.commit(TENANTS);
+    await victim.git('pull', '--quiet');
+    await victim.served(async (url) => expect(await use(url, token)).toBe(401));
+  });
+});
+
+/** A copy of the victim's key log, as a former colleague may have kept one. */
+async function readFolder(victim: Clone): Promise<string> {
+  const copy = join(victim.root, '..', `${victim.root.split('/').at(-1)}-copy`);
+  await cp(join(victim.root, KEYS), copy, { recursive: true });
+  return copy;
+}
+
+describe('what git tracks and should not', () => {
+  it('is named by gen up and gen verify with the commands that end it, after which new keys work', async () => {
+    const attacker = await Clone.first();
+    const token = await attacker.createKey('operator');
+    await attacker.commit(TENANTS, SECRET);
+    const victim = await attacker.cloned();
+    const err = await victim.served(async () => {});
+    const verified = await victim.gen('verify');
+    expect(verified.code).toBe(0);
+    for (const text of [err, verified.err]) {
+      expect(text).toContain(SECRET);
+      expect(text).toContain(TENANTS);
+      expect(commandsIn(text)).toHaveLength(2);
+    }
+    for (const line of commandsIn(err)) await victim.shell(line);
+    expect(await victim.git('ls-files', EVENTS)).not.toMatch(/store\.json|tenants/);
+    const own = await victim.createKey();
+    const quiet = await victim.served(async (url) => {
+      expect(await use(url, own)).toBe(200);
+      expect(await use(url, token)).toBe(401);
+    });
+    expect(commandsIn(quiet)).toEqual([]);
+  });
+
+  it('is not looked for where there is no repository', async () => {
+    const clone = await Clone.first();
+    await clone.shell('rm -rf .git');
+    const token = await clone.createKey();
+    const err = await clone.served(async (url) => expect(await use(url, token)).toBe(200));
+    expect(err).not.toContain('git');
+  });
+
+  it('is not hidden by a bare repository that the attacker plants in the folder, whose settings are not obeyed', async () => {
+    const attacker = await Clone.first();
+    const token = await attacker.createKey('operator');
+    const events = join(attacker.root, EVENTS);
+    for (const name of ['objects', 'refs']) {
+      await mkdir(join(events, name), { recursive: true });
+      await writeFile(join(events, name, 'kept'), '');
+    }
+    await writeFile(join(events, 'HEAD'), 'ref: refs/heads/main\n');
+    const settings = `[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch ${attacker.root}/taken; false\n`;
+    await writeFile(join(events, 'config'), settings);
+    await attacker.commit(TENANTS, SECRET);
+    const victim = await attacker.cloned();
+    const err = await victim.served(async (url) => expect(await use(url, token)).toBe(401));
+    expect(err).toContain(SECRET);
+    await expect(readFile(join(attacker.root, 'taken'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('the .gitignore of an existing workspace', () => {
+  it('gets the missing lines by gen migrate, and keeps what a person wrote into it', async () => {
+    const clone = await Clone.first();
+    const file = join(clone.root, '.ai-workspace', '.gitignore');
+    await writeFile(file, '# mine\nnotes/\nevents/store.json\nevents/lock\n');
+    const err = await clone.served(async () => {});
+    expect(err).toContain('gen migrate');
+    const migrated = await clone.gen('migrate');
+    expect(migrated.code).toBe(0);
+    const text = await readFile(file, 'utf8');
+    expect(text.startsWith('# mine\nnotes/\nevents/store.json\nevents/lock\n')).toBe(true);
+    expect(text.split('\n')).toContain('events/tenants/');
+    expect(text.match(/^events\/lock$/gm)).toHaveLength(1);
+    expect((await clone.gen('migrate')).out).toContain('nothing to do');
+    expect(await readFile(file, 'utf8')).toBe(text);
+    await clone.createKey();
+    await clone.commit();
+    expect(await clone.git('ls-files')).not.toContain(TENANTS);
+  });
+});
+
+/** Opens a store as a command without a server does, and closes it again. */
+async function inStore<T>(
+  url: string,
+  work: (opened: Awaited<ReturnType<typeof openStoreUrl>>) => Promise<T>,
+) {
+  const opened = await openStoreUrl(url, () => {});
+  return work(opened).finally(() => opened.store.close());
+}
+
+describe('a key from before keys were bound', () => {
+  it('is refused in a workspace, where it may have come from anywhere, with the command for a new one', async () => {
+    const clone = await Clone.first();
+    const store = `workspace:${clone.root}`;
+    const token = await inStore(store, (opened) => writeUnboundKey(opened.store));
+    const err = await clone.served(async (url) => {
+      expect(await use(url, token)).toBe(401);
+      expect(await use(url, null)).toBe(401);
+    });
+    expect(err).toContain('1 key of this log is refused');
+    expect(err).toContain(`gen key create --role admin --store ${store}`);
+    await clone.gen('migrate');
+    await clone.served(async (url) => expect(await use(url, token)).toBe(401));
+  });
+
+  it('works in another store until gen migrate has run, which binds it and refuses unbound ones from then on', async () => {
+    const cwd = await temporaryFolder();
+    const store = `file:${cwd}/log`;
+    const old = await inStore(store, (opened) => writeUnboundKey(opened.store, { label: 'old' }));
+    const warned = await upIn(cwd, store, async (url) => expect(await use(url, old)).toBe(200));
+    expect(warned).toContain(`gen migrate --store ${store}`);
+    expect((await gen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(1);
+    const migrated = await gen({ cwd }, 'migrate', '--store', store);
+    expect(migrated.out).toContain(`${old.split('_')[2]} admin of default (old)`);
+    expect((await gen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(0);
+    const quiet = await upIn(cwd, store, async (url) => expect(await use(url, old)).toBe(200));
+    expect(quiet).not.toContain('gen migrate');
+    const planted = await inStore(store, (opened) =>
+      writeUnboundKey(opened.store, { role: 'operator', tenant_id: null }),
+    );
+    await upIn(cwd, store, async (url) => {
+      expect(await use(url, planted)).toBe(401);
+      expect(await use(url, old)).toBe(200);
+    });
+  });
+
+  it('is refused in a store whose first key was bound', async () => {
+    const cwd = await temporaryFolder();
+    const store = `file:${cwd}/log`;
+    await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store);
+    const planted = await inStore(store, (opened) => writeUnboundKey(opened.store));
+    await upIn(cwd, store, async (url) => expect(await use(url, planted)).toBe(401));
+  });
+});
+
+describe('a key log that comes by other ways than git', () => {
+  it('opens nothing where its folder is copied into another store', async () => {
+    const cwd = await temporaryFolder();
+    const made = await gen({ cwd }, 'key', 'create', '--role', 'operator', '--store', `file:${cwd}/theirs`);
+    await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', `file:${cwd}/elsewhere`);
+    await cp(join(cwd, 'theirs', '_genesis'), join(cwd, 'ours', '_genesis'), { recursive: true });
+    const err = await upIn(cwd, `file:${cwd}/ours`, async (url) => {
+      expect(await use(url, made.out.trim())).toBe(401);
+    });
+    expect(err).toContain('gen key create');
+  });
+
+  it('is not imported from an archive', async () => {
+    const cwd = await temporaryFolder();
+    await gen({ cwd }, 'key', 'create', '--role', 'operator', '--store', `file:${cwd}/theirs`);
+    await inStore(`file:${cwd}/theirs`, async (theirs) => {
+      const archive = exportProject(theirs.store, theirs.blobs, KEY_LOG);
+      const imported = await inStore(`file:${cwd}/ours`, ({ store, blobs }) =>
+        importProject(store, blobs, archive),
+      );
+      expect(imported).toMatchObject({
+        refused: 'ARCHIVE_BROKEN',
+        detail: expect.stringContaining('tenant_id'),
+      });
+    });
+  });
+});
+
+describe('a plain store in a repository', () => {
+  it('keeps itself out of git, and trusts no key where git carries it all the same', async () => {
+    const clone = await Clone.first();
+    const store = `file:${clone.root}/data`;
+    const made = await clone.gen('key', 'create', '--role', 'operator', '--store', store);
+    await clone.commit();
+    expect(await clone.git('ls-files')).not.toContain('data/');
+    await clone.git('add', '--force', 'data/store.json', 'data/_genesis');
+    await clone.commit();
+    const victim = await clone.cloned();
+    const err = await upIn(victim.root, `file:${victim.root}/data`, async (url) => {
+      expect(await use(url, made.out.trim())).toBe(401);
+    });
+    expect(commandsIn(err)).toHaveLength(2);
+  });
+});
+
+async function upIn(cwd: string, store: string, work: (url: string) => Promise<void>): Promise<string> {
+  const server = start({ cwd }, 'up', '--port', '0', '--json', '--store', store);
+  const text = await server.seen('\n');
+  try {
+    await work((JSON.parse(text.split('\n')[0] ?? '') as { url: string }).url);
+  } finally {
+    server.stop('SIGINT');
+  }
+  return (await server.ended).err;
+}

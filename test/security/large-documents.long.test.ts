@@ -1,0 +1,82 @@
+/** The attack of `large-documents.test.ts` over HTTP, with documents that take seconds of a processor to read. */
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as texts from '../../bench/formats/texts.js';
+import { ThreadedDocuments } from '../../src/coordinator/documents/documents.js';
+import { P, Served } from '../../src/server/testing/served.js';
+
+const AT_ONCE = 4;
+const CALLS = 5;
+const LENGTH = 100_000;
+
+const init = (): string => {
+  const files = texts.workspaceFiles(LENGTH, 30_000);
+  return JSON.stringify({ project_id: 'shop', files });
+};
+
+const DOCUMENTS: readonly (readonly [string, string, string, string, () => string])[] = [
+  ['a YAML plan with a fault in each line', 'PUT', `${P}/plan`, 'yaml', () => texts.unknownFields(LENGTH)],
+  ['a YAML plan of nothing but commas', 'PUT', `${P}/plan`, 'yaml', () => texts.badCommas(LENGTH)],
+  ['a sound YAML plan', 'PUT', '/api/tenants/acme/projects/other/plan', 'yaml', () => texts.planYaml(LENGTH)],
+  ['a workspace', 'POST', '/api/init', 'json', init],
+];
+
+describe('while a hostile document is read', () => {
+  let served: Served;
+  let handle: object;
+  beforeAll(async () => {
+    served = await Served.start();
+    await served.plan('A-001-x');
+    const { generation, ...held } = await served.claim('A-001-x');
+    handle = { ...held, expected_generation: generation };
+  });
+  afterAll(() => served.remove());
+
+  const send = (method: string, path: string, type: string, body: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'content-type': `application/${type}` };
+      const sent = request(served.running.url + path, { method, headers, agent: false }, (reply) => {
+        reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
+      });
+      sent.on('error', reject).end(body);
+    });
+
+  test.each(DOCUMENTS)(
+    '%s keeps neither a renewal nor /healthz waiting',
+    async (_, method, path, type, body) => {
+      const order: string[] = [];
+      const text = body();
+      const hostile = Array.from({ length: AT_ONCE }, async () => {
+        await send(method, path, type, text);
+        order.push('document');
+      });
+      for (let call = 0; call < CALLS; call += 1) {
+        expect((await served.ask('GET', '/healthz')).status).toBe(200);
+        expect((await served.ask('POST', `${P}/claims/renew`, handle)).status).toBe(200);
+        order.push('renewed');
+      }
+      await Promise.all(hostile);
+      expect(order.slice(-1)).toEqual(['document']);
+    },
+  );
+});
+
+describe('a document that asks for more memory than its share', () => {
+  const limits = { ms_max: 600_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
+  const sound = {
+    kind: 'plan',
+    form: 'json',
+    text: '{"tracks":{"A":[{"id":"A-001-x","description":"d"}]}}',
+  } as const;
+  const hostile = () => ({ kind: 'plan', form: 'yaml', text: texts.unknownFields(1_500_000) }) as const;
+
+  test('is refused when its memory is used up, and the next one is read', async () => {
+    const documents = new ThreadedDocuments({ ...limits, heap_mb_max: 24 });
+    expect(await documents.read('acme', hostile())).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      detail: expect.stringContaining('24 MB'),
+    });
+    expect(await documents.read('acme', sound)).toMatchObject({ kind: 'plan' });
+    documents.close();
+  });
+});

@@ -1,0 +1,123 @@
+/**
+ * Who: a caller with the right to send a plan, tasks or a workspace; in a shared service, one tenant among many.
+ *
+ * What they want: to stop everyone's work with one document. Claims live by renewals; a coordinator that reads for
+ * half a minute renews nothing, and every claim of every tenant expires. A YAML plan of 0.39 MB with a fault in each line
+ * took 26 seconds to refuse, one of 4.5 MB took minutes.
+ *
+ * What stops them: a large document is read in a thread of its own (`src/coordinator/documents`), one at a time, tenants in
+ * turn. Reading is linear, ends at a limit of time and memory, and few documents of a tenant may wait. What remains to be
+ * done on the event loop is done a few milliseconds at a time.
+ *
+ * The tests compare the order of answers, never durations. The attack over HTTP is in `large-documents.long.test.ts`.
+ */
+import { describe, expect, test } from 'vitest';
+import * as texts from '../../bench/formats/texts.js';
+import { Coordinator } from '../../src/coordinator/coordinator.js';
+import { type Documents, ThreadedDocuments } from '../../src/coordinator/documents/documents.js';
+import type { DocumentJob, DocumentParcel } from '../../src/coordinator/documents/job.js';
+import { JsonText } from '../../src/coordinator/documents/json-text.js';
+import { isProblem, type Problem } from '../../src/coordinator/problem.js';
+import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
+
+const CALLS = 5;
+
+/** Reads documents only once the test says so: until then everything else must go on. */
+class HeldDocuments implements Documents {
+  private readonly threaded = new ThreadedDocuments();
+  private release: () => void = () => {};
+  private readonly released = new Promise<void>((resolve) => {
+    this.release = resolve;
+  });
+
+  async read(tenant_id: string, job: DocumentJob): Promise<DocumentParcel | Problem> {
+    await this.released;
+    return this.threaded.read(tenant_id, job);
+  }
+  readOn(): void {
+    this.release();
+  }
+  close(): void {
+    this.threaded.close();
+  }
+}
+
+describe('claims are renewed before the reader of documents begins with', () => {
+  const scope = { tenant_id: 'acme', project_id: 'shop' };
+  const tasks = Array.from({ length: 100 }, (_, at) => ({
+    id: `B-${String(at + 1).padStart(3, '0')}-y`,
+    description: 'one of many tasks, so that the text is larger than a few KB',
+  }));
+  const long = JSON.stringify(tasks);
+  const files = { 'features/active/REQ-F-A.yml': `feature: REQ-F-A\ntitle: T\nnotes: ${'n'.repeat(5000)}\n` };
+  const SENT: readonly (readonly [string, (coordinator: Coordinator) => Promise<object>])[] = [
+    ['a plan in YAML', ({ plans }) => plans.put(scope, `tracks:\n  B: ${long}`)],
+    ['a plan in JSON', ({ plans }) => plans.put(scope, new JsonText(`{"tracks":{"B":${long}}}`))],
+    ['tasks in JSON', ({ plans }) => plans.add(scope, new JsonText(`{"tasks":${long}}`))],
+    ['the files of a workspace', ({ settings }) => settings.configure(scope, { files })],
+    [
+      'the files of a workspace in JSON',
+      ({ settings }) =>
+        settings.configureText('acme', new JsonText(JSON.stringify({ project_id: 'shop', files }))),
+    ],
+  ];
+
+  test.each(SENT)('%s', async (_, send) => {
+    const documents = new HeldDocuments();
+    const coordinator = await Coordinator.open({ store: openMemoryStore(), documents });
+    const other = { tenant_id: 'acme', project_id: 'other' };
+    await coordinator.plans.put(other, { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } });
+    const granted = await coordinator.claimTask(other, {
+      task_id: 'A-001-x',
+      agent_id: 'a',
+      session_id: 's',
+    });
+    const order: string[] = [];
+    const sent = send(coordinator).then((reply) => {
+      expect(isProblem(reply)).toBe(false);
+      order.push('document');
+    });
+    const renewal = { task_id: 'A-001-x', session_id: 's', expected_generation: 1 };
+    for (let call = 0; call < CALLS; call += 1) {
+      expect(await coordinator.renewLease(other, renewal)).toMatchObject({ success: true });
+      order.push('renewed');
+    }
+    documents.readOn();
+    await sent;
+    expect(granted).toMatchObject({ success: true });
+    expect(order).toEqual([...Array.from({ length: CALLS }, () => 'renewed'), 'document']);
+    coordinator.close();
+  });
+});
+
+describe('a document that asks for more than its share', () => {
+  const limits = { ms_max: 600_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
+  const sound = {
+    kind: 'plan',
+    form: 'json',
+    text: '{"tracks":{"A":[{"id":"A-001-x","description":"d"}]}}',
+  } as const;
+  const hostile = () => ({ kind: 'plan', form: 'yaml', text: texts.unknownFields(1_500_000) }) as const;
+
+  test('is refused when its time is over', async () => {
+    const documents = new ThreadedDocuments({ ...limits, ms_max: 1 });
+    expect(await documents.read('acme', hostile())).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      detail: expect.stringContaining('0.001 seconds'),
+    });
+    documents.close();
+  });
+
+  test('is refused at once where many of the same tenant wait, and other tenants are read in turn', async () => {
+    const documents = new ThreadedDocuments({ ...limits, queued_max: 2 });
+    const order: string[] = [];
+    const read = async (tenant_id: string) => {
+      const reply = await documents.read(tenant_id, sound);
+      order.push('problem' in reply ? `${tenant_id} ${reply.problem}` : tenant_id);
+    };
+    await Promise.all([...['a', 'a', 'a', 'a'].map(read), read('b')]);
+    expect(order.filter((entry) => entry === 'a UNAVAILABLE')).toHaveLength(1);
+    expect(order.indexOf('b')).toBeLessThan(order.lastIndexOf('a'));
+    documents.close();
+  });
+});

@@ -1,0 +1,108 @@
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { type RunningServer, startServer } from '../../src/server/server.js';
+import { openStoreUrl } from '../../src/server/store-url.js';
+import { onEngine, onOwnEngine } from '../../src/stores/testing/on-engine.js';
+import { ENGINE_NAMES, startMigrated } from '../../src/stores/testing/shared-engine.js';
+import { planOf } from '../support/house.js';
+
+/**
+ * The attacker takes the database away: they stop it, fill its connections or cut the network. They want the
+ * coordinators to burn processor time in retries, to stay in rotation although they can serve nobody, or to need a
+ * person to start them again.
+ *
+ * What stops them: background work backs off (`src/coordinator/backoff.ts`, counted in `backoff.test.ts`, measured by
+ * `npm run bench -- --outage all`), commands are 503 with nothing done, `/readyz` is 503 until the engine answers, and
+ * the next attempt after that finds it.
+ */
+
+const A = 'A-001-core';
+const P = '/api/tenants/acme/projects/shop';
+const JSON_BODY = { 'content-type': 'application/json' };
+
+for (const name of ENGINE_NAMES) {
+  await onEngine(
+    name,
+    () => startMigrated(name),
+    (engine) => {
+      afterAll(() => engine.stop());
+      onOwnEngine(name, engine, ({ url, halt, boot }) => {
+        it(`with ${name} stopped /readyz and commands are 503, and with ${name} back everything goes on by itself`, async () => {
+          const [first, second] = [await serverOn(url), await serverOn(url)];
+          expect((await ask(first, 'PUT', `${P}/plan`, planOf(A))).status).toBe(200);
+          const heard = listen(first);
+          await heard.until('PLAN_CHANGED');
+          await halt();
+          const ready = await ask(first, 'GET', '/readyz');
+          expect([ready.status, ready.body.code]).toEqual([503, 'UNAVAILABLE']);
+          expect(ready.body.detail).not.toMatch(/127\.0\.0\.1|localhost|genesis_fleet/);
+          expect((await ask(first, 'GET', '/healthz')).status).toBe(200);
+          const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
+          expect((await ask(first, 'POST', `${P}/claims`, claim)).status).toBe(503);
+          await boot();
+          await until(async () => (await ask(first, 'GET', '/readyz')).status === 200);
+          // Through the other coordinator: this one learns of it only if it follows the store again.
+          await until(async () => (await ask(second, 'POST', `${P}/claims`, claim)).body.success === true);
+          await heard.until('CLAIM_ACQUIRED');
+        });
+      });
+    },
+  );
+}
+
+async function serverOn(url: string): Promise<RunningServer> {
+  const server = await startServer({ ...(await openStoreUrl(url, () => {})), port: 0 });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+interface Told {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly success?: boolean;
+}
+
+async function ask(
+  { url }: RunningServer,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: Told }> {
+  const init = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) };
+  const reply = await fetch(url + path, { method, ...init });
+  return { status: reply.status, body: (await reply.json()) as Told };
+}
+
+/** Asks again until it holds; vitest ends a test in which it never does. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+/** The event stream of a server, from the first event on. */
+function listen({ url }: RunningServer): { until(type: string): Promise<void> } {
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  let text = '';
+  let wake = (): void => {};
+  const reading = (async () => {
+    const stream = await fetch(`${url}${P}/events/stream?after=`, { signal: leaving.signal });
+    const decoder = new TextDecoder();
+    for await (const chunk of stream.body ?? []) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      wake();
+    }
+    throw new Error('The stream ended.');
+  })();
+  reading.catch(() => {});
+  return {
+    until: (type) =>
+      Promise.race([
+        reading,
+        new Promise<void>((resolve) => {
+          wake = () => {
+            if (text.includes(`"${type}"`)) resolve();
+          };
+          wake();
+        }),
+      ]),
+  };
+}

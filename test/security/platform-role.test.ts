@@ -1,0 +1,167 @@
+/**
+ * Attacker: the admin of one tenant, or anyone whose identity provider lets a tenant choose the roles of its members.
+ * They hold a valid token that names their tenant and the role `operator`.
+ *
+ * Goal: rights over the platform: read `/metrics`, reach other tenants, create, list or revoke keys of platform
+ * operators, and with such a key everything else.
+ *
+ * Defence: platform rights need a credential without a tenant. `authorize` decides this, and every route asks it.
+ * A credential that names a tenant has at most the rights of an admin of that tenant, whatever its role is called.
+ *
+ * The tests cover every role, with and without a tenant, on every route. What each may do stands in the table
+ * below, not in the code under test.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLES, type Role } from '../../src/core/roles.js';
+import type { Route } from '../../src/server/route.js';
+import { ROUTES } from '../../src/server/routes.js';
+import { type Json, Served } from '../../src/server/testing/served.js';
+import { bearer, type Issuer, startIssuer } from './support/issuer.js';
+
+/** What a route asks for. */
+type Right = 'public' | 'read' | 'work' | 'review' | 'tell' | 'administer' | 'platform';
+
+/** The roles that have each right in their own tenant. No role of a tenant has `platform`. */
+const RIGHTS_IN_TENANT: Readonly<Record<Right, readonly Role[]>> = {
+  public: ROLES,
+  read: ROLES,
+  work: ['agent', 'admin', 'operator'],
+  review: ['reviewer', 'admin', 'operator'],
+  tell: ['agent', 'reviewer', 'admin', 'operator'],
+  administer: ['admin', 'operator'],
+  platform: [],
+};
+
+const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
+  public: 'healthz readyz page page_script page_style openapi docs',
+  read:
+    'list_tasks batch_get_states get_task_state get_claim_history list_results get_result explain get_blob get_plan ' +
+    'list_sessions get_session get_active_claims_for_session get_limits get_policy status agents list_projects events ' +
+    'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project',
+  work:
+    'spawn fold_back checkpoint validate_gaps claim_task batch_claim renew_lease renew_batch release_claim ' +
+    'release_batch suspend_claim resume_claim submit_result submit_batch next note put_blob open_session close_session',
+  review: 'record_review adopt decide_review',
+  tell: 'append_event',
+  administer:
+    'import_events put_plan add_tasks init release force_release reassign reset hold unhold put_limits put_policy ' +
+    'create_key list_keys revoke_key',
+  platform: 'metrics',
+};
+
+const RIGHT_OF = new Map(
+  (Object.entries(RIGHT_OF_ROUTES) as [Right, string][]).flatMap(([right, ids]) =>
+    ids.split(' ').map((id) => [id, right] as const),
+  ),
+);
+
+/** Status class of an answer: 401, 403, the 404 of a hidden tenant, or anything the route itself answers. */
+type Verdict = 'unknown' | 'forbidden' | 'hidden' | 'served';
+
+const OWN = 'acme';
+const OTHER = 'other';
+const isTenantInPath = ({ path }: Route): boolean => path.includes('{tenant_id}');
+
+/** The verdict that the tables above demand. `asked`: the tenant that the request names. */
+function expected(route: Route, role: Role, isBound: boolean, asked: string): Verdict {
+  const right = RIGHT_OF.get(route.id) as Right;
+  if (right === 'public') return 'served';
+  if (!isBound) return role === 'operator' ? 'served' : 'unknown';
+  if (right !== 'platform' && asked !== OWN) return 'hidden';
+  return RIGHTS_IN_TENANT[right].includes(role) ? 'served' : 'forbidden';
+}
+
+let served: Served;
+let issuer: Issuer;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  // A connection that got a 401 is used again, however long a busy machine takes until then.
+  served = await Served.start({ auth: { jwt: issuer.jwt }, listen: { linger_ms: 600_000 } });
+});
+afterAll(async () => {
+  await served.remove();
+  await issuer.remove();
+});
+
+const tokenOf = (role: Role, isBound: boolean): Promise<string> =>
+  issuer.sign({ role, ...(isBound ? { tenant_id: OWN } : {}) });
+
+const IDS: Readonly<Record<string, string>> = {
+  project_id: 'shop',
+  subject: 'A-001-none',
+  session_id: 's9',
+  result_id: 'res_none',
+  sha256: '0'.repeat(64),
+  key_id: '0'.repeat(16),
+};
+
+async function ask(route: Route, asked: string, token: string): Promise<Verdict> {
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name) =>
+    name === 'tenant_id' ? asked : (IDS[name] ?? ''),
+  );
+  const named = route.tenant === 'own' ? { 'x-genesis-tenant': asked } : {};
+  const response = await fetch(served.url + path, {
+    method: route.method,
+    headers: { 'content-type': 'application/json', ...named, ...bearer(token) },
+    ...(route.body === undefined ? {} : { body: route.body.kind === 'bytes' ? 'bytes' : '{}' }),
+  });
+  const isStream = response.headers.get('content-type')?.includes('event-stream') ?? false;
+  if (isStream) await response.body?.cancel();
+  const text = isStream ? '' : await response.text();
+  if (response.status === 401) return 'unknown';
+  if (response.status === 403) return 'forbidden';
+  return response.status === 404 && text.includes('nothing of yours') ? 'hidden' : 'served';
+}
+
+it('knows which right every route asks for', () => {
+  expect([...RIGHT_OF.keys()].sort()).toEqual(ROUTES.map(({ id }) => id).sort());
+});
+
+describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, isBound }))))(
+  'a token of role $role (bound to a tenant: $isBound)',
+  ({ role, isBound }) => {
+    it.each(ROUTES.map((route) => [route.id, route] as const))(
+      'gets what the table says from %s',
+      async (_, route) => {
+        const token = await tokenOf(role, isBound);
+        const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
+        for (const asked of tenants) {
+          expect(await ask(route, asked, token), asked).toBe(expected(route, role, isBound, asked));
+        }
+      },
+    );
+  },
+);
+
+describe('keys of platform operators', () => {
+  const keys = `/api/tenants/${OWN}/keys`;
+  const as = async (role: Role, isBound: boolean) => bearer(await tokenOf(role, isBound));
+
+  it.each(ROLES)('are not created by a %s that is bound to a tenant', async (role) => {
+    const made = await served.ask('POST', keys, { role: 'operator' }, await as(role, true));
+    expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
+  });
+
+  it('are listed and revoked by platform operators alone', async () => {
+    const platform = await as('operator', false);
+    const { status, body } = await served.ask('POST', keys, { role: 'operator' }, platform);
+    expect([status, body.tenant_id]).toEqual([201, null]);
+    const path = `${keys}/${body.key_id}`;
+    for (const role of ['admin', 'operator'] as const) {
+      const bound = await as(role, true);
+      const listed = await served.ask('GET', keys, undefined, bound);
+      expect(listed.body.keys.map((key: Json) => key.key_id)).not.toContain(body.key_id);
+      expect((await served.ask('DELETE', path, undefined, bound)).status).toBe(404);
+    }
+    const listed = await served.ask('GET', keys, undefined, platform);
+    expect(listed.body.keys.map((key: Json) => key.key_id)).toContain(body.key_id);
+    expect((await served.ask('DELETE', path, undefined, platform)).body.state).toBe('revoked');
+  });
+
+  it('are refused to a tenant’s operator with a message that says which credential can do it', async () => {
+    const { status, body } = await served.ask('GET', '/metrics', undefined, await as('operator', true));
+    expect(status).toBe(403);
+    expect(body.detail).toContain('gen key create --role operator');
+  });
+});

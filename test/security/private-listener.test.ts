@@ -1,0 +1,243 @@
+/**
+ * Attacker: another user of the same machine, who can reach every loopback port, and perhaps write into a folder that is
+ * shared with the victim.
+ * Goal: become operator of the victim's workspace through the port that `gen mcp`, `gen run` or `gen events --follow`
+ * opens there without a server; or have the victim's commands, and the tokens in them, come to a port of the attacker's.
+ * Defence: that listener demands a random token of 256 bits and is never open. The token is in `events/server.json`,
+ * which only its owner can read, and in the environment of the programs that `gen run` starts. An address file that is a
+ * link, belongs to somebody else or is open to others is not believed.
+ */
+import { chmod, chown, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { gen, type Setting, start } from '../../src/cli/testing/terminal.js';
+import { F, project, put } from '../../src/cli/testing/workspace.js';
+import { ROUTES } from '../../src/server/routes.js';
+import { openWorkspaceStore } from '../../src/workspace/store.js';
+import { Workspace } from '../../src/workspace/workspace.js';
+
+const EDGE = `${F}#intent_requirements`;
+const HAS_OWNERS = process.getuid !== undefined;
+const addressFile = ({ cwd }: Setting): string => join(cwd, '.ai-workspace/events/server.json');
+
+interface Announced {
+  readonly url: string;
+  readonly token: string;
+}
+
+async function announced(setting: Setting): Promise<Announced> {
+  const read = async () => JSON.parse(await readFile(addressFile(setting), 'utf8')) as Announced;
+  await expect.poll(read, { timeout: 60_000, interval: 50 }).toMatchObject({ pid: process.pid });
+  return read();
+}
+
+/** A command that stays, and so listens for others: what an MCP client or a person who follows the events starts. */
+async function staying(setting: Setting): Promise<Announced> {
+  const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  // It hears that it should stop from here on.
+  await following.seen(/METHODOLOGY_CHANGED/);
+  onTestFinished(async () => {
+    following.stop('SIGINT');
+    await following.ended;
+  });
+  return announced(setting);
+}
+
+const pathOf = (path: string): string =>
+  path
+    .replace('{tenant_id}', 'default')
+    .replace('{project_id}', 'shop')
+    .replace(/\{\w+\}/g, 'A-001-x');
+
+describe('the listener of a command without a server', () => {
+  it('answers nobody without its token, on any route that is not public', async () => {
+    const setting = await project({});
+    const { url, token } = await staying(setting);
+    expect(token).toMatch(/^[\w-]{43,}$/);
+    const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
+    const credentials: Record<string, string>[] = [
+      {},
+      { authorization: `Bearer ${wrong}` },
+      { authorization: `Bearer ${token}x` },
+      { authorization: `Bearer gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` },
+      { authorization: 'Bearer' },
+      { authorization: `Basic ${Buffer.from(`x:${token}`).toString('base64')}` },
+      { cookie: `token=${token}`, 'x-genesis-tenant': 'default' },
+    ];
+    for (const { id, method, path, action } of ROUTES) {
+      for (const headers of credentials) {
+        const reply = await fetch(`${url}${pathOf(path)}?token=${token}`, {
+          method,
+          headers: { 'content-type': 'application/json', ...headers },
+          ...(method === 'GET' ? {} : { body: '{}' }),
+        });
+        await reply.body?.cancel();
+        if (action === 'public') expect([id, reply.status]).toEqual([id, 200]);
+        else expect([id, JSON.stringify(headers), reply.status]).toEqual([id, JSON.stringify(headers), 401]);
+      }
+    }
+    const headers = { authorization: `Bearer ${token}` };
+    const status = await fetch(`${url}/api/tenants/default/projects/shop/status`, { headers });
+    expect(status.status).toBe(200);
+  });
+
+  it('serves the other commands of its user, whatever key their environment has', async () => {
+    const setting = await project({});
+    await staying(setting);
+    const env = { ...setting.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
+    expect(await gen({ ...setting, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
+    expect(await gen(setting, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
+    const spawned = ['spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x'];
+    expect(await gen({ ...setting, env }, ...spawned)).toMatchObject({ code: 0 });
+  });
+
+  it('leaves no key in the log', async () => {
+    const setting = await project({});
+    const { url, token } = await staying(setting);
+    const headers = { authorization: `Bearer ${token}` };
+    const reply = await fetch(`${url}/api/tenants/default/keys`, { headers });
+    expect(await reply.json()).toMatchObject({ keys: [] });
+    const files = await readdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
+    expect(files.filter((name) => name.includes('_genesis'))).toEqual([]);
+    const log = await readFile(join(setting.cwd, '.ai-workspace/events/events.jsonl'), 'utf8');
+    expect(log).not.toContain(token);
+  });
+
+  it('goes on being closed when there are keys, which do not open it', async () => {
+    const setting = await project({});
+    const { url } = await staying(setting);
+    const { out } = await gen(setting, 'key', 'create', '--role', 'operator');
+    const headers = { authorization: `Bearer ${out.trim()}` };
+    expect((await fetch(`${url}/api/tenants/default/keys`, { headers })).status).toBe(401);
+    expect(await gen(setting, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
+  });
+});
+
+describe.runIf(HAS_OWNERS)('the address file', () => {
+  const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+  it('can be read by its owner alone', async () => {
+    const setting = await project({});
+    await staying(setting);
+    expect(await modeOf(addressFile(setting))).toBe(0o600);
+    const left = await readdir(join(setting.cwd, '.ai-workspace/events'));
+    expect(left.filter((name) => name.includes('server'))).toEqual(['server.json']);
+  });
+
+  it('is a new file, where somebody has the old one open', async () => {
+    const setting = await project({});
+    await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
+    await writeFile(addressFile(setting), '{"url":"http://127.0.0.1:9"}');
+    await chmod(addressFile(setting), 0o666);
+    const spying = await open(addressFile(setting), 'r+');
+    onTestFinished(() => spying.close());
+    const { token } = await staying(setting);
+    expect(await modeOf(addressFile(setting))).toBe(0o600);
+    expect(await spying.readFile('utf8')).not.toContain(token);
+  });
+
+  it('is not written through a link', async () => {
+    const setting = await project({});
+    const elsewhere = join(await temporaryFolder(), 'readable-by-all');
+    await writeFile(elsewhere, '');
+    await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
+    await symlink(elsewhere, addressFile(setting));
+    const { token } = await staying(setting);
+    expect(await readFile(elsewhere, 'utf8')).not.toContain(token);
+    expect(await modeOf(addressFile(setting))).toBe(0o600);
+  });
+});
+
+it('a program under gen run has the address and the token, and needs both', async () => {
+  const setting = await project({
+    'plan.yaml': 'project: shop\ntracks:\n  A:\n    - {id: A-001-x, description: x}\n',
+  });
+  expect(await gen(setting, 'plan', 'import', 'plan.yaml')).toMatchObject({ code: 0 });
+  const script = `const { GENESIS_URL, GENESIS_TOKEN } = process.env;
+    const ask = (headers) => fetch(GENESIS_URL + '/api/tenants/default/projects/shop/status', { headers });
+    Promise.all([ask({}), ask({ authorization: 'Bearer ' + GENESIS_TOKEN })]).then((replies) =>
+      process.stdout.write('statuses ' + replies.map(({ status }) => status).join(' ')));`;
+  await writeFile(join(setting.cwd, 'agent.cjs'), script);
+  const env = { ...setting.env, GENESIS_TOKEN: 'a-token-for-another-server' };
+  const { code, out } = await gen({ ...setting, env }, 'run', '--', process.execPath, 'agent.cjs');
+  expect({ code, out }).toEqual({ code: 0, out: 'statuses 401 200' });
+});
+
+/** A port of the attacker's: it answers as a server would, and notes what it is asked. */
+async function trap(): Promise<{ url: string; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`);
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+type Forge = (path: string, text: string) => Promise<void>;
+
+const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
+  'that others can write to': {
+    forge: async (path, text) => {
+      await writeFile(path, text);
+      await chmod(path, 0o666);
+    },
+    says: /server\.json .*mode 666/,
+  },
+  'that others can read': {
+    forge: async (path, text) => {
+      await writeFile(path, text);
+      await chmod(path, 0o644);
+    },
+    says: /server\.json .*mode 644/,
+  },
+  'that is a link': {
+    forge: async (path, text) => {
+      await writeFile(`${path}.theirs`, text, { mode: 0o600 });
+      await symlink(`${path}.theirs`, path);
+    },
+    says: /server\.json .*link/,
+  },
+  ...(process.getuid?.() === 0
+    ? {
+        'of another user': {
+          forge: async (path: string, text: string) => {
+            await writeFile(path, text, { mode: 0o600 });
+            await chown(path, 65_534, 65_534);
+          },
+          says: /server\.json .*another user/,
+        },
+      }
+    : {}),
+};
+
+/** While another process has the log, a command believes the address file; so that is when the forgery is tried. */
+async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<void> {
+  const setting = await project({});
+  const { store } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
+  const { url, asked } = await trap();
+  await forge(addressFile(setting), `${JSON.stringify({ url, pid: process.pid })}\n`);
+  const env = { ...setting.env, GENESIS_TOKEN: 'the-victims-own-token' };
+  const told = await gen({ ...setting, env }, 'task', 'claim', EDGE);
+  expect(told).toMatchObject({ code: 1, err: expect.stringMatching(says) });
+  expect(asked).toEqual([]);
+  await store.close();
+}
+
+it.runIf(HAS_OWNERS)(
+  'a command asks no address from a forged file, and says what is wrong with it',
+  async () => {
+    await Promise.all(Object.values(FORGERIES).map(refusalOf));
+  },
+);
+
+it('keeps the address file out of git', async () => {
+  const cwd = await temporaryFolder();
+  await put(cwd, 'README.md', 'x');
+  expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
+  expect(await readFile(join(cwd, '.ai-workspace/.gitignore'), 'utf8')).toMatch(/^events\/server\.json/m);
+});

@@ -1,0 +1,264 @@
+/**
+ * Attacker: someone whose credential was taken away. An agent's key was revoked or has expired, or the server was open
+ * until its first key was made. The attacker still has connections from before: a `next` that waits for work, over HTTP
+ * or MCP, or an event stream.
+ *
+ * Goal: work or events after the credential stopped being valid, without authenticating again.
+ *
+ * Defence: `isStillAuthorized` is asked in the batch that decides a command, and before each write to a stream. A signal
+ * from the key ring and a timer for the expiry end what only waits. A waiting call is answered 401 `UNAUTHENTICATED`,
+ * whatever it came to; a stream ends. On the coordinator that revoked this holds at once, on others as soon as they have
+ * followed the store.
+ */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { Coordinator, isProblem, OPEN_CALLER } from '../../src/coordinator/index.js';
+import { type RunningServer, startServer } from '../../src/server/server.js';
+import { P, Served, T } from '../../src/server/testing/served.js';
+import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
+import type { Store, Unit } from '../../src/stores/store.js';
+
+const TASK = 'A-001-x';
+const SCOPE = { tenant_id: 'acme', project_id: 'shop' };
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+type Headers = Record<string, string>;
+
+interface Answered {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read JSON of several shapes
+  readonly body: any;
+}
+
+async function ask(url: string, method: string, path: string, body?: unknown, headers: Headers = {}) {
+  const response = await fetch(url + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: await response.json() } as Answered;
+}
+
+/** A server with an admin's key, an agent's key, and one task that the admin holds. */
+async function guarded(agent: object = {}) {
+  const served = await Served.forTest();
+  await served.plan(TASK);
+  const admin = bearer((await served.post(`${T}/keys`, { role: 'admin' })).body.token);
+  const made = (await served.ask('POST', `${T}/keys`, { role: 'agent', ...agent }, admin)).body;
+  const held = await served.ask('POST', `${P}/claims`, who('admin', { task_id: TASK }), admin);
+  const { id: claim_id, generation: expected_generation, session_id } = held.body.claim;
+  const handle = { task_id: TASK, claim_id, expected_generation, session_id };
+  return {
+    served,
+    admin,
+    agent: { token: made.token as string, ...bearer(made.token) },
+    revoke: () => served.ask('DELETE', `${T}/keys/${made.key_id}`, undefined, admin),
+    free: () => served.ask('POST', `${P}/claims/release`, handle, admin),
+    task: () => served.ask('GET', `${P}/tasks/${TASK}`, undefined, admin),
+  };
+}
+
+const who = (agent_id: string, more: object) => ({ agent_id, session_id: `s-${agent_id}`, ...more });
+const WAITING = who('mallory', { wait_seconds: 30 });
+
+/** Resolves when a request for work has passed authentication. */
+function arrival({ coordinator }: RunningServer): Promise<void> {
+  return new Promise((resolve) => {
+    const next = coordinator.next.bind(coordinator);
+    coordinator.next = (...asked) => {
+      resolve();
+      return next(...asked);
+    };
+  });
+}
+
+/** An event stream over a plain socket: the text so far, and signals for its first events and its end. */
+function listen(port: number, token: string | null) {
+  const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
+  const request = `GET ${P}/events/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}Connection: close\r\n\r\n`;
+  const socket = connect(port, '127.0.0.1', () => socket.write(request));
+  onTestFinished(() => void socket.destroy());
+  let told = '';
+  let wake = (): void => {};
+  socket.on('data', (chunk) => {
+    told += chunk;
+    wake();
+  });
+  socket.on('close', () => wake());
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  return {
+    socket,
+    has: (part: string) => until(() => told.includes(part) || socket.closed).then(() => told.includes(part)),
+    ended: () => until(() => socket.closed).then(() => told),
+  };
+}
+
+const MCP = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
+const NEXT_TOOL = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'next', arguments: { wait_seconds: 30 } },
+};
+
+test.each([
+  ['HTTP', `${P}/next`, WAITING, {}],
+  ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
+] as const)(
+  'grants nothing to a %s call that waits when its key is revoked',
+  async (_, path, body, headers) => {
+    const { served, agent, revoke, free, task } = await guarded();
+    const arrived = arrival(served.running);
+    const waiting = ask(served.url, 'POST', path, body, { ...headers, authorization: agent.authorization });
+    await arrived;
+    await revoke();
+    await free();
+    expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+    expect((await task()).body).toMatchObject({ readiness: 'ready', generation: 1 });
+  },
+);
+
+test.each([
+  ['HTTP', `${P}/next`, WAITING, {}],
+  ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
+] as const)(
+  'ends a waiting %s call at the revocation of its key, before its time is up',
+  async (_, path, body, headers) => {
+    const { served, agent, revoke } = await guarded();
+    const arrived = arrival(served.running);
+    const waiting = ask(served.url, 'POST', path, body, { ...headers, authorization: agent.authorization });
+    await arrived;
+    await revoke();
+    // Nothing else moves: only the signal can end it. Without it the answer would be 409 NOTHING_READY.
+    expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+  },
+);
+
+test('ends a waiting call when its key expires', async () => {
+  const { served, agent } = await guarded({ expires_in_seconds: 1 });
+  const waiting = await ask(served.url, 'POST', `${P}/next`, WAITING, bearer(agent.token));
+  expect(waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+});
+
+test('ends the stream of a revoked key before the next event, and leaves other streams open', async () => {
+  const { served, admin, agent, revoke, free } = await guarded();
+  const theirs = listen(served.running.port, agent.token);
+  const other = listen(served.running.port, admin.authorization.slice('Bearer '.length));
+  expect(await theirs.has('CLAIM_ACQUIRED')).toBe(true);
+  expect(await other.has('CLAIM_ACQUIRED')).toBe(true);
+  await revoke();
+  await free();
+  expect(await other.has('CLAIM_RELEASED')).toBe(true);
+  const told = await theirs.ended();
+  expect(told).not.toContain('CLAIM_RELEASED');
+  expect(told).toContain(': ended: the credential');
+  expect(other.socket.closed).toBe(false);
+});
+
+test('ends the stream of a key that expires', async () => {
+  const { served, agent } = await guarded({ expires_in_seconds: 1 });
+  const told = await listen(served.running.port, agent.token).ended();
+  expect(told).toContain(': ended: the credential');
+});
+
+test('ends what anonymous callers wait for when the first key closes an open server', async () => {
+  const served = await Served.forTest();
+  await served.plan(TASK);
+  await served.claim(TASK);
+  const arrived = arrival(served.running);
+  const waiting = ask(served.url, 'POST', `${P}/next`, WAITING);
+  const stream = listen(served.running.port, null);
+  expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
+  await arrived;
+  expect((await served.post(`${T}/keys`, { role: 'admin' })).status).toBe(201);
+  expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+  expect(await stream.ended()).toContain(': ended: the credential');
+});
+
+test('ends waiting calls and streams on another coordinator once it has followed the store', async () => {
+  const store: Store = Object.create(openMemoryStore(), { close: { value: async () => {} } });
+  const [first, second] = [await startServer({ store, port: 0 }), await startServer({ store, port: 0 })];
+  onTestFinished(async () => {
+    await first.stop();
+    await second.stop();
+  });
+  const plan = { tracks: { A: [{ id: TASK, description: 'x', depends_on: [] }] } };
+  expect((await ask(first.url, 'PUT', `${P}/plan`, plan)).status).toBe(200);
+  const admin = bearer((await ask(first.url, 'POST', `${T}/keys`, { role: 'admin' })).body.token);
+  const agent = (await ask(first.url, 'POST', `${T}/keys`, { role: 'agent' }, admin)).body;
+  await ask(first.url, 'POST', `${P}/claims`, who('admin', { task_id: TASK }), admin);
+  const known = async () =>
+    (await ask(second.url, 'GET', `${P}/status`, undefined, bearer(agent.token))).status;
+  while ((await known()) !== 200);
+  const arrived = arrival(second);
+  const waiting = ask(second.url, 'POST', `${P}/next`, WAITING, bearer(agent.token));
+  const stream = listen(second.port, agent.token);
+  expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
+  await arrived;
+  expect((await ask(first.url, 'DELETE', `${T}/keys/${agent.key_id}`, undefined, admin)).status).toBe(200);
+  expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+  expect(await stream.ended()).toContain(': ended: the credential');
+});
+
+// No command: nothing asks again after the body has arrived but the server itself.
+test('refuses a request whose key is revoked while its body still arrives', async () => {
+  const { served, agent, revoke } = await guarded();
+  const body = JSON.stringify({ task_ids: [TASK] });
+  const socket = connect(served.running.port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(
+    `POST ${P}/tasks/batch_get HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n` +
+      `Authorization: ${agent.authorization}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n{`,
+  );
+  // The interim response shows that the headers were read.
+  await once(socket, 'data');
+  await revoke();
+  socket.write(body.slice(1));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /m);
+});
+
+test('decides nothing for a caller whose revocation took effect while its command was in the queue', async () => {
+  const memory = openMemoryStore();
+  let release = (): void => {};
+  let hold: Promise<void> | null = null;
+  const store: Store = Object.create(memory, {
+    commit: {
+      value: async (units: readonly Unit[]) => {
+        await hold;
+        return memory.commit(units);
+      },
+    },
+    capabilities: { value: { ...memory.capabilities, commits_at_once: 1 } },
+  });
+  const coordinator = await Coordinator.open({ store });
+  onTestFinished(() => coordinator.close());
+  await coordinator.plans.put(SCOPE, {
+    tracks: { A: [TASK, 'A-002-x'].map((id) => ({ id, description: id, depends_on: [] })) },
+  });
+  hold = new Promise((resolve) => {
+    release = resolve;
+  });
+  const first = coordinator.claimTask(SCOPE, who('alice', { task_id: TASK }));
+  await new Promise((resolve) => setImmediate(resolve));
+  let valid = true;
+  const mallory = { ...OPEN_CALLER, principal: 'key-1', isStillAuthorized: () => valid };
+  const queued = [
+    coordinator.claimTask(SCOPE, who('mallory', { task_id: 'A-002-x' }), mallory),
+    coordinator.next(SCOPE, who('mallory', {}), mallory),
+  ];
+  valid = false;
+  release();
+  expect(await first).toMatchObject({ reason: 'GRANTED' });
+  for (const reply of await Promise.all(queued)) {
+    expect(isProblem(reply) && reply.problem).toBe('UNAUTHENTICATED');
+  }
+  const events = await memory.events(SCOPE, { after: 0, limit: 100 });
+  expect(events.filter(({ agent_id }) => agent_id === 'mallory')).toEqual([]);
+});

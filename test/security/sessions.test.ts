@@ -1,0 +1,205 @@
+/**
+ * Attacker: an agent of the same tenant. It holds a valid key of role agent, and reads the session ids of its colleagues
+ * from the session list, as every reader of the tenant may.
+ *
+ * Goal: stop a colleague (closing a session releases all its claims), work under the colleague's name (what a session
+ * claims is recorded under the user of the session), or take over the key that the session's signatures are checked with.
+ *
+ * Defence: a session belongs to the principal that opened it, by request or by its first claim. That principal, a
+ * credential of the same user, and an admin control it; others get 403. The log names the principal. A session keeps the
+ * public key it was opened with, and a different one is refused.
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { publicKeyText } from '../../src/client/sign-command.js';
+import { type Json, P, Served, T } from '../../src/server/testing/served.js';
+import { bearer } from './support/issuer.js';
+
+const [TASK, OTHER_TASK] = ['A-001-core', 'B-001-data'] as const;
+const newPublicKey = (): string => publicKeyText(generateKeyPairSync('ed25519').publicKey);
+
+interface Actor {
+  readonly principal: string;
+  readonly headers: Record<string, string>;
+}
+
+let served: Served;
+let admin: Actor;
+let alice: Actor;
+let aliceAgain: Actor;
+let bob: Actor;
+/** An agent's key that stands for no user. */
+let nameless: Actor;
+let namelessToo: Actor;
+
+beforeEach(async () => {
+  served = await Served.forTest();
+  await served.plan(TASK, OTHER_TASK);
+  let headers: Record<string, string> = {};
+  const create = async (body: object): Promise<Actor> => {
+    const { key_id, token } = (await served.ask('POST', `${T}/keys`, body, headers)).body;
+    return { principal: `key-${key_id}`, headers: bearer(token) };
+  };
+  admin = await create({ role: 'admin', user_id: 'root' });
+  headers = admin.headers;
+  alice = await create({ role: 'agent', user_id: 'alice' });
+  aliceAgain = await create({ role: 'agent', user_id: 'alice' });
+  bob = await create({ role: 'agent', user_id: 'bob' });
+  nameless = await create({ role: 'agent' });
+  namelessToo = await create({ role: 'agent' });
+});
+
+const open = (actor: Actor, body: object) =>
+  served.ask('POST', `${T}/sessions`, { project_id: 'shop', ...body }, actor.headers);
+const close = (actor: Actor, session_id: string) =>
+  served.ask('DELETE', `${T}/sessions/${session_id}`, undefined, actor.headers);
+const claim = (actor: Actor, task_id: string, session_id: string, project = P) =>
+  served.ask('POST', `${project}/claims`, { task_id, agent_id: 'worker', session_id }, actor.headers);
+const events = async (type: string): Promise<Json[]> =>
+  (await served.ask('GET', `${P}/events?type=${type}`, undefined, admin.headers)).body.events;
+const claimState = async (task_id: string): Promise<string> =>
+  (await served.ask('GET', `${P}/tasks/${task_id}`, undefined, admin.headers)).body.claim.state;
+const userOfClaim = async (task_id: string): Promise<string | null> =>
+  (await served.ask('GET', `${P}/tasks/${task_id}/history`, undefined, admin.headers)).body.generations[0]
+    .user_id;
+
+const FORBIDDEN = [403, 'FORBIDDEN'];
+const verdict = ({ status, body }: { status: number; body: Json }) => [status, body.code ?? body.reason];
+
+describe('closing a session', () => {
+  it('is refused to another agent of the tenant, and its claims stay', async () => {
+    await claim(alice, TASK, 'sess-alice');
+    const listed = await served.ask('GET', `${T}/sessions`, undefined, bob.headers);
+    const [{ session_id }] = listed.body.sessions;
+    for (const stranger of [bob, nameless])
+      expect(verdict(await close(stranger, session_id))).toEqual(FORBIDDEN);
+    expect(await claimState(TASK)).toBe('ACTIVE');
+    expect(await events('SESSION_CLOSED')).toEqual([]);
+  });
+
+  it('is refused between two credentials that both stand for no user', async () => {
+    await claim(nameless, TASK, 'sess-nameless');
+    expect(verdict(await close(namelessToo, 'sess-nameless'))).toEqual(FORBIDDEN);
+    expect(await claimState(TASK)).toBe('ACTIVE');
+  });
+
+  it('is for the principal that opened it, another credential of its user, and an admin', async () => {
+    await claim(nameless, TASK, 'sess-nameless');
+    await open(alice, { session_id: 'sess-1', user_id: 'alice' });
+    await open(alice, { session_id: 'sess-2', user_id: 'alice' });
+    await open(alice, { session_id: 'sess-3', user_id: 'alice' });
+    expect(verdict(await close(nameless, 'sess-nameless'))).toEqual([200, 'CLOSED']);
+    expect(verdict(await close(alice, 'sess-1'))).toEqual([200, 'CLOSED']);
+    expect(verdict(await close(aliceAgain, 'sess-2'))).toEqual([200, 'CLOSED']);
+    expect(verdict(await close(admin, 'sess-3'))).toEqual([200, 'CLOSED']);
+    const closed = await events('SESSION_CLOSED');
+    expect(closed.map(({ payload }) => payload.principal)).toEqual([
+      nameless.principal,
+      alice.principal,
+      aliceAgain.principal,
+      admin.principal,
+    ]);
+  });
+
+  it('is not prevented by a stranger who uses the same id in another project, nor closes the stranger’s', async () => {
+    const elsewhere = `${T}/projects/elsewhere`;
+    const plan = { tracks: { A: [{ id: TASK, description: 'work', depends_on: [] }] } };
+    await served.ask('PUT', `${elsewhere}/plan`, plan, admin.headers);
+    await claim(alice, TASK, 'sess-shared');
+    await claim(bob, TASK, 'sess-shared', elsewhere);
+    expect(verdict(await close(alice, 'sess-shared'))).toEqual([200, 'CLOSED']);
+    expect(await claimState(TASK)).toBe('RELEASED');
+    const kept = await served.ask('GET', `${elsewhere}/tasks/${TASK}`, undefined, admin.headers);
+    expect(kept.body.claim.state).toBe('ACTIVE');
+  });
+});
+
+describe('opening a session', () => {
+  it('in another user’s name is refused', async () => {
+    for (const impostor of [bob, nameless]) {
+      const refused = await open(impostor, { session_id: 'sess-x', user_id: 'alice' });
+      expect(verdict(refused)).toEqual(FORBIDDEN);
+      expect(refused.body.detail).toContain('user_id');
+    }
+    expect(await events('SESSION_OPENED')).toEqual([]);
+  });
+
+  it('is for its own user, which may be left out, and for an admin in any name', async () => {
+    const own = await open(alice, { session_id: 'sess-1' });
+    expect([own.status, own.body.session.user_id]).toEqual([200, 'alice']);
+    const none = await open(nameless, { session_id: 'sess-2' });
+    expect([none.status, none.body.session.user_id]).toEqual([200, null]);
+    const other = await open(admin, { session_id: 'sess-3', user_id: 'alice' });
+    expect([other.status, other.body.session.user_id]).toEqual([200, 'alice']);
+    const opened = await events('SESSION_OPENED');
+    expect(opened.map(({ payload }) => payload.principal)).toEqual([
+      alice.principal,
+      nameless.principal,
+      admin.principal,
+    ]);
+  });
+
+  it('that a colleague has open is refused, also where its first claim opened it', async () => {
+    await claim(alice, TASK, 'sess-alice');
+    expect(verdict(await open(bob, { session_id: 'sess-alice', user_id: 'bob' }))).toEqual(FORBIDDEN);
+    expect(verdict(await open(aliceAgain, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);
+    const [opened] = await events('SESSION_OPENED');
+    expect(opened.payload.principal).toBe(alice.principal);
+  });
+
+  it('does not lend its user to the claims of others', async () => {
+    await open(alice, { session_id: 'sess-alice', user_id: 'alice' });
+    await claim(nameless, TASK, 'sess-alice');
+    expect(await userOfClaim(TASK)).toBe(null);
+    await claim(alice, OTHER_TASK, 'sess-alice');
+    expect(await userOfClaim(OTHER_TASK)).toBe('alice');
+  });
+});
+
+describe('the public key of a session', () => {
+  it('is the one it was opened with: another is refused, the same is fine', async () => {
+    const public_key = newPublicKey();
+    expect((await open(alice, { session_id: 'sess-1', public_key })).status).toBe(200);
+    expect((await open(alice, { session_id: 'sess-1', public_key })).status).toBe(200);
+    expect((await open(alice, { session_id: 'sess-1' })).body.session.public_key).toBe(public_key);
+    const second = await open(alice, { session_id: 'sess-1', public_key: newPublicKey() });
+    expect(verdict(second)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
+    expect(second.body).toMatchObject({ success: false, session: { public_key } });
+    expect(second.body.next).toContain('Open a new session');
+  });
+
+  it('is not added to a session that was opened without one, and not ignored either', async () => {
+    await claim(alice, TASK, 'sess-1');
+    const refused = await open(alice, { session_id: 'sess-1', public_key: newPublicKey() });
+    expect(verdict(refused)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
+  });
+
+  it('is not offered by a colleague at all', async () => {
+    await open(alice, { session_id: 'sess-1' });
+    expect(verdict(await open(bob, { session_id: 'sess-1', public_key: newPublicKey() }))).toEqual(FORBIDDEN);
+  });
+});
+
+describe('an event that an agent appends', () => {
+  it('names the principal that sent it, whatever its payload claims', async () => {
+    const event = {
+      event_type: 'intent_raised',
+      agent_id: 'alice-agent',
+      payload: { intent_id: 'INT-1', trigger: 'drift', delta: 'more' },
+    };
+    const forged = { ...event, payload: { ...event.payload, principal: alice.principal } };
+    expect((await served.ask('POST', `${P}/events`, forged, bob.headers)).status).toBe(400);
+    const told = await served.ask('POST', `${P}/events`, event, bob.headers);
+    expect(told.body).toMatchObject({ success: true });
+    const [written] = await events('intent_raised');
+    expect(written.payload.principal).toBe(bob.principal);
+  });
+});
+
+it('in open mode every caller controls every session, as there is only one principal', async () => {
+  const openServer = await Served.forTest();
+  await openServer.plan(TASK);
+  const session = { session_id: 'sess-1', user_id: 'alice', project_id: 'shop' };
+  expect((await openServer.post(`${T}/sessions`, session)).body.reason).toBe('OPENED');
+  expect((await openServer.ask('DELETE', `${T}/sessions/sess-1`)).body.reason).toBe('CLOSED');
+});

@@ -1,0 +1,86 @@
+/**
+ * Who: somebody who saw a signed command or a token, and may send it again, or put it into evidence, spelled otherwise.
+ *
+ * What they want: several texts that verify as one signature, so that a list of seen, revoked or recorded signatures
+ * does not recognise it. 64 bytes in base64url leave four bits of the last character unused; a decoder ignores them, so
+ * every signature has sixteen spellings.
+ *
+ * What stops them: a signature, a public key and each part of a token are taken in the one canonical spelling only
+ * (`src/core/base64url.ts`).
+ */
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { publicKeyText, signCommand } from '../../src/client/sign-command.js';
+import { isPublicKey } from '../../src/coordinator/public-key.js';
+import { openTokenReader } from '../../src/server/auth/jwt.js';
+import { House, P, planOf } from '../support/house.js';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** Every other text that decodes to the same bytes. */
+function otherSpellings(text: string): string[] {
+  const bytes = Buffer.from(text, 'base64url');
+  const texts = [...ALPHABET].map((last) => text.slice(0, -1) + last);
+  const same = texts.filter((other) => other !== text && Buffer.from(other, 'base64url').equals(bytes));
+  return [...same, `${text}=`, `${text}==`];
+}
+
+const A = 'A-001-core';
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+
+test('a signed command is taken in its one spelling, and refused in every other that decodes alike', async () => {
+  const house = await House.open('memory');
+  await house.plan(planOf(A));
+  const { coordinator } = house;
+  const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
+  await coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(publicKey) });
+  await coordinator.settings.putLimits('acme', { require_signatures: true });
+  const body = { task_id: A, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
+  const now = new Date(house.world.clock.wallMs());
+  const signature = signCommand({ ...P, command: 'claim_task', body }, privateKey, now);
+  const cut = signature.lastIndexOf(';') + 1;
+  const others = otherSpellings(signature.slice(cut));
+  expect(others).toHaveLength(17);
+  for (const other of others) {
+    const spelled = { ...body, signature: signature.slice(0, cut) + other };
+    expect(await coordinator.claimTask(P, spelled)).toMatchObject({ problem: 'SIGNATURE_INVALID' });
+  }
+  expect(await coordinator.claimTask(P, { ...body, signature })).toMatchObject({ reason: 'GRANTED' });
+});
+
+test('a public key has one spelling', () => {
+  const key = publicKeyText(publicKey);
+  expect(isPublicKey(key)).toBe(true);
+  const others = otherSpellings(key);
+  expect(others.length).toBeGreaterThan(3);
+  for (const other of others) expect(isPublicKey(other)).toBe(false);
+});
+
+test('a token has one spelling', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'jwks-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const jwks = join(folder, 'jwks.json');
+  const key = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', kid: 'k' };
+  await writeFile(jwks, JSON.stringify({ keys: [key] }));
+  const reader = await openTokenReader({ jwks, issuer: 'us', audience: 'fleet' });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const iat = Math.floor(Date.now() / 1000);
+  const claims = {
+    iss: 'us',
+    aud: 'fleet',
+    sub: 'alice',
+    tenant_id: 'acme',
+    role: 'agent',
+    iat,
+    exp: iat + 600,
+  };
+  const signed = `${part({ alg: 'EdDSA', kid: 'k' })}.${part(claims)}`;
+  const signature = sign(null, Buffer.from(signed), privateKey).toString('base64url');
+  expect(await reader.read(`${signed}.${signature}`)).toMatchObject({ kind: 'jwt', user_id: 'alice' });
+  for (const other of otherSpellings(signature)) {
+    expect(await reader.read(`${signed}.${other}`)).toMatchObject({ status: 401 });
+  }
+});

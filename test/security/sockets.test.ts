@@ -1,0 +1,262 @@
+/**
+ * Attacker: anybody who can open a TCP connection. It opens many and never speaks, sends half a header, gets an error and
+ * keeps its side open, or closes only its sending side.
+ *
+ * Goal: to use up the server's sockets, so that agents cannot connect and their leases run out.
+ *
+ * Defence: every connection that is not in use is closed by the server itself, within seconds and whatever the peer does:
+ * without a first byte after `first_byte_timeout_ms`, without a whole header after `headers_timeout_ms`, after a refusal
+ * (also a 401 that no other request follows) within `linger_ms`, and when nothing moves for `request_timeout_ms`. Connections are limited in total and per remote
+ * address; loopback and named proxies are exempt from the second. Each one that is dropped is counted in the metrics.
+ *
+ * Not defended: many addresses of IPv4, or many networks of IPv6, can use up the total. That is for a firewall or a proxy.
+ */
+import diagnostics from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { problemAnswer } from '../../src/server/answer.js';
+import { createApp } from '../../src/server/app.js';
+import { OPEN_PRINCIPAL } from '../../src/server/auth/principal.js';
+import { RateLimiter } from '../../src/server/auth/rate-limit.js';
+import { LISTEN_SETTINGS, type ListenSettings, listen } from '../../src/server/listen.js';
+import { type House, route } from '../../src/server/route.js';
+import { LASTING_CREDENTIALS } from '../../src/server/testing/credentials.js';
+import { Served } from '../../src/server/testing/served.js';
+
+/** One route that takes a small body and answers with a large one. */
+const ECHO = route({
+  id: 'echo',
+  method: 'POST',
+  path: '/echo',
+  action: 'public',
+  summary: 'Echo',
+  body: { kind: 'json', schema: z.unknown(), bytes_max: 10 },
+  reply: z.object({}),
+  run: async () => ({ status: 200, headers: {}, body: 'x'.repeat(32 * 1024 * 1024) }),
+});
+
+/** Refuses every credential. */
+const GUARDED = route({
+  id: 'guarded',
+  method: 'GET',
+  path: '/guarded',
+  action: 'public',
+  summary: 'Guarded',
+  reply: z.object({}),
+  run: async () => problemAnswer('UNAUTHENTICATED', 'This credential is not valid.'),
+});
+
+/** Longer than any test takes: each test shortens the one time that it is about. */
+const NEVER_MS = 3600_000;
+const PATIENT = {
+  first_byte_timeout_ms: NEVER_MS,
+  headers_timeout_ms: NEVER_MS,
+  request_timeout_ms: NEVER_MS,
+  keep_alive_ms: NEVER_MS,
+  linger_ms: NEVER_MS,
+};
+
+/** A server, and every socket that it accepts. */
+async function begin(settings: Partial<ListenSettings>) {
+  const app = createApp({
+    house: { stopping: new AbortController().signal } as House,
+    routes: [ECHO, GUARDED],
+    gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
+    limiter: new RateLimiter(),
+    log: null,
+    errorLog: () => {},
+  });
+  const dropped: string[] = [];
+  const all: ListenSettings = { ...LISTEN_SETTINGS, ...PATIENT, ...settings };
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 }, all, (reason) => dropped.push(reason));
+  onTestFinished(() => listening.stop());
+  return { listening, dropped, ...accepted(listening.port) };
+}
+
+/** The server's side of each connection, in the order in which they were accepted. */
+function accepted(port: number) {
+  const sockets: Socket[] = [];
+  const ends = new Map<Socket, Promise<unknown>>();
+  let wake = (): void => {};
+  const onSocket = (message: unknown): void => {
+    const { socket } = message as { socket: Socket };
+    if (socket.localPort !== port) return;
+    sockets.push(socket);
+    ends.set(
+      socket,
+      once(socket, 'close').catch(() => null),
+    );
+    wake();
+  };
+  diagnostics.subscribe('net.server.socket', onSocket);
+  onTestFinished(() => void diagnostics.unsubscribe('net.server.socket', onSocket));
+  /** Resolves when the server has closed its end of the n-th connection. */
+  const closed = async (number: number): Promise<void> => {
+    while (sockets.length <= number) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    await ends.get(sockets[number] as Socket);
+  };
+  return { closed };
+}
+
+/** A peer that never closes its side by itself. */
+function stubborn(port: number): Socket {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+/** What the server told the peer. Unlike `text` of node:stream/consumers this leaves the peer's side open. */
+async function heardBy(socket: Socket): Promise<string> {
+  let heard = '';
+  socket.on('data', (chunk) => {
+    heard += chunk;
+  });
+  await new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
+  return heard;
+}
+
+const REQUEST = 'POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n';
+
+test('closes a connection that never sends a byte, and counts it', async () => {
+  const { listening, closed, dropped } = await begin({ first_byte_timeout_ms: 20 });
+  stubborn(listening.port);
+  await closed(0);
+  expect(dropped).toEqual(['silent']);
+});
+
+test.each([
+  ['does not speak HTTP', 'hello\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ['sends a header that is too long', `${REQUEST}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
+  ['asks for a path that is none', 'GET nothing HTTP/1.1\r\nHost: x\r\n\r\n', /^HTTP\/1\.1 400 /],
+  [
+    'sends a body that is too large',
+    `${REQUEST}Content-Length: 20\r\nContent-Type: application/json\r\n\r\n${'1'.repeat(20)}`,
+    /^HTTP\/1\.1 413 /,
+  ],
+])('closes a connection that %s, although the peer keeps its side open', async (_, sent, answer) => {
+  const { listening, closed } = await begin({ linger_ms: 20 });
+  const socket = stubborn(listening.port);
+  const told = heardBy(socket);
+  socket.write(sent);
+  await closed(0);
+  expect(await told).toMatch(answer);
+});
+
+test('closes an idle connection whose credential was refused, before the time that others have', async () => {
+  const { listening, closed } = await begin({ linger_ms: 20 });
+  const socket = stubborn(listening.port);
+  const told = heardBy(socket);
+  socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  await closed(0);
+  expect(await told).toMatch(/^HTTP\/1\.1 401 /);
+});
+
+test('keeps a connection that sends another request after a refused one', async () => {
+  const { listening, closed } = await begin({ linger_ms: 20 });
+  const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+  const [socket, other] = [stubborn(listening.port), stubborn(listening.port)];
+  let heard = '';
+  socket.on('data', (chunk) => {
+    heard += chunk;
+  });
+  const answersAre = async (count: number): Promise<void> => {
+    while (heard.split('HTTP/1.1 ').length <= count) await once(socket, 'data');
+  };
+  socket.write(ask('/guarded') + ask('/nothing'));
+  await answersAre(2);
+  // By the time that this one is closed, the first would be too.
+  other.write(ask('/guarded'));
+  await closed(1);
+  socket.write(ask('/nothing'));
+  await answersAre(3);
+  expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 404', 'HTTP/1.1 404']);
+});
+
+test('closes a connection that sends half a header, although the peer keeps its side open', async () => {
+  const { listening, closed } = await begin({ headers_timeout_ms: 20, linger_ms: 20 });
+  const socket = stubborn(listening.port);
+  const told = heardBy(socket);
+  socket.write(`${REQUEST}Content-Le`);
+  await closed(0);
+  expect(await told).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+test.each([
+  ['before it has sent anything', ''],
+  ['in the middle of a header', `${REQUEST}Content-Le`],
+  ['in the middle of a body', `${REQUEST}Content-Length: 5\r\n\r\n1`],
+])('closes a connection whose peer closes its sending side %s', async (_, sent) => {
+  const { listening, closed } = await begin({});
+  stubborn(listening.port).end(sent);
+  await closed(0);
+});
+
+test('closes a connection whose peer does not finish its body', async () => {
+  const { listening, closed } = await begin({ headers_timeout_ms: 20, request_timeout_ms: 20 });
+  stubborn(listening.port).write(`${REQUEST}Content-Length: 5\r\n\r\n1`);
+  await closed(0);
+});
+
+test('closes a connection whose peer does not read the answer', async () => {
+  const { listening, closed } = await begin({ headers_timeout_ms: 200, request_timeout_ms: 200 });
+  const socket = stubborn(listening.port);
+  socket.pause();
+  socket.write(`${REQUEST}Content-Length: 1\r\n\r\n1`);
+  await closed(0);
+});
+
+test('drops connections over the total limit, counts them, and serves again when there is room', async () => {
+  const { listening, dropped } = await begin({ connections_max: 2 });
+  const held = [stubborn(listening.port), stubborn(listening.port)];
+  await Promise.all(held.map((socket) => once(socket, 'connect')));
+  const third = stubborn(listening.port).resume();
+  await once(third, 'end');
+  expect(dropped).toEqual(['total_limit']);
+  held[0]?.destroy();
+  await answered(listening.port);
+});
+
+test('drops connections over the limit of one address, and counts them', async () => {
+  const { listening, dropped } = await begin({ connections_per_address_max: 2, exempt_addresses: [] });
+  const held = [stubborn(listening.port), stubborn(listening.port)];
+  await Promise.all(held.map((socket) => once(socket, 'connect')));
+  const third = stubborn(listening.port).resume();
+  await once(third, 'end');
+  expect(dropped).toEqual(['address_limit']);
+  for (const socket of held) socket.destroy();
+  await answered(listening.port);
+});
+
+test.each([
+  ['loopback', {}],
+  ['a named proxy', { exempt_addresses: ['127.0.0.0/8'] }],
+])('does not limit the connections of %s', async (_, exempt) => {
+  const { listening, dropped } = await begin({ connections_per_address_max: 1, ...exempt });
+  await Promise.all([answered(listening.port), answered(listening.port), answered(listening.port)]);
+  expect(dropped).toEqual([]);
+});
+
+test('tells the metrics how many connections are open and how many were dropped', async () => {
+  const served = await Served.forTest({ listen: { first_byte_timeout_ms: 20 } });
+  const silent = connect(served.running.port, '127.0.0.1').resume();
+  await once(silent, 'close');
+  const { body } = await served.get('/metrics');
+  expect(body).toMatch(/^coditect_connections_dropped_total\{reason="silent"\} 1$/m);
+  expect(body).toMatch(/^coditect_connections_dropped_total\{reason="address_limit"\} 0$/m);
+  expect(body).toMatch(/^coditect_open_connections [1-9]/m);
+});
+
+/** Asks until it is answered: a connection that ends makes room a moment later. */
+async function answered(port: number): Promise<void> {
+  for (;;) {
+    const said = await fetch(`http://127.0.0.1:${port}/nothing`).catch(() => null);
+    if (said?.status === 404) return;
+  }
+}

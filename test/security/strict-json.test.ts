@@ -1,0 +1,112 @@
+/**
+ * Who: whoever can send a request or drop a file, with a proxy, a gateway or a reviewer in between that reads the same
+ * text before us.
+ *
+ * What they want: one text that two programs read differently. `{"task_id": "harmless", "task_id": "A-001-x"}` passes a
+ * filter that keeps the first member, and acts on what `JSON.parse` keeps, the last.
+ *
+ * What stops them: one strict reader (`src/core/strict-json.ts`) for HTTP, MCP, inbox files and manifests. A name twice
+ * in one object is refused, by that name, and nothing happens.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StrictLines } from '../../src/cli/mcp/strict-lines.js';
+import { dataIn } from '../../src/core/graph/manifest.js';
+import { P, Served, T } from '../../src/server/testing/served.js';
+import { bareWorkspace, EDGE, FEATURE, Site } from '../../src/workspace/testing/site.js';
+
+const twice = (name: string, more = ''): string => `{"${name}":"x",${more}"${name}":"y"}`;
+
+describe('over HTTP', () => {
+  let served: Served;
+  beforeAll(async () => {
+    served = await Served.start();
+    await served.plan('A-001-x');
+  });
+  afterAll(() => served.remove());
+
+  const json = { 'content-type': 'application/json' };
+
+  test.each([
+    [
+      'POST',
+      `${P}/claims`,
+      '{"task_id":"A-001-x","agent_id":"a","session_id":"s","task_id":"A-001-x"}',
+      'task_id',
+    ],
+    [
+      'POST',
+      `${P}/claims/batch`,
+      '{"claims":[{"task_id":"A-001-x","agent_id":"a","agent_id":"b"}]}',
+      'agent_id',
+    ],
+    ['POST', `${P}/results`, '{"task_id":"A-001-x","result_data":{"deep":[{"k":1,"k":2}]}}', 'k'],
+    ['PUT', `${P}/plan`, '{"tracks":{"A":[]},"tracks":{}}', 'tracks'],
+    ['PUT', `${P}/policy`, twice('stale_policy'), 'stale_policy'],
+    ['POST', `${P}/events/import`, twice('events'), 'events'],
+    ['POST', `${T}/keys`, '{"role":"viewer","role":"admin"}', 'role'],
+    ['POST', '/api/init', twice('project_id'), 'project_id'],
+    [
+      'POST',
+      '/mcp/acme/shop',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}',
+      'method',
+    ],
+  ])('%s %s with a name twice is refused, and says which', async (method, path, body, name) => {
+    const said = await served.ask(method, path, body, json);
+    expect([said.status, said.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect(said.body.detail).toContain(JSON.stringify(name));
+    const { body: state } = await served.get(`${P}/tasks/A-001-x`);
+    expect(state).toMatchObject({ generation: 0, claim: null });
+  });
+
+  test('the same name spelled with an escape is the same name', async () => {
+    const body = '{"task_id":"A-001-x","agent_id":"a","session_id":"s","\\u0074ask_id":"A-001-x"}';
+    expect((await served.ask('POST', `${P}/claims`, body, json)).body.code).toBe('INVALID_REQUEST');
+  });
+
+  test('__proto__ once is an unknown field, and twice a name twice', async () => {
+    const once = await served.ask('POST', `${P}/claims`, '{"__proto__":{"task_id":"A-001-x"}}', json);
+    const both = await served.ask('POST', `${P}/claims`, '{"__proto__":{},"__proto__":{}}', json);
+    expect([once.status, both.status]).toEqual([400, 400]);
+    expect(both.body.detail).toContain('occurs twice');
+  });
+});
+
+test('over MCP on standard input it is answered with an error, and reaches no tool', async () => {
+  const replies: string[] = [];
+  const input = new PassThrough();
+  const passed = input.pipe(new StrictLines((line) => replies.push(line)));
+  const good = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  const bad = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"claim","name":"submit"}}';
+  input.write(`${good}\n${bad.slice(0, 20)}`);
+  input.end(`${bad.slice(20)}\nnot json\n${good}\n`);
+  let lines = '';
+  for await (const chunk of passed) lines += chunk;
+  expect(lines).toBe(`${good}\nnot json\n${good}\n`);
+  expect(replies.map((line) => JSON.parse(line))).toMatchObject([
+    { id: 7, error: { code: -32600, message: expect.stringContaining('"name" occurs twice') } },
+  ]);
+});
+
+test('in an inbox it is no command: it is kept aside with the reason, and nothing is claimed', async () => {
+  const workspace = await bareWorkspace();
+  const site = await Site.open(workspace);
+  const inbox = workspace.path('events', 'inbox', 'eve');
+  await mkdir(inbox);
+  const claim = `"event_type":"edge_claim","feature":"${FEATURE}","edge":"${EDGE}"`;
+  await writeFile(join(inbox, '1.json'), `{${claim},"feature":"REQ-F-OTHER-001"}`);
+  expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: {} });
+  const { reason } = JSON.parse(
+    await readFile(workspace.path('events', 'broken', 'eve', '1.json.reason.json'), 'utf8'),
+  );
+  expect(reason).toContain('"feature" occurs twice');
+  expect(await site.story()).toEqual([]);
+});
+
+test('as a manifest it names no files: what is judged and what is promoted is one reading', () => {
+  const manifest = '{"kind":"files","files":[],"files":[{"path":".github/x"}]}';
+  expect(dataIn(Buffer.from(manifest))).toBeNull();
+});

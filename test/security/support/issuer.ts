@@ -1,0 +1,35 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import type { JwtOptions } from '../../../src/server/auth/options.js';
+
+export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+/** A token issuer with its own key set on disk. */
+export interface Issuer {
+  /** What a server needs in order to accept the tokens of this issuer. */
+  readonly jwt: JwtOptions;
+  /** A token with these claims. `undefined` removes a default claim. */
+  sign(claims: JWTPayload): Promise<string>;
+  remove(): Promise<void>;
+}
+
+export async function startIssuer(options: Partial<JwtOptions> = {}): Promise<Issuer> {
+  const folder = await mkdtemp(join(tmpdir(), 'issuer-'));
+  const { privateKey, publicKey } = await generateKeyPair('EdDSA');
+  const jwks = join(folder, 'jwks.json');
+  const key = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'EdDSA' };
+  await writeFile(jwks, JSON.stringify({ keys: [key] }));
+  const names = { iss: 'https://login.example', aud: 'genesis' };
+  return {
+    jwt: { jwks, issuer: names.iss, audience: names.aud, ...options },
+    sign: (claims) =>
+      new SignJWT({ ...names, sub: 'mallory', iat: nowSeconds(), exp: nowSeconds() + 600, ...claims })
+        .setProtectedHeader({ alg: 'EdDSA', kid: 'k1' })
+        .sign(privateKey),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { gen, type Ran, start } from '../../../src/cli/testing/terminal.js';
+
+const run = promisify(execFile);
+
+/** Git without any configuration of the person who runs the tests. */
+const ENV = {
+  PATH: process.env.PATH ?? '',
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@example.com',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@example.com',
+};
+
+/** A clone of a repository, with a workspace in it or not. */
+export class Clone {
+  private constructor(readonly root: string) {}
+
+  /** A new repository with a workspace, of which nothing is committed yet. */
+  static async first(): Promise<Clone> {
+    const clone = new Clone(await folder());
+    await clone.git('init', '--quiet', '--initial-branch=main');
+    await clone.gen('init', '--name', 'shop');
+    return clone;
+  }
+
+  /** What git carries of this repository, and nothing else. */
+  async cloned(): Promise<Clone> {
+    const clone = new Clone(await folder());
+    await clone.git('clone', '--quiet', this.root, '.');
+    return clone;
+  }
+
+  async git(...args: string[]): Promise<string> {
+    const { stdout } = await run('git', args, { cwd: this.root, env: ENV });
+    return stdout;
+  }
+
+  async commit(...forced: string[]): Promise<void> {
+    await this.git('add', '--all');
+    for (const path of forced) await this.git('add', '--force', '--', path);
+    await this.git('commit', '--quiet', '--message', 'work');
+  }
+
+  /** A command line as a person would type it, by the shell that they would type it into. */
+  async shell(line: string): Promise<void> {
+    await run('sh', ['-c', line], { cwd: this.root, env: ENV });
+  }
+
+  gen(...argv: string[]): Promise<Ran> {
+    return gen({ cwd: this.root }, ...argv);
+  }
+
+  async createKey(role = 'admin'): Promise<string> {
+    const made = await this.gen('key', 'create', '--role', role, '--store', `workspace:${this.root}`);
+    if (made.code !== 0) throw new Error(made.err);
+    return made.out.trim();
+  }
+
+  /** Runs `gen up` in this clone while `work` goes on, and returns what it wrote to standard error. */
+  async served(work: (url: string) => Promise<void>): Promise<string> {
+    const server = start({ cwd: this.root }, 'up', '--port', '0', '--json');
+    const text = await Promise.race([server.seen('\n'), server.ended.then(({ err }) => fail(err))]);
+    try {
+      await work((JSON.parse(text.split('\n')[0] ?? '') as { url: string }).url);
+    } finally {
+      server.stop('SIGINT');
+    }
+    return (await server.ended).err;
+  }
+}
+
+const fail = (err: string): never => {
+  throw new Error(`gen up ended: ${err}`);
+};
+
+async function folder(): Promise<string> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'clone-')));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return root;
+}

@@ -1,0 +1,244 @@
+/**
+ * Attacker: an agent, a project file or a server, whose text a person sees through `gen`.
+ * Goal: make the terminal act on that text: write the clipboard (OSC 52), clear the screen, hide or reorder words (bidi
+ * overrides, zero-width characters), or rewrite lines that `gen` printed.
+ * Defence: every command writes through `PlainOutput`, which lets nothing through but text and the styles that the CLI
+ * itself made. Commands have no other stream, so a new one cannot forget it. JSON keeps its values: what a terminal
+ * would obey is written as `\uXXXX` there.
+ */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { planned } from '../../src/cli/testing/house.js';
+import { gen, type Ran, type Setting } from '../../src/cli/testing/terminal.js';
+import { F, project, put } from '../../src/cli/testing/workspace.js';
+
+const WORD = 'evil-words';
+const CLIPBOARD = '\u001b]52;c;ZXZpbA==\u0007';
+const CLEAR_SCREEN = '\u001b[2J';
+const BLINKING = '\u001b[5;41m';
+const C1_CLIPBOARD = '\u009d52;c;ZXZpbA==\u009c';
+const BIDI = '\u202egnp.exe\u202c\u2066x\u2069';
+const INVISIBLE = '\u200b\u200e\u2060\ufeff\u{e0041}';
+const HOSTILE = `${WORD}${CLIPBOARD}${CLEAR_SCREEN}${BLINKING}${C1_CLIPBOARD}${BIDI}${INVISIBLE}\rover\b\u007f`;
+
+/** Written apart from the rule under test. */
+const OBEYED =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys is what this finds
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/;
+/** The styles of the CLI's own painter, and what its progress line does. No attack above uses one of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: styles begin with one
+const OWN_STYLES = /\x1b\[(?:(?:1|2|22|31|32|33|35|36|39)m|\?(?:25|2026)[hl]|1G|0K)/g;
+
+function expectPlain(line: string, { out, err }: Ran): void {
+  for (const written of [out, err]) {
+    const found = OBEYED.exec(written.replace(OWN_STYLES, ''));
+    expect(found && written.slice(0, 2000), `gen ${line}`).toBeNull();
+  }
+}
+
+const TERMINAL = { columns: 200, is_watched: true };
+const PIPE = {};
+
+/** A project in which an agent has left hostile text wherever a person reads what agents say. */
+async function attackedServer(): Promise<Setting> {
+  const { setting, server } = await planned();
+  const path = `${server.url}/api/tenants/default/projects/shop`;
+  const post = async (route: string, body: object, method = 'POST') => {
+    const headers = { 'content-type': 'application/json' };
+    const reply = await fetch(`${path}${route}`, { method, headers, body: JSON.stringify(body) });
+    const told = (await reply.json()) as { claim?: { generation: number; id: string } };
+    expect(reply.status, `${route} ${JSON.stringify(told)}`).toBeLessThan(300);
+    return told;
+  };
+  const tasks = [{ id: 'C-009-evil', description: HOSTILE }];
+  await post('/tasks', { tasks });
+  const who = { session_id: 's-evil' };
+  const { claim } = await post('/claims', { task_id: 'A-001-schema', agent_id: 'agent-evil', ...who });
+  const handle = { task_id: 'A-001-schema', ...who, claim_id: claim?.id };
+  await post('/tasks/A-001-schema/notes', { ...handle, generation: claim?.generation, text: HOSTILE });
+  const message = { reason: 'ERROR', message: HOSTILE };
+  await post('/claims/release', { ...handle, expected_generation: claim?.generation, ...message });
+  await post('/claims', { task_id: 'C-009-evil', agent_id: 'agent-evil', ...who });
+  const held = { reason: HOSTILE, expected_generation: 1 };
+  await post('/tasks/A-001-schema/hold', held);
+  return setting;
+}
+
+const READS = [
+  'task history A-001-schema',
+  'task show A-001-schema',
+  'task explain A-001-schema',
+  'task show C-009-evil',
+  'events',
+  'status',
+  'plan show',
+  'agents',
+  'sessions',
+];
+
+describe('text that an agent left in the log', () => {
+  it.each(READS)('reaches no terminal through gen %s', async (line) => {
+    const setting = await attackedServer();
+    for (const kind of [TERMINAL, PIPE]) {
+      expectPlain(line, await gen({ ...setting, ...kind }, ...line.split(' ')));
+    }
+  });
+
+  it('is the same value in JSON, with no character that a terminal obeys', async () => {
+    const setting = await attackedServer();
+    const told = await gen(setting, 'events', '--json');
+    expectPlain('events --json', told);
+    const events = told.out
+      .trim()
+      .split('\n')
+      .map((each) => JSON.parse(each));
+    expect(JSON.stringify(events)).toContain(JSON.stringify(HOSTILE).slice(1, -1));
+  });
+});
+
+describe('text in the files of a workspace', () => {
+  async function attackedWorkspace(): Promise<Setting> {
+    const setting = await project({});
+    const said = JSON.stringify(HOSTILE);
+    const feature = `feature: ${F}\ntitle: ${said}\nintent: INT-001\nprofile: standard\npriority: high\n`;
+    await put(setting.cwd, `.ai-workspace/features/active/${F}.yml`, feature);
+    const checks = ['name: says_enough, type: agent', 'name: agreed, type: human'];
+    const listed = checks.map((check) => `  - { ${check}, criterion: ${said} }\n`).join('');
+    await put(
+      setting.cwd,
+      '.ai-workspace/graph/edges/intent_requirements.yml',
+      `edge: "intent→requirements"\nchecklist:\n${listed}`,
+    );
+    const spawned = ['spawn', '--type', 'spike', '--parent', F, '--title', HOSTILE, '--reason', HOSTILE];
+    expectPlain('spawn', await gen(setting, ...spawned));
+    const edge = `${F}#intent_requirements`;
+    const claimed = await gen(setting, 'task', 'claim', edge, '--role', 'full_stack');
+    expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
+    const submit = ['task', 'submit', edge, '--data', said, '--check', 'says_enough=pass'];
+    const submitted = await gen(setting, ...submit);
+    expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('ESCALATED') });
+    for (const told of [claimed, submitted]) expectPlain('task', told);
+    return setting;
+  }
+
+  it.each([
+    'status',
+    `status --feature ${F}`,
+    'start',
+    'review',
+    `review --feature ${F}`,
+    `trace ${F}`,
+    'status --gantt',
+    'zoom',
+    'gaps',
+  ])('reaches no terminal through gen %s', async (line) => {
+    const setting = await attackedWorkspace();
+    for (const kind of [TERMINAL, PIPE]) {
+      const { columns: _, ...rest } = setting;
+      expectPlain(line, await gen({ ...rest, ...kind }, ...line.split(' ')));
+    }
+  });
+});
+
+/** Stands between the client and its server, and puts hostile text into every string of every answer. */
+async function lyingServer(target: string, status?: number): Promise<string> {
+  const server = createServer((asked, answer) => {
+    const { method, url, headers } = asked;
+    const passed = request(`${target}${url}`, {
+      method,
+      headers: { ...headers, host: new URL(target).host },
+    });
+    asked.pipe(passed);
+    passed.on('response', async (reply) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of reply) chunks.push(chunk as Buffer);
+      const told: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+      answer.writeHead(status ?? reply.statusCode ?? 500, { 'content-type': 'application/json' });
+      const problem = {
+        code: HOSTILE,
+        detail: HOSTILE,
+        status,
+        faults: [{ path: HOSTILE, message: HOSTILE }],
+      };
+      answer.end(JSON.stringify(status === undefined ? tainted(told) : problem));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function tainted(value: unknown): unknown {
+  if (typeof value === 'string') return `${value}${HOSTILE}`;
+  if (Array.isArray(value)) return value.map(tainted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, tainted(each)]));
+}
+
+/** A plan that was tainted is none, and nothing of it is shown. */
+const CALLS = [
+  ...READS.filter((line) => line !== 'plan show'),
+  'next',
+  'task claim B-001-api',
+  'task hold B-001-api --reason x',
+];
+
+describe('what a hostile server answers', () => {
+  it.each(CALLS)('reaches no terminal through gen %s', async (line) => {
+    const setting = await attackedServer();
+    const url = await lyingServer(setting.env?.GENESIS_URL ?? '');
+    for (const kind of [TERMINAL, PIPE]) {
+      for (const more of [[], ['--json']]) {
+        const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
+        const told = await gen({ ...setting, ...kind, env }, ...line.split(' '), ...more);
+        expectPlain(line, told);
+        expect(`${told.out}${told.err}`, line).toContain(WORD);
+      }
+    }
+  });
+
+  it.each([400, 409, 500])('reaches no terminal as an error with status %i', async (status) => {
+    const setting = await attackedServer();
+    const url = await lyingServer(setting.env?.GENESIS_URL ?? '', status);
+    const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
+    for (const kind of [TERMINAL, PIPE]) {
+      const told = await gen({ ...setting, ...kind, env }, 'task', 'show', 'A-001-schema');
+      expectPlain('task show', told);
+      expect(told.err).toContain(WORD);
+    }
+  });
+});
+
+it('what an agent prints while gen run works with it is made plain, also where a character comes in two parts', async () => {
+  const { setting } = await planned();
+  const script = `process.stdout.write(${JSON.stringify(HOSTILE)}); process.stderr.write(Buffer.from([0xc2]));
+    setTimeout(() => process.stderr.write(Buffer.from([0x9d, 0x35])), 50);`;
+  await writeFile(join(setting.cwd, 'agent.cjs'), script);
+  const told = await gen({ ...setting, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
+  expect(told).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
+  expectPlain('run', told);
+});
+
+it('a word of the command line that no command knows is made plain in what is said of it', async () => {
+  const { setting } = await planned();
+  expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, `--${HOSTILE}`));
+  expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, 'task', 'show', HOSTILE));
+});
+
+it('nothing in src writes to a terminal but src/cli/io.ts', async () => {
+  const files = await readdir('src', { recursive: true });
+  const sources = files.filter(
+    (name) => /\.tsx?$/.test(name) && !/\.test\.ts$|testing|\.child\.ts$/.test(name),
+  );
+  const DIRECT =
+    /\bprocess\s*\.\s*(?:stdout|stderr)\b|\b(?:stdout|stderr)\b[^;]*\} = process\b|\bconsole\s*\.|'node:console'|\/dev\/tty/;
+  const writing: string[] = [];
+  for (const name of sources) {
+    const text = (await readFile(join('src', name), 'utf8')).replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '');
+    if (DIRECT.test(text)) writing.push(name);
+  }
+  expect(writing).toEqual(['cli/io.ts']);
+});

@@ -1,0 +1,101 @@
+/**
+ * Two ways to get more from a server than its operator meant to give.
+ *
+ * Attacker 1: someone who gets a token from a real issuer once: a former employee, or a service whose tokens are short
+ * lived so that a stolen one is soon worthless. They have the token dated in the future, so that its lifetime looks
+ * short while it is valid for years.
+ * Defence: a token that claims to be issued in the future is refused, and its remaining lifetime is limited too.
+ *
+ * Attacker 2: a web page, opened in a browser on the machine where an open server runs. It sends requests to loopback,
+ * with forms, images and navigation, which carry no `Origin` header.
+ * Defence: an open server refuses every request that a browser marks as coming from another site or another port.
+ */
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { P, Served, T } from '../../src/server/testing/served.js';
+import { bearer, type Issuer, nowSeconds, startIssuer } from './support/issuer.js';
+
+const YEAR_SECONDS = 365 * 24 * 3600;
+
+describe('a token', () => {
+  let issuer: Issuer;
+  let served: Served;
+  beforeAll(async () => {
+    issuer = await startIssuer();
+    served = await Served.start({ auth: { jwt: issuer.jwt } });
+  });
+  afterAll(async () => {
+    await served.remove();
+    await issuer.remove();
+  });
+
+  async function use(iat: number, exp: number) {
+    const token = await issuer.sign({ tenant_id: 'acme', role: 'agent', iat, exp });
+    return served.ask('GET', `${T}/limits`, undefined, bearer(token));
+  }
+
+  it('that was issued now and expires within the limit works', async () => {
+    expect((await use(nowSeconds(), nowSeconds() + 600)).status).toBe(200);
+  });
+
+  it.each([
+    ['ten years', 10 * YEAR_SECONDS],
+    ['an hour', 3600],
+    ['a minute', 60],
+  ])('that is dated %s into the future is refused, however short its own lifetime is', async (_, ahead) => {
+    const iat = nowSeconds() + ahead;
+    const { status, body } = await use(iat, iat + 600);
+    expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(body.detail).toContain('iat');
+  });
+
+  it('that is dated beyond all numbers is refused', async () => {
+    const { status } = await use(Number.MAX_VALUE, nowSeconds() + 10 * YEAR_SECONDS);
+    expect(status).toBe(401);
+  });
+});
+
+describe('an open server', () => {
+  let served: Served;
+  beforeAll(async () => {
+    served = await Served.start();
+  });
+  afterAll(() => served.remove());
+
+  /** A request as a browser sends it: no library adds or removes a header. */
+  function asBrowser(path: string, headers: Record<string, string | string[]>, method = 'GET') {
+    return new Promise<number>((resolve, reject) => {
+      const sent = request(served.url + path, { method, headers }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      });
+      sent.on('error', reject).end(method === 'GET' ? undefined : '{}');
+    });
+  }
+
+  it.each(['cross-site', 'same-site', 'CROSS-SITE', 'anything', ''])(
+    'refuses a request with Sec-Fetch-Site: %j, on every path',
+    async (site) => {
+      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' };
+      for (const path of ['/', '/healthz', '/metrics', `${P}/status`, `${T}/keys`]) {
+        expect(await asBrowser(path, headers), path).toBe(403);
+      }
+      expect(await asBrowser(`${T}/keys`, { ...headers, 'content-type': 'text/plain' }, 'POST')).toBe(403);
+    },
+  );
+
+  it('refuses a request with two answers to where it comes from', async () => {
+    expect(await asBrowser('/metrics', { 'sec-fetch-site': ['same-origin', 'cross-site'] })).toBe(403);
+  });
+
+  it.each(['same-origin', 'none'])(
+    'serves its own page and a person, with Sec-Fetch-Site: %s',
+    async (site) => {
+      expect(await asBrowser('/', { 'sec-fetch-site': site })).toBe(200);
+      expect(await asBrowser('/metrics', { 'sec-fetch-site': site })).toBe(200);
+    },
+  );
+
+  it('serves a program, which sends no such header', async () => {
+    expect(await asBrowser('/metrics', {})).toBe(200);
+  });
+});

@@ -1,0 +1,91 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { granted, openHouse, planOf } from '../../src/client/testing/house.js';
+import { P, Served } from '../../src/server/testing/served.js';
+
+/**
+ * The attacker is anybody who may wait for work: they open many waiting calls at once. They want the server or an agent
+ * to fill its log with Node's warnings of leaks, among which a real warning goes unread.
+ *
+ * What stops them: signals that many calls listen to at once are declared as such where they are made or taken in, and
+ * every call stops listening when it ends.
+ */
+
+const MANY = 20;
+const A = 'A-001-core';
+
+/** Fails the test that made Node warn. */
+function expectNoWarning(): { ended(): Promise<void> } {
+  const warnings: string[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(`${warning.name}: ${warning.message}`);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
+  return {
+    ended: async () => {
+      // Node tells warnings after the turn of the loop that caused them.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(warnings).toEqual([]);
+    },
+  };
+}
+
+/** Resolves with the call of that number. */
+function calls(count: number): { one(): void; all: Promise<void> } {
+  let left = count;
+  let resolve = (): void => {};
+  const all = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return {
+    one: () => {
+      left -= 1;
+      if (left === 0) resolve();
+    },
+    all,
+  };
+}
+
+it('many calls that wait for work at once make the server give no warning', async () => {
+  const warned = expectNoWarning();
+  const server = await Served.forTest();
+  await server.plan(A);
+  await server.claim(A);
+  const { coordinator } = server.running;
+  const waiting = calls(MANY);
+  const next = coordinator.next.bind(coordinator);
+  vi.spyOn(coordinator, 'next').mockImplementation((...args) => {
+    waiting.one();
+    return next(...args);
+  });
+  const replies = Promise.allSettled(
+    Array.from({ length: MANY }, (_, at) =>
+      server.post(`${P}/next`, { agent_id: `a${at}`, session_id: `w${at}`, wait_seconds: 30 }),
+    ),
+  );
+  await waiting.all;
+  await server.running.stop();
+  const reasons = (await replies).map((reply) =>
+    reply.status === 'fulfilled' ? reply.value.body.reason : null,
+  );
+  // It found nothing, and was still waiting when the server stopped.
+  expect(reasons).toEqual(Array.from({ length: MANY }, () => 'NOTHING_READY'));
+  await warned.ended();
+  await server.restart();
+});
+
+it('an agent that works on many tasks at once, and ends by one signal, gets no warning', async () => {
+  const warned = expectNoWarning();
+  const { genesis, direct } = await openHouse(planOf({ A: MANY }));
+  const stop = new AbortController();
+  const working = calls(MANY);
+  const summary = await genesis.work(
+    { agent_id: 'agent-a', concurrency: MANY, signal: stop.signal },
+    async () => {
+      working.one();
+      await working.all;
+      return {};
+    },
+  );
+  expect(summary).toMatchObject({ accepted: MANY });
+  expect(granted(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
+  await warned.ended();
+});
