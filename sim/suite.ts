@@ -7,13 +7,13 @@ import type { SeedResult } from './seed-result.js';
 import { count, emptyTally, type Tally } from './tally.js';
 
 /** `npm test` always plays the seeds up to this one, and those of RARE_SEEDS. */
-export const FIXED_SEEDS = 40;
+export const FIXED_SEEDS = 24;
 /** Reach what few seeds reach, so that the fixed seeds together reach every state of `checks/sometimes.ts`. */
 const RARE_SEEDS = [82];
 /** `npm run test:long` plays the seeds up to this one. */
 export const LONG_SEEDS = 2_000;
 /** `npm test` also plays this many seeds that no other commit plays. */
-export const WINDOW_SEEDS = 20;
+export const WINDOW_SEEDS = 12;
 const WINDOWS = 1_000_000;
 
 /** The first seed of the window that moves with the commit: beyond the long seeds, and the same whenever it is played. */

@@ -138,7 +138,16 @@ describe.concurrent('as it is published', () => {
     test('has what the manifest lists, and nothing beside it', () => {
       const tops = new Set(published.files.map((path) => path.split('/')[0]));
       expect([...tops].sort()).toEqual(
-        ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'examples', 'package.json'].sort(),
+        [
+          'CHANGELOG.md',
+          'LICENSE',
+          'README.md',
+          'SECURITY.md',
+          'dist',
+          'docs',
+          'examples',
+          'package.json',
+        ].sort(),
       );
     });
 

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createApp } from './app.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { COMMAND_BYTES_MAX } from './body.js';
-import { LISTEN_SETTINGS, listen } from './listen.js';
+import { listen } from './listen.js';
+import { LISTEN_SETTINGS } from './listen-settings.js';
 import type { House } from './route.js';
 import { ROUTES } from './routes.js';
 import { startServer } from './server.js';

@@ -3,8 +3,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A long file that starts last keeps all others waiting for the end. Most of these wait for processes of their own. */
 const SLOWEST = [
   'sim/sim.test.ts',
-  'test/engines/history.test.ts',
-  'test/equal.test.ts',
   'sim/history/history.test.ts',
   'sim/inbox/inbox.test.ts',
   'sim/search/search.test.ts',

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openFileStore } from './file-store.js';
 import { allEvents, freshFolder, numbersFrom } from './testing.js';
 
-const ROUNDS = Number(process.env.ROUNDS ?? 25);
+const ROUNDS = Number(process.env.ROUNDS ?? 15);
 
 interface Child {
   readonly process: ChildProcess;

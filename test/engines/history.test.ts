@@ -1,3 +1,0 @@
-import { describeEngineHistories } from '../support/engine-histories.js';
-
-await describeEngineHistories({ proxies: true });
