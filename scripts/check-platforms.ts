@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findPlatformFaults, type LockedPackages, PLATFORMS, platformName } from './platforms.js';
+import { readLockFiles } from './lock-files.js';
+import { findPlatformFaults, type LockedPackage, PLATFORMS, platformName } from './platforms.js';
 
 /** A native addon that ships its binaries in one package has a folder for each platform. */
 function findPrebuildFaults(path: string): string[] {
@@ -13,11 +13,8 @@ function findPrebuildFaults(path: string): string[] {
     .map((platform) => `${path} ships no binary for ${platform}.`);
 }
 
-const lockFiles = execFileSync('git', ['ls-files', '*package-lock.json'], { encoding: 'utf8' })
-  .trim()
-  .split('\n');
-const faults = lockFiles.flatMap((file) => {
-  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages: LockedPackages };
+const lockFiles = readLockFiles<LockedPackage>();
+const faults = lockFiles.flatMap(({ file, packages }) => {
   const prebuilds = Object.keys(packages)
     .filter((path) => path !== '')
     .flatMap((path) => findPrebuildFaults(join(dirname(file), path)));

@@ -1,15 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readLockFiles } from './lock-files.js';
 import { findSupplyFaults, type LockedOrigin } from './supply-chain.js';
 
-const lockFiles = execFileSync('git', ['ls-files', '*package-lock.json'], { encoding: 'utf8' })
-  .trim()
-  .split('\n');
 let count = 0;
-const faults = lockFiles.flatMap((file) => {
-  const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, LockedOrigin> };
-  count += Object.keys(lock.packages).length - 1;
-  return findSupplyFaults(lock.packages, { isPublished: file === 'package-lock.json' }).map(
+const faults = readLockFiles<LockedOrigin>().flatMap(({ file, packages }) => {
+  count += Object.keys(packages).length - 1;
+  return findSupplyFaults(packages, { isPublished: file === 'package-lock.json' }).map(
     (fault) => `${file}: ${fault}`,
   );
 });

@@ -11,6 +11,7 @@ import {
 import { WORKSPACE_FOLDER, type Workspace } from '../workspace/workspace.js';
 import type { Io } from './io.js';
 import { count } from './output/text.js';
+import { shellLine } from './setup/shell-line.js';
 
 /** Names the secret files of a store that git tracks, and the commands that end it. Empty: there are none. */
 export async function trackedWarning(io: Io, folder: string): Promise<string[]> {
@@ -62,5 +63,4 @@ export async function keyWarning({ keys }: Coordinator, url: string): Promise<st
   return lines;
 }
 
-const quoted = (text: string): string =>
-  /^[\w./@%+=:,~-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+const quoted = (word: string): string => shellLine('posix', [word]);

@@ -1,3 +1,4 @@
+import { type Fields, isObject } from '../../core/events/plain.js';
 import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
 import { methodologySteps } from '../../core/graph/read-methodology.js';
 import { plain } from '../../core/graph/said-anew.js';
@@ -73,8 +74,6 @@ export function* documentSteps(job: DocumentJob): Steps<DocumentParcel> {
   if (isTextRecord(files)) return yield* methodologyParcel(Object.entries(files), beside);
   return { kind: 'malformed', fault: 'files: expected texts by their paths' };
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const yamlPlan = (text: string): DocumentParcel => planParcel(readPlanDocument({ yaml: text }), text, {});
 
@@ -157,9 +156,6 @@ export function* unpackList<T extends TaskInput | AddedSubtask | FeatureVector>(
   }
   return all;
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isTextRecord = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every((text) => typeof text === 'string');
