@@ -13,8 +13,8 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 /** The largest views there are. */
 const READS: readonly (readonly [name: string, path: string])[] = [
   ['status', `${P}/status`],
-  ['status at the end of the log', `${P}/status?at=1000000`],
-  ['agents at the end of the log', `${P}/agents?at=1000000`],
+  ['status at event 9,900', `${P}/status?at=9900`],
+  ['agents at event 9,900', `${P}/agents?at=9900`],
   ['1,000 tasks', `${P}/tasks?limit=1000`],
   ['tasks of which there are none', `${P}/tasks?readiness=held`],
   ['the memory of a session', `${T}/sessions/s`],

@@ -46,9 +46,9 @@ export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
 export async function keyWarning({ keys }: Coordinator, url: string): Promise<string[]> {
   const ring = await keys.ring();
   const [refused, unbound] = [ring.refused().length, ring.unbound().length];
-  const { carried_by_git } = ring.project.store.capabilities;
+  const { untrusted_files } = ring.project.store.capabilities;
   const lines: string[] = [];
-  if (refused > 0 && carried_by_git !== 'keys') {
+  if (refused > 0 && untrusted_files !== 'secret') {
     lines.push(
       `${count(refused, 'key')} of this log ${refused === 1 ? 'is' : 'are'} refused: made in another store, or before keys were bound to ` +
         `their store. Stop the server and create new ones: gen key create --role admin --store ${quoted(url)}`,

@@ -281,7 +281,7 @@ export class Coordinator {
     if (isProblem(read)) return read;
     const { wait_seconds, ...asked } = read;
     return this.session(scope, { command: 'next', body }, async (project) => {
-      const ask = () => project.run(new NextOperation(asked, caller, () => project.follow()), caller);
+      const ask = () => project.run(new NextOperation(asked, caller, project), caller);
       const { session_id, track } = asked;
       const wait = { session_id, seconds: wait_seconds, track, gone, caller };
       const reply = await waitForWork(project, this.environment, wait, ask);

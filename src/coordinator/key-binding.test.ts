@@ -5,7 +5,7 @@ import { answered } from '../../test/support/house.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { KeyRecord } from '../core/events/record-events.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
-import type { CarriedByGit, Store } from '../stores/store.js';
+import type { Store, UntrustedFiles } from '../stores/store.js';
 import { Coordinator } from './coordinator.js';
 import { bindingOf, isBound } from './key-binding.js';
 
@@ -14,9 +14,9 @@ const idOf = (token: string): string => token.split('_')[2] ?? '';
 const newMeta = () => ({ incarnation: 1, secret: randomBytes(32).toString('hex') });
 
 /** The keys of a store, as a coordinator that starts on it knows them. */
-async function keysOf(store: Store, carried_by_git?: CarriedByGit) {
-  if (carried_by_git !== undefined) {
-    Object.assign(store, { capabilities: { ...store.capabilities, carried_by_git } });
+async function keysOf(store: Store, untrusted_files?: UntrustedFiles) {
+  if (untrusted_files !== undefined) {
+    Object.assign(store, { capabilities: { ...store.capabilities, untrusted_files } });
   }
   const coordinator = await Coordinator.open({ store });
   onTestFinished(() => coordinator.close());
@@ -103,7 +103,7 @@ describe('a key works', () => {
   test('nowhere that git tracks the secret or the key log, and none is created there', async () => {
     const store = openMemoryStore();
     const { key_id } = answered(await (await keysOf(store)).keys.create(ACME, { role: 'agent' }));
-    const { keys, stateOf } = await keysOf(store, 'keys');
+    const { keys, stateOf } = await keysOf(store, 'secret');
     expect(stateOf(key_id)).toBe('unbound');
     expect(await keys.create(ACME, { role: 'agent' })).toMatchObject({ problem: 'FORBIDDEN' });
   });

@@ -73,10 +73,10 @@ export class KeyRing {
 
   /** Decides whether a key record grants anything here; no other code does. */
   readonly isTrusted: IsTrustedKey = (key_id, record) => {
-    const { carried_by_git } = this.project.store.capabilities;
-    if (carried_by_git === 'keys') return false;
+    const { untrusted_files } = this.project.store.capabilities;
+    if (untrusted_files === 'secret') return false;
     if (record.binding !== undefined) return isBound(this.project.meta, key_id, record);
-    return carried_by_git === undefined && !this.project.state.records.has(KEY_BINDING_SUBJECT);
+    return untrusted_files === undefined && !this.project.state.records.has(KEY_BINDING_SUBJECT);
   };
 
   private shown(key_id: string, record: KeyRecord): Key {

@@ -13,6 +13,7 @@ import { type Caller, isStillAuthorized, OPEN_CALLER } from './caller.js';
 import { Desk, type DeskSource, Trial } from './desk.js';
 import type { Environment } from './environment.js';
 import { claimKeyOf } from './identity.js';
+import { inSlices } from './in-slices.js';
 import type { Attempt, Operation } from './operation.js';
 import { isProblem, noLongerAuthorized, type Problem, problem } from './problem.js';
 import { eventsAt, readOn, readWork } from './read-work.js';
@@ -70,6 +71,7 @@ export class Project implements DeskSource {
   /** Batches at the store, the first sent first. They end in that order. */
   private readonly under_way: Promise<void>[] = [];
   private following: Promise<void> | null = null;
+  private surveying: Promise<void> | null = null;
 
   readonly claim_key: string;
 
@@ -146,6 +148,14 @@ export class Project implements DeskSource {
       this.following = null;
     });
     return this.following;
+  }
+
+  /** Surveys the work after a change of the plan, a slice at a time. Whoever needs a later one than this asks again. */
+  survey(): Promise<void> {
+    this.surveying ??= inSlices(this.state.frontier.survey(this.state), this.environment).finally(() => {
+      this.surveying = null;
+    });
+    return this.surveying;
   }
 
   settled(): Promise<void> {

@@ -1,5 +1,5 @@
 import { live, occupiedUntilMs, takeable } from '../core/claims/lease.js';
-import { agentsInTrack, compareReady, type Rank, rankOf, trackRoom } from '../core/plan/index.js';
+import { agentsInTrack, compareReady, type Rank, trackRoom } from '../core/plan/index.js';
 import { readinessOf } from '../core/views/index.js';
 import type { Desk } from './desk.js';
 import { openDependencies } from './facts.js';
@@ -19,17 +19,17 @@ export function* readyWork(desk: Desk, agent_id: string, track: string | undefin
   };
   const candidates = candidatesByTrack(desk, track);
   for (const wanted of [0, 1, 2]) {
-    const tracks = [...candidates].filter(([name]) => preference(name) === wanted);
-    for (const { id } of bestFirst(tracks.map(([, ranks]) => ranks))) if (isReady(desk, id)) yield id;
+    const lists = [...candidates].filter(([name]) => preference(name) === wanted).flatMap(([, of]) => of);
+    for (const { id } of bestFirst(lists)) if (isReady(desk, id)) yield id;
   }
 }
 
 /** How many pieces of work are ready in each track, whoever may take them; nobody asks for more than `enough`. */
 export function readyByTrack(desk: Desk, enough: number): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const [track, ranks] of candidatesByTrack(desk, undefined)) {
+  for (const [track, lists] of candidatesByTrack(desk, undefined)) {
     let count = 0;
-    for (const { id } of ranks) {
+    for (const { id } of bestFirst(lists)) {
       if (count >= enough) break;
       if (isReady(desk, id)) count += 1;
     }
@@ -38,20 +38,25 @@ export function readyByTrack(desk: Desk, enough: number): Map<string, number> {
   return counts;
 }
 
-/** What nobody holds, and what was held and may be taken over. */
-function candidatesByTrack(desk: Desk, track: string | undefined): Map<string, readonly Rank[]> {
+/** The work of each track, in lists with the best first: what nobody holds, and what was held and may be taken over. */
+function candidatesByTrack(desk: Desk, track: string | undefined): Map<string, (readonly Rank[])[]> {
   const { state } = desk;
-  const candidates = new Map(state.frontier.ofTracks(state));
-  for (const subject of state.live) {
-    const head = desk.glimpse(subject);
-    if (!takeable(head, desk.now_ms, desk.rulesOf(subject))) continue;
-    const rank = rankOf(state.plan, subject);
-    if (rank === undefined) continue;
-    const ranks = [...(candidates.get(rank.track) ?? []), rank].sort(compareReady);
-    candidates.set(rank.track, ranks);
+  const lists = new Map<string, (readonly Rank[])[]>();
+  for (const [name, free] of state.frontier.byTrack) lists.set(name, [free]);
+  const held = [...takeableWork(desk)].sort(compareReady);
+  for (const name of new Set(held.map((rank) => rank.track))) {
+    lists.set(name, [...(lists.get(name) ?? []), held.filter((rank) => rank.track === name)]);
   }
-  if (track !== undefined) return new Map([[track, candidates.get(track) ?? []]]);
-  return candidates;
+  return track === undefined ? lists : new Map([[track, lists.get(track) ?? []]]);
+}
+
+function* takeableWork(desk: Desk): Generator<Rank> {
+  const { live: claimed, frontier, plan } = desk.state;
+  for (const subject of claimed) {
+    if (!takeable(desk.glimpse(subject), desk.now_ms, desk.rulesOf(subject))) continue;
+    const rank = frontier.rankOf(plan, subject);
+    if (rank !== undefined) yield rank;
+  }
 }
 
 /** Several lists, each best first, as one. */
@@ -72,6 +77,8 @@ function* bestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
 }
 
 function isReady(desk: Desk, id: string): boolean {
+  // The plan may have changed since the frontier was surveyed.
+  if (!desk.state.plan.has(id)) return false;
   const head = desk.glimpse(id);
   if (head.phase === 'COMPLETED') return false;
   return readinessOf(head, openDependencies(desk, id), desk.rulesOf(id), desk.now_ms) === 'ready';

@@ -34,6 +34,7 @@ export class WorkLine {
   /** Leases and pauses that have run out: a change that nobody made. */
   private ripened = 0;
   private rest_until_ms = 0;
+  private isSurveying = false;
   private cancelTimer: () => void = () => {};
   private stopListening: () => void = () => {};
 
@@ -97,10 +98,28 @@ export class WorkLine {
     }
     this.callNext();
     if (this.waiting.size === 0) return;
+    this.surveyAgain();
     const desk = this.project.desk();
     this.lookAfter(Math.max(nextDeadlineMs(desk) - desk.now_ms, 1), 1);
     const ended_ms = this.environment.clock.monotonicMs();
     this.rest_until_ms = ended_ms + (ended_ms - began_ms) * REST_PER_LOOK;
+  }
+
+  /** What a change of the plan made ready is in no list before the work has been surveyed again. */
+  private surveyAgain(): void {
+    const { frontier, plan } = this.project.state;
+    if (this.isSurveying || frontier.surveyed === frontier.version(plan)) return;
+    this.isSurveying = true;
+    const ended = (found: number): void => {
+      this.isSurveying = false;
+      this.ripened += found;
+      if (found > 0) this.look();
+    };
+    // Where it fails, the next who asks for work is told so.
+    this.project.survey().then(
+      () => ended(1),
+      () => ended(0),
+    );
   }
 
   private lookAfter(wait_ms: number, ripens: number): void {

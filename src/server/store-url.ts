@@ -93,8 +93,8 @@ async function openOne(url: string, warn: Warn): Promise<OpenedStore> {
 async function openFolder(root: string, warn: Warn): Promise<Store> {
   const isNew = !existsSync(join(root, STORE_FILE));
   const { hasKeys } = await trackedSecrets(root, STORE_SECRETS);
-  const carried = hasKeys ? { carried_by_git: 'keys' as const } : {};
-  const store = await openFileStore({ root, ...carried, onWarning: warn });
+  const untrusted = hasKeys ? { untrusted_files: 'secret' as const } : {};
+  const store = await openFileStore({ root, ...untrusted, onWarning: warn });
   // Where it cannot be written, the store itself says what is wrong with the folder.
   if (isNew) await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
   return store;

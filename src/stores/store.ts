@@ -79,13 +79,13 @@ export interface StoreCapabilities {
   readonly commits_at_once: number;
   readonly note?: string;
   /**
-   * Set where git may write the files of the store. `log`: events may come from another clone, as in every workspace.
-   * `keys`: git tracks the store's secret or its key log, so that nothing in them proves anything.
+   * Set where another program than the coordinator may have written the store's files, as git does in a workspace. `log`:
+   * the events may come from elsewhere. `secret`: the secret may be known to others, so that it proves nothing.
    */
-  readonly carried_by_git?: CarriedByGit;
+  readonly untrusted_files?: UntrustedFiles;
 }
 
-export type CarriedByGit = 'log' | 'keys';
+export type UntrustedFiles = 'log' | 'secret';
 
 export interface StoreMeta {
   /** Raised whenever history may have been lost: handles of an older incarnation are refused. */

@@ -39,8 +39,8 @@ export async function openWorkspaceStore(
   await assertOwnLog(workspace, key);
   const root = workspace.events;
   const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
-  const carried_by_git = hasKeys ? 'keys' : 'log';
-  const store = await openFileStore({ root, home: key, carried_by_git, onWarning: warn });
+  const untrusted_files = hasKeys ? 'secret' : 'log';
+  const store = await openFileStore({ root, home: key, untrusted_files, onWarning: warn });
   return { store, blobs: new FolderBlobs(root), key };
 }
 

@@ -17,6 +17,7 @@ import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { type Documents, ThreadedDocuments } from '../../src/coordinator/documents/documents.js';
 import type { DocumentJob, DocumentParcel } from '../../src/coordinator/documents/job.js';
 import { JsonText } from '../../src/coordinator/documents/json-text.js';
+import { systemEnvironment } from '../../src/coordinator/environment.js';
 import { isProblem, type Problem } from '../../src/coordinator/problem.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 
@@ -88,6 +89,37 @@ describe('claims are renewed before the reader of documents begins with', () => 
     expect(order).toEqual([...Array.from({ length: CALLS }, () => 'renewed'), 'document']);
     coordinator.close();
   });
+});
+
+test('claims are renewed while the work of a changed plan is surveyed', async () => {
+  // Every look at this clock takes a millisecond, so that a slice of the survey is a few subjects long on any machine.
+  let looks = 0;
+  const environment = {
+    ...systemEnvironment,
+    clock: { ...systemEnvironment.clock, monotonicMs: () => (looks += 1) },
+  };
+  const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
+  const scope = { tenant_id: 'acme', project_id: 'shop' };
+  const other = { tenant_id: 'acme', project_id: 'other' };
+  const plan = (subtasks: number) => ({ tracks: { A: [{ id: 'A-001-x', description: 'd', subtasks }] } });
+  await coordinator.plans.put(scope, plan(2_000));
+  await coordinator.plans.put(other, plan(1));
+  const agent = { agent_id: 'a', session_id: 's' };
+  expect(await coordinator.claimTask(other, { task_id: 'A-001-x::1', ...agent })).toMatchObject({
+    success: true,
+  });
+  const order: string[] = [];
+  const next = coordinator.next(scope, agent).then((reply) => {
+    expect(reply).toMatchObject({ success: true });
+    order.push('next');
+  });
+  for (let call = 0; call < CALLS; call += 1) {
+    await coordinator.renewLease(other, { task_id: 'A-001-x::1', session_id: 's', expected_generation: 1 });
+    order.push('renewed');
+  }
+  await next;
+  expect(order).toEqual([...Array.from({ length: CALLS }, () => 'renewed'), 'next']);
+  coordinator.close();
 });
 
 describe('a document that asks for more than its share', () => {

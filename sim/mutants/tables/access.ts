@@ -91,7 +91,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'unbound-key-in-a-workspace',
     file: KEY_RING,
-    find: 'return carried_by_git === undefined && ',
+    find: 'return untrusted_files === undefined && ',
     replace: 'return ',
     why: 'A record without a binding, pushed to the repository of a workspace, grants access.',
     tests: KEY_TESTS,
@@ -99,7 +99,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'workspace-keys-are-bound',
     file: 'src/coordinator/services/keys.ts',
-    find: 'if (project.store.capabilities.carried_by_git !== undefined) return notBindable();',
+    find: 'if (project.store.capabilities.untrusted_files !== undefined) return notBindable();',
     replace: '',
     why: 'gen migrate gives a key that came with a repository the binding that it lacks.',
     tests: KEY_TESTS,
@@ -123,7 +123,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'key-whose-secret-git-tracks',
     file: KEY_RING,
-    find: "if (carried_by_git === 'keys') return false;",
+    find: "if (untrusted_files === 'secret') return false;",
     replace: '',
     why: 'Someone who pushes the secret of a store together with its key log gets in wherever both are pulled.',
     tests: KEY_TESTS,

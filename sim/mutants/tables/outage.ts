@@ -62,4 +62,20 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     why: 'A blob that was put twice, and acknowledged, is gone after a power cut.',
     tests: DISK_TESTS,
   },
+  {
+    name: 'survey-at-once',
+    file: 'src/coordinator/project.ts',
+    find: 'inSlices(this.state.frontier.survey(this.state), this.environment)',
+    replace: 'Promise.resolve([...this.state.frontier.survey(this.state)].forEach(() => {}))',
+    why: 'The first `next` after a change of a large plan keeps every renewal waiting.',
+    tests: ['test/security/large-documents.test.ts'],
+  },
+  {
+    name: 'survey-forgets-what-moved',
+    file: 'src/core/views/frontier.ts',
+    find: 'this.#moved?.add(subject);',
+    replace: '',
+    why: 'Work that is freed while the plan is surveyed is never offered.',
+    tests: ['src/core/views/frontier.test.ts'],
+  },
 ];

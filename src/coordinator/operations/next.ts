@@ -4,6 +4,7 @@ import type { Desk } from '../desk.js';
 import { isSessionClosed, openDependencies } from '../facts.js';
 import type { Attempt, Needs, Operation } from '../operation.js';
 import type { Problem } from '../problem.js';
+import type { Project } from '../project.js';
 import { readyWork } from '../ready.js';
 import { refusedClaim } from '../render.js';
 import { UnitBuilder } from '../unit-builder.js';
@@ -18,6 +19,8 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'next';
   readonly request;
   private followed = false;
+  /** The survey of the work that this operation needs: one that knows the plan as it was when it asked. */
+  private version: number | null = null;
   /** What was refused us while we asked: another may still be free. */
   private readonly passedOver = new Set<string>();
   private readonly fullTracks = new Set<string>();
@@ -26,13 +29,16 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   constructor(
     private readonly body: Omit<NextBody, 'wait_seconds'>,
     private readonly caller: Caller,
-    private readonly follow: () => Promise<void>,
+    private readonly project: Pick<Project, 'follow' | 'survey'>,
   ) {
     this.request = requestOf(caller, 'next', body);
   }
 
   attempt(desk: Desk): Attempt<ClaimResult | Problem> | Needs {
     const { track, ...claim } = this.body;
+    const { frontier, plan } = desk.state;
+    this.version ??= frontier.version(plan);
+    if (frontier.surveyed < this.version) return { needs: () => this.project.survey() };
     if (desk.full === 'max_agents_per_track') {
       // That track is full, not every track: the search goes on in the others.
       this.fullTracks.add(this.trackTried);
@@ -65,8 +71,9 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   }
 
   private async lookAgain(): Promise<void> {
-    await this.follow();
+    await this.project.follow();
     this.followed = true;
+    this.version = null;
     this.passedOver.clear();
     this.fullTracks.clear();
   }
@@ -97,7 +104,7 @@ function everythingWaitsFor(desk: Desk, track: string | undefined): string[] {
   const { plan, live, frontier } = desk.state;
   const begins = function* (): Generator<string> {
     for (const subject of live) if (plan.has(subject)) yield subject;
-    for (const ranks of frontier.ofTracks(desk.state).values()) for (const { id } of ranks) yield id;
+    for (const ranks of frontier.byTrack.values()) for (const { id } of ranks) if (plan.has(id)) yield id;
   };
   const named = new Set<string>();
   if (track === undefined) for (const subject of begins()) named.add(subject);

@@ -36,7 +36,7 @@ export class Keys {
       return problem('FORBIDDEN', 'A key of role operator is made by an operator.');
     }
     return this.with(scope, async ({ project }) =>
-      project.store.capabilities.carried_by_git === 'keys'
+      project.store.capabilities.untrusted_files === 'secret'
         ? useless()
         : project.run(new CreateKeyOperation(scope, read, caller, project.meta, this.environment), caller),
     );
@@ -59,15 +59,15 @@ export class Keys {
   }
 
   /**
-   * Binds the keys from before keys were bound, and from then on refuses unbound ones. A log that git carries is
-   * refused: its unbound keys may come from anywhere. Repeated, it goes on where it stopped.
+   * Binds the keys from before keys were bound, and from then on refuses unbound ones. A log that others may have
+   * written is refused: its unbound keys may come from anywhere. Repeated, it goes on where it stopped.
    */
   bind(caller = OPEN_CALLER): Reply<{ keys: readonly wire.Key[] }> {
     return reachable(async () => {
       const ring = await this.ring();
       const { project } = ring;
       await project.follow();
-      if (project.store.capabilities.carried_by_git !== undefined) return notBindable();
+      if (project.store.capabilities.untrusted_files !== undefined) return notBindable();
       const keys = ring.unbound();
       for (const { key_id } of keys) {
         const bound = await project.run(new BindKeyOperation(key_id, caller, project.meta), caller);
@@ -94,5 +94,5 @@ const useless = (): Problem =>
 const notBindable = (): Problem =>
   problem(
     'FORBIDDEN',
-    'Git carries this log, so its unbound keys may have been made anywhere. Create new ones: gen key create.',
+    'This log is in a repository, so its unbound keys may have been made anywhere. Create new ones: gen key create.',
   );

@@ -1,3 +1,4 @@
+import { allSteps, type Steps } from '../steps.js';
 import type { Plan, PlanLookup } from './plan.js';
 import { type PlannedTask, splitSubject, subtaskCount, subtaskId, subtaskIds, subtaskWaits } from './task.js';
 
@@ -49,17 +50,15 @@ export function dependenciesOf(lookup: PlanLookup, subject: string): readonly st
   return [...new Set([...waitsOfTask(lookup, task), ...subtaskWaits(task, subtask_index)])];
 }
 
-/** The subjects that wait for this one, in no particular order. */
-export function dependantsOf(plan: Plan, subject: string): string[] {
+/** The subjects that wait for this one, in no particular order; one that waits in several ways may come again. */
+export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
   const planned = plan.get(subject);
-  if (planned === undefined) return [];
-  const found = new Set<string>();
-  for (const name of plan.namedBy(subject)) for (const id of begunBy(plan, name)) found.add(id);
+  if (planned === undefined) return;
+  for (const name of plan.namedBy(subject)) yield* begunBy(plan, name);
   const { task, subtask_index } = planned;
-  if (subtask_index !== null) found.add(task.id);
+  if (subtask_index !== null) yield task.id;
   const next = subtask_index === null ? plan.after(task.track, task.sequence) : undefined;
-  if (next?.depends_on === null) for (const id of begunBy(plan, next.id)) found.add(id);
-  return [...found];
+  if (next?.depends_on === null) yield* begunBy(plan, next.id);
 }
 
 /** The subjects a written dependency holds up: where a task has subtasks, they are what begins. */
@@ -76,7 +75,7 @@ interface Visit {
 }
 
 /** Depth first along dependencies, with a stack of its own: a chain of a million tasks must not overflow ours. */
-export function walk(lookup: PlanLookup, roots: Iterable<string>, visit: Visit): void {
+export function* walkSteps(lookup: PlanLookup, roots: Iterable<string>, visit: Visit): Steps<void> {
   const left = new Map<string, boolean>();
   for (const root of roots) {
     if (left.has(root)) continue;
@@ -88,6 +87,7 @@ export function walk(lookup: PlanLookup, roots: Iterable<string>, visit: Visit):
         stack.pop();
         left.set(top.node, true);
         visit.leave?.(top.node, top.waits);
+        yield;
       } else if (!left.has(node)) {
         left.set(node, false);
         stack.push({ node, waits: stepsBefore(lookup, node), next: 0 });
@@ -102,11 +102,10 @@ export function walk(lookup: PlanLookup, roots: Iterable<string>, visit: Visit):
 /** Circles of subjects, each waiting for the next and the last for the first. None means the plan can be done. */
 export function findCycles(lookup: PlanLookup, roots: Iterable<string>, cycles_max: number): string[][] {
   const cycles: string[][] = [];
-  walk(lookup, roots, {
-    circle(nodes) {
-      cycles.push(nodes.filter((node) => !isStart(node)));
-      return cycles.length >= cycles_max;
-    },
-  });
+  const circle = (nodes: readonly string[]): boolean => {
+    cycles.push(nodes.filter((node) => !isStart(node)));
+    return cycles.length >= cycles_max;
+  };
+  allSteps(walkSteps(lookup, roots, { circle }));
   return cycles;
 }

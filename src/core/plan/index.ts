@@ -47,5 +47,5 @@ export {
 export { isTaskId, parseTaskId, type TaskId, type TaskIdReading } from './task-id.js';
 export { taskIdSchema, taskInputSchema } from './task-schema.js';
 export { KNOWN_TRACKS, type TrackMeaning, trackPurpose } from './tracks.js';
-export { weightOf } from './weights.js';
+export { type Weights, weightOf, weightSteps } from './weights.js';
 export { parseWorkProductRef, type WorkProductRef, workProductRef } from './work-product.js';

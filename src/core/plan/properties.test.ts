@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { allSteps } from '../steps.js';
 import { addTasks } from './add-tasks.js';
 import { diffPlan, isNoChange, splitChange } from './change.js';
 import type { PlanFault } from './faults.js';
@@ -11,8 +12,9 @@ import { renderPlan, renderPlanYaml } from './render.js';
 import { NOTHING_STARTED } from './standing.js';
 import type { PlannedTask, TaskInput } from './task.js';
 import { change, inTracks, planOf, planOfTasks } from './testing.js';
-import { weightOf } from './weights.js';
+import { weightOf, weightSteps } from './weights.js';
 
+const dependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
 const number = (place: number): string => String(place).padStart(3, '0');
 const taskIdAt = (track: string, place: number): string => `${track}-${number(place)}-t`;
 
@@ -79,7 +81,7 @@ function everything(plan: Plan) {
     written: renderPlan(plan),
     counts: [plan.task_count, plan.subject_count],
     waits: subjects.map((id) => [id, dependenciesOf(plan, id)]),
-    waited: subjects.map((id) => [id, dependantsOf(plan, id).sort()]),
+    waited: subjects.map((id) => [id, dependants(plan, id).sort()]),
   };
 }
 
@@ -123,7 +125,7 @@ describe('any plan', () => {
           dependenciesOf(plan, id).map((on) => `${on} ${id}`),
         );
         const backward = [...plan.subjects()].flatMap((on) =>
-          dependantsOf(plan, on).map((id) => `${on} ${id}`),
+          dependants(plan, on).map((id) => `${on} ${id}`),
         );
         expect(backward.sort()).toEqual(forward.sort());
       }),
@@ -240,7 +242,8 @@ describe('the order of ready work', () => {
     fc.assert(
       fc.property(soundTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
-        const ranks = [...plan.subjects()].map((id) => rankOf(plan, id) as Rank);
+        const weights = allSteps(weightSteps(plan));
+        const ranks = [...plan.subjects()].map((id) => rankOf(plan, weights, id) as Rank);
         const sorted = [...ranks].sort(compareReady);
         sorted.forEach((a, i) => {
           sorted.forEach((b, j) => {
@@ -257,8 +260,9 @@ describe('the order of ready work', () => {
       fc.property(soundTasks(8), (tasks) => {
         const plan = planOfTasks(withoutRepeats(tasks));
         const weigh = (id: string): number =>
-          dependantsOf(plan, id).reduce((sum, one) => sum + 1 + weigh(one), 0);
-        for (const id of plan.subjects()) expect([id, weightOf(plan, id)]).toEqual([id, weigh(id)]);
+          dependants(plan, id).reduce((sum, one) => sum + 1 + weigh(one), 0);
+        const weights = allSteps(weightSteps(plan));
+        for (const id of plan.subjects()) expect([id, weightOf(plan, weights, id)]).toEqual([id, weigh(id)]);
       }),
       { numRuns: 100 },
     );

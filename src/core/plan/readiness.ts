@@ -1,6 +1,6 @@
 import { dependenciesOf } from './graph.js';
 import type { Plan } from './plan.js';
-import { weightOf } from './weights.js';
+import { type Weights, weightOf } from './weights.js';
 
 /** What must still be completed before this may be claimed: dependencies, or a merge's open subtasks. */
 export function waitingFor(plan: Plan, subject: string, isComplete: (id: string) => boolean): string[] {
@@ -18,14 +18,14 @@ export interface Rank {
   readonly subtask_index: number;
 }
 
-export function rankOf(plan: Plan, subject: string): Rank | undefined {
+export function rankOf(plan: Plan, weights: Weights, subject: string): Rank | undefined {
   const planned = plan.get(subject);
   if (planned === undefined) return undefined;
   const { id, task, subtask_index } = planned;
   return {
     id,
     priority: task.priority,
-    weight: weightOf(plan, id),
+    weight: weightOf(plan, weights, id),
     track: task.track,
     sequence: task.sequence,
     subtask_index: subtask_index ?? 0,
@@ -39,7 +39,8 @@ export function compareReady(a: Rank, b: Rank): number {
     b.weight - a.weight ||
     compareText(a.track, b.track) ||
     a.sequence - b.sequence ||
-    a.subtask_index - b.subtask_index
+    a.subtask_index - b.subtask_index ||
+    compareText(a.id, b.id)
   );
 }
 

@@ -1,40 +1,38 @@
-import { hasCountedSubtasks, isStart, tasksOf, walk } from './graph.js';
+import type { Steps } from '../steps.js';
+import { hasCountedSubtasks, isStart, tasksOf, walkSteps } from './graph.js';
 import type { Plan } from './plan.js';
 import { splitSubject, subtaskCount } from './task.js';
 
 /** Sums over paths grow exponentially; past this, more is not more, and adding stays exact. */
 export const WEIGHT_MAX = 1e15;
 
-const cache = new WeakMap<Plan, { revision: number; weights: ReadonlyMap<string, number> }>();
+/** What `weightSteps` computed: `weightOf` reads it. Counted subtasks that nothing names have no entry. */
+export type Weights = ReadonlyMap<string, number>;
 
 /** How much waits behind a subject: for each dependant one, and what waits behind that. */
-export function weightOf(plan: Plan, subject: string): number {
-  let held = cache.get(plan);
-  if (held?.revision !== plan.revision) {
-    held = { revision: plan.revision, weights: weigh(plan) };
-    cache.set(plan, held);
-  }
-  const own = held.weights.get(subject) ?? 0;
+export function weightOf(plan: Plan, weights: Weights, subject: string): number {
+  const own = weights.get(subject) ?? 0;
   const { task_id, subtask_index } = splitSubject(subject);
   if (subtask_index === null) return own;
   const task = plan.task(task_id);
   if (task === undefined || !hasCountedSubtasks(task)) return own;
-  return Math.min(WEIGHT_MAX, own + 1 + (held.weights.get(task_id) ?? 0));
+  return Math.min(WEIGHT_MAX, own + 1 + (weights.get(task_id) ?? 0));
 }
 
 /**
  * Each step, once all that waits for it has been counted, hands its own weight on to what it waits for. Subtasks that are
  * only counted are not steps: each has the weight that its merge hands on, and what others hand to it by name.
  */
-function weigh(plan: Plan): ReadonlyMap<string, number> {
+export function* weightSteps(plan: Plan): Steps<Weights> {
   const order: { node: string; waits: readonly string[] }[] = [];
-  walk(plan, tasksOf(plan), { leave: (node, waits) => order.push({ node, waits }) });
+  yield* walkSteps(plan, tasksOf(plan), { leave: (node, waits) => order.push({ node, waits }) });
   const weights = new Map<string, number>();
   for (let step = order.pop(); step !== undefined; step = order.pop()) {
     const handed = handedOn(plan, step.node, weights.get(step.node) ?? 0);
     for (const id of step.waits) {
       weights.set(id, Math.min(WEIGHT_MAX, (weights.get(id) ?? 0) + handed));
     }
+    yield;
   }
   return weights;
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emptyHead, type Head } from '../claims/head.js';
 import { applyPlanChange, emptyPlan, NOTHING_STARTED, type Plan, readPlan } from '../plan/index.js';
+import { allSteps } from '../steps.js';
 import { Frontier, type Terrain } from './frontier.js';
 
 /** Two tracks in sequence, one of them with subtasks, and one that waits for both. */
@@ -46,7 +47,8 @@ class Field implements Terrain {
   }
 
   ids(frontier = this.frontier): string[][] {
-    return [...frontier.ofTracks(this)].sort().map(([, ranks]) => ranks.map(({ id }) => id));
+    if (frontier.surveyed !== frontier.version(this.plan)) allSteps(frontier.survey(this));
+    return [...frontier.byTrack].sort().map(([, ranks]) => ranks.map(({ id }) => id));
   }
 }
 
@@ -86,4 +88,51 @@ it('is the same whether it was kept up or made anew', () => {
       }
     }),
   );
+});
+
+it('is the same whatever moves while it is made', () => {
+  const subjects = [...plan().subjects()];
+  const step = fc.record({
+    rest: fc.nat(6),
+    subject: fc.constantFrom(...subjects),
+    to: fc.constantFrom('held', 'free', 'done'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      const field = new Field();
+      const survey = field.frontier.survey(field);
+      for (const { rest, subject, to } of steps) {
+        for (let taken = 0; taken < rest; taken += 1) survey.next();
+        field.move(subject, to as 'held' | 'free' | 'done');
+      }
+      allSteps(survey);
+      expect(nonEmpty(field.ids())).toEqual(nonEmpty(field.ids(new Frontier())));
+    }),
+  );
+});
+
+it('knows after a survey what the plan was when that began, and asks for another when it has changed since', () => {
+  const field = new Field();
+  const survey = field.frontier.survey(field);
+  survey.next();
+  const added = [{ id: 'C-001-late', description: 'late' }];
+  applyPlanChange(field.plan, { added, changed: [], removed: ['B-002-b'] });
+  allSteps(survey);
+  expect(field.frontier.surveyed).toBeLessThan(field.frontier.version(field.plan));
+  expect(nonEmpty(field.ids())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
+});
+
+it('asks for another survey where one head frees more than it follows', () => {
+  const field = new Field();
+  const waiting = Array.from({ length: 999 }, (_, at) => ({
+    id: `C-${String(at + 1).padStart(3, '0')}-c`,
+    description: 'waits',
+    depends_on: ['A-001-a'],
+    subtasks: 2,
+  }));
+  applyPlanChange(field.plan, { added: waiting, changed: [], removed: [] });
+  field.ids();
+  field.move('A-001-a', 'done');
+  expect(field.frontier.surveyed).toBeLessThan(field.frontier.version(field.plan));
+  expect(nonEmpty(field.ids()).map((ids) => ids.length)).toEqual([2, 2, 1998]);
 });

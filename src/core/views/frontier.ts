@@ -2,6 +2,13 @@ import type { Head } from '../claims/head.js';
 import { dependantsOf, dependenciesOf } from '../plan/graph.js';
 import type { Plan } from '../plan/plan.js';
 import { compareReady, type Rank, rankOf } from '../plan/readiness.js';
+import { subtaskIds } from '../plan/task.js';
+import { type Weights, weightSteps } from '../plan/weights.js';
+import { sortSteps } from '../sort-steps.js';
+import type { Steps } from '../steps.js';
+
+/** A head that frees more than this is not followed: the frontier is surveyed again, in steps. */
+const DEPENDANTS_FOLLOWED_MAX = 1_000;
 
 /** What the frontier looks at: the plan, and the heads as they are now. */
 export interface Terrain {
@@ -12,56 +19,128 @@ export interface Terrain {
 }
 
 /**
- * The work that nothing in the plan stands before and nobody holds: all that can be ready, and a little that cannot, as
- * what is held or waits after an error. Kept up with every head that moves, so that who looks for work need not walk
- * over the plan. Made when somebody first asks, and anew when the plan has changed.
+ * The work whose dependencies are complete and that nobody holds: all that can be ready, and a little that cannot, such
+ * as work that waits after an error. It follows every head that moves, so that whoever looks for work need not walk over
+ * the plan. After a change of the plan it is surveyed again; until then the old lists stand, so whoever takes work from
+ * them asks the plan again.
  */
 export class Frontier {
-  private revision: number | null = null;
-  /** Each track's own, best first. */
-  private readonly tracks = new Map<string, Rank[]>();
+  /** From the first survey on: before, there is nothing to keep up. */
+  #isFollowing = false;
+  /** The version of the plan that the lists were made from. */
+  #surveyed = 0;
+  /** How often a head freed too much to be followed. */
+  #overflows = 0;
+  #weights: Weights = new Map();
+  /** The work of each track, best first. */
+  #lists = new Map<string, Rank[]>();
+  /** All that is in the lists, with the rank it was entered under. */
+  #ranks = new Map<string, Rank>();
+  /** What moved since the survey under way began; null: none is. */
+  #moved: Set<string> | null = null;
 
-  ofTracks(terrain: Terrain): ReadonlyMap<string, readonly Rank[]> {
-    if (this.revision !== terrain.plan.revision) this.survey(terrain);
-    return this.tracks;
+  /** Which survey somebody needs who wants to know of everything that has happened until now. */
+  version({ revision }: Plan): number {
+    return revision + this.#overflows;
+  }
+
+  /** The version that the last survey knew of. */
+  get surveyed(): number {
+    return this.#surveyed;
+  }
+
+  get byTrack(): ReadonlyMap<string, readonly Rank[]> {
+    return this.#lists;
+  }
+
+  rankOf(plan: Plan, subject: string): Rank | undefined {
+    return rankOf(plan, this.#weights, subject);
   }
 
   /** A head has moved, and the terrain shows it. */
   moved(terrain: Terrain, before: Head | null, after: Head): void {
-    if (this.revision !== terrain.plan.revision) return;
-    this.place(terrain, after.subject);
+    if (!this.#isFollowing) return;
+    this.#follow(terrain, after.subject);
     if (before?.phase === after.phase || (before === null && after.phase === 'OPEN')) return;
-    for (const subject of dependantsOf(terrain.plan, after.subject)) this.place(terrain, subject);
-  }
-
-  private survey(terrain: Terrain): void {
-    this.tracks.clear();
-    for (const subject of terrain.plan.subjects()) {
-      const rank = belongs(terrain, subject) ? rankOf(terrain.plan, subject) : undefined;
-      if (rank !== undefined) this.track(rank).push(rank);
+    let followed = 0;
+    for (const subject of dependantsOf(terrain.plan, after.subject)) {
+      followed += 1;
+      if (followed > DEPENDANTS_FOLLOWED_MAX) {
+        this.#overflows += 1;
+        return;
+      }
+      this.#follow(terrain, subject);
     }
-    for (const ranks of this.tracks.values()) ranks.sort(compareReady);
-    this.revision = terrain.plan.revision;
   }
 
-  private place(terrain: Terrain, subject: string): void {
-    const rank = rankOf(terrain.plan, subject);
-    if (rank === undefined) return;
-    const ranks = this.track(rank);
-    const at = placeOf(ranks, rank);
-    const isThere = ranks[at]?.id === subject;
-    const isWanted = belongs(terrain, subject);
-    if (isWanted && !isThere) ranks.splice(at, 0, rank);
-    if (!isWanted && isThere) ranks.splice(at, 1);
+  /** Makes the lists anew. Heads and the plan may change between two steps, but no second survey may begin. */
+  *survey(terrain: Terrain): Steps<void> {
+    const version = this.version(terrain.plan);
+    const moved = new Set<string>();
+    this.#moved = moved;
+    this.#isFollowing = true;
+    const weights = yield* weightSteps(terrain.plan);
+    const lists = yield* listSteps(terrain, weights);
+    const ranks = new Map<string, Rank>();
+    for (const list of lists.values()) {
+      for (const rank of list) {
+        ranks.set(rank.id, rank);
+        yield;
+      }
+    }
+    this.#weights = weights;
+    this.#lists = lists;
+    this.#ranks = ranks;
+    this.#moved = null;
+    for (const subject of moved) {
+      this.#place(terrain, subject);
+      yield;
+    }
+    this.#surveyed = version;
   }
 
-  private track({ track }: Rank): Rank[] {
-    const known = this.tracks.get(track);
-    if (known !== undefined) return known;
-    const ranks: Rank[] = [];
-    this.tracks.set(track, ranks);
-    return ranks;
+  #follow(terrain: Terrain, subject: string): void {
+    this.#moved?.add(subject);
+    this.#place(terrain, subject);
   }
+
+  #place(terrain: Terrain, subject: string): void {
+    const listed = this.#ranks.get(subject);
+    const rank = belongs(terrain, subject) ? this.rankOf(terrain.plan, subject) : undefined;
+    if (rank !== undefined && listed === undefined) this.#enter(rank);
+    if (rank === undefined && listed !== undefined) this.#strike(listed);
+  }
+
+  #enter(rank: Rank): void {
+    const list = this.#lists.get(rank.track) ?? [];
+    list.splice(placeOf(list, rank), 0, rank);
+    this.#lists.set(rank.track, list);
+    this.#ranks.set(rank.id, rank);
+  }
+
+  #strike(rank: Rank): void {
+    const list = this.#lists.get(rank.track) ?? [];
+    list.splice(placeOf(list, rank), 1);
+    this.#ranks.delete(rank.id);
+  }
+}
+
+function* listSteps(terrain: Terrain, weights: Weights): Steps<Map<string, Rank[]>> {
+  const { plan } = terrain;
+  const lists = new Map<string, Rank[]>();
+  for (const track of plan.tracks()) {
+    const found: Rank[] = [];
+    // A copy: the track may change between two steps, and must not lose a task by that.
+    for (const task of [...plan.tasksOf(track)]) {
+      for (const subject of [...subtaskIds(task), task.id]) {
+        const rank = belongs(terrain, subject) ? rankOf(plan, weights, subject) : undefined;
+        if (rank !== undefined) found.push(rank);
+        yield;
+      }
+    }
+    lists.set(track, yield* sortSteps(found, compareReady));
+  }
+  return lists;
 }
 
 function belongs({ plan, heads, live }: Terrain, subject: string): boolean {

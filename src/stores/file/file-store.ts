@@ -3,7 +3,6 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold as foldAny } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import {
-  type CarriedByGit,
   type EventQuery,
   type FoldHead,
   type FoundDamage,
@@ -18,6 +17,7 @@ import {
   type StoreMeta,
   StoreUnavailable,
   type Unit,
+  type UntrustedFiles,
 } from '../store.js';
 import type { Disk, Lock } from './disk.js';
 import { Layout, LOCK_FILE } from './layout.js';
@@ -32,7 +32,7 @@ export interface FileStoreOptions {
   readonly root: string;
   /** The project whose log is the root's own `events.jsonl`. All others then live in folders below it. */
   readonly home?: ProjectKey;
-  readonly carried_by_git?: CarriedByGit;
+  readonly untrusted_files?: UntrustedFiles;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
   readonly fold?: FoldHead;
@@ -110,14 +110,14 @@ export class FileStore implements Store {
     private readonly lock: Lock,
     private readonly store_meta: StoreMeta,
   ) {
-    const { carried_by_git } = options;
+    const { untrusted_files } = options;
     this.capabilities = {
       name: 'file',
       clock: 'process',
       single_writer: true,
       commits_at_once: 4,
       durable: true,
-      ...(carried_by_git === undefined ? {} : { carried_by_git }),
+      ...(untrusted_files === undefined ? {} : { untrusted_files }),
     };
     this.clock = new SteadyClock(options.clock ?? systemClock);
     this.tenant_options = {
