@@ -4,8 +4,8 @@ import type { RunOptions } from '../scenario/scenario.js';
 import type { SeedResult } from '../seed-result.js';
 import { currentCommit, describeFailure, windowStart } from '../suite.js';
 
-const FIXED_SEEDS = 10;
-const MOVING_SEEDS = 5;
+const FIXED_SEEDS = 5;
+const MOVING_SEEDS = 3;
 const PLAYED_TWICE = 2;
 
 const inboxRuns = (from: number, count: number): RunOptions[] =>
