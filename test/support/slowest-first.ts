@@ -3,15 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A long file that starts last keeps all others waiting for the end. Most of these wait for processes of their own. */
 const SLOWEST = [
   'sim/sim.test.ts',
-  'sim/history/history.test.ts',
   'sim/inbox/inbox.test.ts',
   'sim/search/search.test.ts',
-  'test/workers.test.ts',
   'src/server/page/browser.test.ts',
   'test/demo.test.ts',
   'src/stores/file/file-store.conformance.test.ts',
   'src/stores/dynamodb/dynamodb-store.conformance.test.ts',
-  'test/engines/concurrency.test.ts',
 ];
 
 export class SlowestFirst extends BaseSequencer {
