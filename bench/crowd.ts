@@ -1,4 +1,4 @@
-import { openHouse } from './house.js';
+import { openHarness } from './harness.js';
 import { measure } from './load.js';
 import { table, whole } from './table.js';
 
@@ -8,18 +8,18 @@ export async function crowd(): Promise<void> {
   const probes = 2_000;
   const rows: string[][] = [];
   for (const live of [10, 10_000]) {
-    const house = await openHouse('file', 1, live + rounds * probes);
+    const harness = await openHarness('file', 1, live + rounds * probes);
     try {
       const claim = async (index: number) => {
-        const { project, task_id } = house.tasks[index]!;
-        const who = { agent_id: 'agent', session_id: `session-${index % 100}` };
-        const reply = await house.coordinator.claimTask(project, { task_id, ...who });
+        const { project, task_id } = harness.tasks[index]!;
+        const identity = { agent_id: 'agent', session_id: `session-${index % 100}` };
+        const reply = await harness.coordinator.claimTask(project, { task_id, ...identity });
         if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
       };
       const release = async (index: number) => {
-        const { project, task_id } = house.tasks[index]!;
+        const { project, task_id } = harness.tasks[index]!;
         const handle = { task_id, session_id: `session-${index % 100}`, expected_generation: 1 };
-        await house.coordinator.releaseClaim(project, handle);
+        await harness.coordinator.releaseClaim(project, handle);
       };
       await measure(live, 1000, claim);
       const rates: number[] = [];
@@ -31,7 +31,7 @@ export async function crowd(): Promise<void> {
       rates.sort((a, b) => a - b);
       rows.push([whole(live), whole(rates[Math.floor(rounds / 2)] ?? 0)]);
     } finally {
-      await house.close();
+      await harness.close();
     }
   }
   console.log(

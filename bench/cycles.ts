@@ -1,5 +1,5 @@
-import { type House, openHouse, type StoreName } from './house.js';
-import { type Measured, measure } from './load.js';
+import { type BenchHarness, type BenchStoreName, openHarness } from './harness.js';
+import { type LoadResult, measure } from './load.js';
 import { millis, table, whole } from './table.js';
 
 const AGENTS = 1000;
@@ -8,8 +8,8 @@ const agentOf = (index: number) => ({
   session_id: `session-${index % AGENTS}`,
 });
 
-interface Setting {
-  readonly store: StoreName;
+interface CycleSetting {
+  readonly store: BenchStoreName;
   readonly projects: number;
   readonly in_flight: number;
   readonly tasks: number;
@@ -33,31 +33,36 @@ export async function cycles(quick: boolean): Promise<void> {
   console.log(table(['operation', 'store', 'projects', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
 }
 
-export const cells = (measured: Measured): string[] => [
+export const cells = (measured: LoadResult): string[] => [
   whole(measured.per_second),
   millis(measured.p50_ms),
   millis(measured.p99_ms),
 ];
 
-async function oneSetting({ store, projects, in_flight, tasks }: Setting): Promise<[string, Measured][]> {
-  const house = await openHouse(store, projects, Math.ceil((tasks * 2) / projects));
+async function oneSetting({
+  store,
+  projects,
+  in_flight,
+  tasks,
+}: CycleSetting): Promise<[string, LoadResult][]> {
+  const harness = await openHarness(store, projects, Math.ceil((tasks * 2) / projects));
   try {
-    const done: [string, Measured][] = [];
-    done.push(['claim', await measure(tasks, in_flight, (index) => claim(house, index))]);
-    done.push(['renew', await measure(tasks, in_flight, (index) => renew(house, index))]);
-    done.push(['submit', await measure(tasks, in_flight, (index) => submit(house, index))]);
+    const results: [string, LoadResult][] = [];
+    results.push(['claim', await measure(tasks, in_flight, (index) => claim(harness, index))]);
+    results.push(['renew', await measure(tasks, in_flight, (index) => renew(harness, index))]);
+    results.push(['submit', await measure(tasks, in_flight, (index) => submit(harness, index))]);
     const cycle = async (index: number) => {
-      await claim(house, tasks + index);
-      await submit(house, tasks + index);
+      await claim(harness, tasks + index);
+      await submit(harness, tasks + index);
     };
-    done.push(['claim+submit', await measure(tasks, in_flight, cycle)]);
-    return done;
+    results.push(['claim+submit', await measure(tasks, in_flight, cycle)]);
+    return results;
   } finally {
-    await house.close();
+    await harness.close();
   }
 }
 
-export async function claim({ coordinator, tasks }: House, index: number): Promise<void> {
+export async function claim({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const reply = await coordinator.claimTask(project, {
     task_id,
@@ -67,14 +72,14 @@ export async function claim({ coordinator, tasks }: House, index: number): Promi
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-async function renew({ coordinator, tasks }: House, index: number): Promise<void> {
+async function renew({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(index);
   const reply = await coordinator.renewLease(project, { task_id, session_id, expected_generation: 1 });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function submit({ coordinator, tasks }: House, index: number): Promise<void> {
+export async function submit({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(index);
   const result_data = { summary: 'done', index };

@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newRoot } from './house.js';
+import { newTempFolder } from './harness.js';
 import { percentiles } from './load.js';
 import { millis, table, whole } from './table.js';
 
@@ -8,7 +8,7 @@ const LINE_BYTES = 700;
 
 /** What this disk gives a program that only appends and syncs: the ceiling the other figures stand under. */
 export async function disk(): Promise<void> {
-  const root = await newRoot();
+  const root = await newTempFolder();
   const rows: string[][] = [];
   try {
     for (const lines of [1, 64, 1000]) rows.push(await appendAndSync(root, lines));
@@ -23,17 +23,17 @@ async function appendAndSync(root: string, lines: number): Promise<string[]> {
   const file = await open(join(root, `append-${lines}`), 'a');
   const batch = Buffer.alloc(lines * LINE_BYTES, 'x');
   const rounds = lines === 1000 ? 300 : 2000;
-  const took_ms = new Float64Array(rounds);
-  const began_ms = performance.now();
+  const tookMs = new Float64Array(rounds);
+  const beganMs = performance.now();
   for (let round = 0; round < rounds; round += 1) {
-    const asked_ms = performance.now();
+    const startedMs = performance.now();
     await file.write(batch);
     await file.datasync();
-    took_ms[round] = performance.now() - asked_ms;
+    tookMs[round] = performance.now() - startedMs;
   }
-  const seconds = (performance.now() - began_ms) / 1000;
+  const seconds = (performance.now() - beganMs) / 1000;
   await file.close();
-  const { p50_ms, p99_ms } = percentiles(took_ms);
+  const { p50_ms, p99_ms } = percentiles(tookMs);
   return [
     String(lines),
     whole(rounds / seconds),

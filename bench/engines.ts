@@ -7,8 +7,8 @@ import { startMysql } from '../src/stores/mysql/testing.js';
 import { startPostgres } from '../src/stores/postgres/testing.js';
 import { startRedis } from '../src/stores/redis/testing.js';
 import { cells, claim, submit } from './cycles.js';
-import { type House, houseOn, newRoot } from './house.js';
-import { type Measured, measure } from './load.js';
+import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
+import { type LoadResult, measure } from './load.js';
 import { table } from './table.js';
 
 const ENGINES = {
@@ -17,18 +17,18 @@ const ENGINES = {
   redis: startRedis,
   dynamodb: startDynamodb,
 } as const;
-type EngineName = keyof typeof ENGINES;
+type BenchEngineName = keyof typeof ENGINES;
 
 const IN_FLIGHT = [1, 64, 1000] as const;
-const RIVALS: Partial<Record<EngineName, readonly string[]>> = {
+const JOB_QUEUES: Partial<Record<BenchEngineName, readonly string[]>> = {
   postgres: ['pg-boss', 'graphile-worker'],
   redis: ['bullmq'],
 };
 
 /** Claims and whole cycles through one coordinator and one project, and beside them the engine's own job queues. */
-export async function engines(asked: string, quick: boolean): Promise<void> {
-  const names = (Object.keys(ENGINES) as EngineName[]).filter(
-    (name) => asked === 'all' || asked.split(',').includes(name),
+export async function engines(selection: string, quick: boolean): Promise<void> {
+  const names = (Object.keys(ENGINES) as BenchEngineName[]).filter(
+    (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
     throw new Error(`--stores: expected all, or some of ${Object.keys(ENGINES).join(',')}`);
@@ -36,50 +36,50 @@ export async function engines(asked: string, quick: boolean): Promise<void> {
   for (const name of names) rows.push(...(await oneEngine(name, quick)));
   console.log('\nCommands in process over one project of a real engine, every reply durable\n');
   console.log(table(['operation', 'engine', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
-  const rivals = names.flatMap((name) => RIVALS[name] ?? []);
-  if (rivals.length > 0) await besideRivals(rivals, quick);
+  const queues = names.flatMap((name) => JOB_QUEUES[name] ?? []);
+  if (queues.length > 0) await runJobQueues(queues, quick);
 }
 
-async function oneEngine(name: EngineName, quick: boolean): Promise<string[][]> {
+async function oneEngine(name: BenchEngineName, quick: boolean): Promise<string[][]> {
   const engine = await ENGINES[name]();
   if ('missing' in engine) return [['not run', name, engine.missing, '', '', '']];
   const rows: string[][] = [];
-  for (const in_flight of IN_FLIGHT) {
-    const house = await houseAt(engine.url, tasksFor(name, in_flight, quick));
+  for (const inFlight of IN_FLIGHT) {
+    const harness = await harnessAt(engine.url, tasksFor(name, inFlight, quick));
     try {
-      for (const [operation, measured] of await twoOperations(house, in_flight)) {
-        rows.push([operation, name, String(in_flight), ...cells(measured)]);
+      for (const [operation, measured] of await twoOperations(harness, inFlight)) {
+        rows.push([operation, name, String(inFlight), ...cells(measured)]);
       }
     } finally {
-      await house.close();
+      await harness.close();
     }
-    process.stderr.write(`  ${name}, ${in_flight} in flight: measured\n`);
+    process.stderr.write(`  ${name}, ${inFlight} in flight: measured\n`);
   }
   await engine.stop();
   return rows;
 }
 
 /** What each takes a few seconds for. */
-function tasksFor(name: EngineName, in_flight: number, quick: boolean): number {
-  const many = name === 'dynamodb' ? 400 : 20_000;
-  return Math.ceil((in_flight === 1 ? many / 20 : many) / (quick ? 4 : 1));
+function tasksFor(name: BenchEngineName, inFlight: number, quick: boolean): number {
+  const countMax = name === 'dynamodb' ? 400 : 20_000;
+  return Math.ceil((inFlight === 1 ? countMax / 20 : countMax) / (quick ? 4 : 1));
 }
 
-async function houseAt(url: string, tasks: number): Promise<House> {
+async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
   const engine = (await engineOf(url))!;
   const migrator = await engine.migrator(url);
   await migrator.up();
   await migrator.close();
   // What is measured in turn in one engine has tenants of its own.
-  return houseOn(await engine.open(url), await newRoot(), 1, tasks, `t${randomUUID().slice(0, 8)}`);
+  return harnessOn(await engine.open(url), await newTempFolder(), 1, tasks, `t${randomUUID().slice(0, 8)}`);
 }
 
-async function twoOperations(house: House, in_flight: number): Promise<[string, Measured][]> {
-  const half = Math.floor(house.tasks.length / 2);
-  const claims = await measure(half, in_flight, (index) => claim(house, index));
-  const cycles = await measure(half, in_flight, async (index) => {
-    await claim(house, half + index);
-    await submit(house, half + index);
+async function twoOperations(harness: BenchHarness, inFlight: number): Promise<[string, LoadResult][]> {
+  const half = Math.floor(harness.tasks.length / 2);
+  const claims = await measure(half, inFlight, (index) => claim(harness, index));
+  const cycles = await measure(half, inFlight, async (index) => {
+    await claim(harness, half + index);
+    await submit(harness, half + index);
   });
   return [
     ['claim', claims],
@@ -87,14 +87,14 @@ async function twoOperations(house: House, in_flight: number): Promise<[string, 
   ];
 }
 
-async function besideRivals(rivals: readonly string[], quick: boolean): Promise<void> {
+async function runJobQueues(queues: readonly string[], quick: boolean): Promise<void> {
   const args = [
     'run',
     '--silent',
     'bench:http',
     '--',
     '--only',
-    rivals.join(','),
+    queues.join(','),
     '--seconds',
     quick ? '3' : '10',
   ];

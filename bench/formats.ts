@@ -1,5 +1,5 @@
-import { asked } from './formats/ask.js';
-import { startMeasured } from './formats/server.js';
+import { sendRequest } from './formats/send-request.js';
+import { startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
 import { table, whole } from './table.js';
 
@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 const PLAN_MAX = 5 * MIB;
 const COMMAND_MAX = MIB;
 
-interface Format {
+interface FormatCase {
   readonly name: string;
   readonly method: 'PUT' | 'POST';
   readonly path: string;
@@ -16,14 +16,19 @@ interface Format {
   readonly body: () => string;
 }
 
-const json = (name: string, path: string, body: () => string, method: Format['method'] = 'POST'): Format => ({
+const json = (
+  name: string,
+  path: string,
+  body: () => string,
+  method: FormatCase['method'] = 'POST',
+): FormatCase => ({
   name,
   method,
   path,
   type: 'application/json',
   body,
 });
-const yaml = (name: string, project: string, body: () => string): Format => ({
+const yaml = (name: string, project: string, body: () => string): FormatCase => ({
   name,
   method: 'PUT',
   path: `${P}/${project}/plan`,
@@ -36,7 +41,7 @@ const items = (count: number, item: (at: number) => object): string =>
 const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
 /** Every format that is read from outside, at its size limit; of a hostile one, what it is refused with is shown. */
-const FORMATS: readonly Format[] = [
+const FORMATS: readonly FormatCase[] = [
   yaml('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
   json('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
   yaml('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionParts),
@@ -98,7 +103,7 @@ const FORMATS: readonly Format[] = [
  */
 export async function formats(): Promise<void> {
   const rows: string[][] = [];
-  const server = await startMeasured();
+  const server = await startMeasuredServer();
   try {
     await send(
       server.url,
@@ -108,7 +113,7 @@ export async function formats(): Promise<void> {
     for (const format of FORMATS) {
       const body = format.body();
       const { result, wall_ms, held_ms } = await server.measure(() => send(server.url, format, body));
-      const next = await server.measure(() => askForWork(server.url));
+      const next = await server.measure(() => requestWork(server.url));
       rows.push([
         format.name,
         whole(body.length / 1024),
@@ -128,22 +133,22 @@ export async function formats(): Promise<void> {
   console.log(table(['format', 'KiB', 'answer', 'held', 'held by the next', 'answered'], rows));
 }
 
-async function send(url: string, { method, path, type }: Format, body: string): Promise<string> {
+async function send(url: string, { method, path, type }: FormatCase, body: string): Promise<string> {
   const headers = {
     'content-type': type,
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': '2025-11-25',
   };
-  const { status, text } = await asked(url + path, { method, headers, body });
+  const { status, text } = await sendRequest(url + path, { method, headers, body });
   const code = /"(?:code|reason)":"(\w+)"/.exec(text.slice(0, 2000))?.[1];
   return `${status}${code === undefined ? '' : ` ${code}`}`;
 }
 
 /** Work that an agent asks for next in every project that was touched: it must not pay for what was read. */
-async function askForWork(url: string): Promise<void> {
+async function requestWork(url: string): Promise<void> {
   for (const project of ['yaml', 'json', 'million', 'added']) {
     const body = JSON.stringify({ agent_id: 'a', session_id: `s-${project}` });
     const headers = { 'content-type': 'application/json' };
-    await asked(`${url}${P}/${project}/next`, { method: 'POST', headers, body });
+    await sendRequest(`${url}${P}/${project}/next`, { method: 'POST', headers, body });
   }
 }

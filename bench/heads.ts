@@ -7,13 +7,13 @@ import { createClient } from 'redis';
 import { engineOf } from '../src/stores/engines.js';
 import { startMysql } from '../src/stores/mysql/testing.js';
 import { startPostgres } from '../src/stores/postgres/testing.js';
-import { Keys } from '../src/stores/redis/keys.js';
+import { RedisKeys } from '../src/stores/redis/keys.js';
 import { startRedis } from '../src/stores/redis/testing.js';
-import type { ProjectKey, Store, Swap } from '../src/stores/store.js';
-import { unitOf } from '../src/stores/unit.js';
+import type { HeadSwap, ProjectKey, Store } from '../src/stores/store.js';
+import { transactionOf } from '../src/stores/transaction.js';
 import { table, whole } from './table.js';
 
-const FEW = 1000;
+const HEADS_FEW = 1000;
 /** FEW are doubled so often: 1,024,000. */
 const DOUBLINGS = 10;
 const ROUNDS = 9;
@@ -23,32 +23,32 @@ const TICK_US = 10_000;
 const NAMESPACE = 'genesis_fleet';
 
 /** Copies every head of a project once more, under subjects that end with the letter. */
-type Double = (project: ProjectKey, letter: string) => Promise<void>;
+type DoubleHeads = (project: ProjectKey, letter: string) => Promise<void>;
 
 const ENGINES = {
   postgres: { start: startPostgres, filler: fillPostgres },
   mysql: { start: startMysql, filler: fillMysql },
   redis: { start: startRedis, filler: fillRedis },
 } as const;
-type EngineName = keyof typeof ENGINES;
+type HeadsEngineName = keyof typeof ENGINES;
 
 /**
  * What a claim costs the engine, in processor time, beside a thousand heads of its project and beside a million: in
  * turns, so that whatever else the machine does falls on both.
  */
-export async function heads(asked: string): Promise<void> {
-  const names = (Object.keys(ENGINES) as EngineName[]).filter(
-    (name) => asked === 'all' || asked.split(',').includes(name),
+export async function heads(selection: string): Promise<void> {
+  const names = (Object.keys(ENGINES) as HeadsEngineName[]).filter(
+    (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
     throw new Error(`--heads: expected all, or some of ${Object.keys(ENGINES).join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(await oneEngine(name));
   console.log(`\nProcessor time of the engine for a claim, median of ${ROUNDS} rounds in turns\n`);
-  console.log(table(['engine', `${whole(FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
+  console.log(table(['engine', `${whole(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
 }
 
-async function oneEngine(name: EngineName): Promise<string[]> {
+async function oneEngine(name: HeadsEngineName): Promise<string[]> {
   const engine = await ENGINES[name].start();
   if ('missing' in engine) return [name, engine.missing, '', '', ''];
   const { migrator, open } = (await engineOf(engine.url))!;
@@ -61,38 +61,44 @@ async function oneEngine(name: EngineName): Promise<string[]> {
   for (const step of range(1, DOUBLINGS)) await double(many, String.fromCharCode(96 + step));
   await close();
   process.stderr.write(`  ${name}: filled\n`);
-  const [few_us, many_us]: [number[], number[]] = [[], []];
+  const [fewUs, manyUs]: [number[], number[]] = [[], []];
   for (const _ of range(1, ROUNDS)) {
-    few_us.push(await claims(store, await newProject(store)));
-    many_us.push(await claims(store, many));
+    fewUs.push(await claims(store, await newProject(store)));
+    manyUs.push(await claims(store, many));
   }
   await store.close();
   await engine.stop();
-  const [few, lot] = [median(few_us), median(many_us)];
-  return [name, `${whole(few)} µs`, `${whole(lot)} µs`, (lot / few).toFixed(2), loadavg()[0]!.toFixed(1)];
+  const [fewMedianUs, manyMedianUs] = [median(fewUs), median(manyUs)];
+  return [
+    name,
+    `${whole(fewMedianUs)} µs`,
+    `${whole(manyMedianUs)} µs`,
+    (manyMedianUs / fewMedianUs).toFixed(2),
+    loadavg()[0]!.toFixed(1),
+  ];
 }
 
 /** With a thousand heads that commits made. */
 async function newProject(store: Store): Promise<ProjectKey> {
   const project = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'p' };
-  for (const batch of range(1, FEW / BATCH)) {
-    await store.commit(range(1, BATCH).map((n) => claimUnit(project, `~${batch}-${n}-`)));
+  for (const batch of range(1, HEADS_FEW / BATCH)) {
+    await store.commit(range(1, BATCH).map((n) => claimTransaction(project, `~${batch}-${n}-`)));
   }
   return project;
 }
 
 /** A head, its event, two places and a request: what a claim is to a store. */
-function claimUnit(project: ProjectKey, subject: string) {
+function claimTransaction(project: ProjectKey, subject: string) {
   const until_ms = Date.now() + 3_600_000;
-  return unitOf(project, {
+  return transactionOf(project, {
     swaps: [firstSwap(project, subject)],
     requests: [{ key: randomUUID(), digest: 'd', keep: true }],
-    slots: ['claims', 'sessions'].map((scope) => ({ scope, member: subject, until_ms })),
-    rooms: [{ scope: 'claims', max: 10_000_000 }],
+    permits: ['claims', 'sessions'].map((scope) => ({ scope, member: subject, until_ms })),
+    permit_limits: [{ scope: 'claims', max: 10_000_000 }],
   });
 }
 
-function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Swap {
+function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): HeadSwap {
   const event = {
     event_id: randomUUID(),
     event_type: 'TASK_CLAIMED',
@@ -106,20 +112,20 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Swap
     payload: { generation: 1, said: 'x'.repeat(200) },
   };
   const head = { subject, seq: 1, said: 'x'.repeat(400) };
-  return { subject, expected_seq: 0, head, events: [event] } as unknown as Swap;
+  return { subject, expected_seq: 0, head, events: [event] } as unknown as HeadSwap;
 }
 
 /** Microseconds of the engine's processor time for one claim. */
 async function claims(store: Store, project: ProjectKey): Promise<number> {
-  const before_us = engineTime();
+  const beforeUs = engineCpuUs();
   for (const _ of range(1, BATCHES)) {
-    await store.commit(range(1, BATCH).map(() => claimUnit(project, `~${randomUUID()}`)));
+    await store.commit(range(1, BATCH).map(() => claimTransaction(project, `~${randomUUID()}`)));
   }
-  return (engineTime() - before_us) / (BATCHES * BATCH);
+  return (engineCpuUs() - beforeUs) / (BATCHES * BATCH);
 }
 
 /** Of every process that this one started, and of those that they started. */
-function engineTime(): number {
+function engineCpuUs(): number {
   const processes = readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) ? statOf(pid) : []));
   const ours = new Set([process.pid]);
   for (let size = 0; size < ours.size; ) {
@@ -142,7 +148,7 @@ function statOf(pid: string): { pid: number; parent: number; ticks: number }[] {
   }
 }
 
-async function fillPostgres(url: string): Promise<{ double: Double; close(): Promise<void> }> {
+async function fillPostgres(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
   const client = new pg.Client(url);
   await client.connect();
   return {
@@ -163,7 +169,7 @@ async function fillPostgres(url: string): Promise<{ double: Double; close(): Pro
   };
 }
 
-async function fillMysql(url: string): Promise<{ double: Double; close(): Promise<void> }> {
+async function fillMysql(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
   const connection = await createConnection({ uri: url });
   return {
     double: async ({ tenant_id, project_id }, letter) => {
@@ -190,10 +196,10 @@ for at = 1, #all, 2 do
   redis.call('ZADD', KEYS[2], 0, all[at] .. ARGV[1])
 end`;
 
-async function fillRedis(url: string): Promise<{ double: Double; close(): Promise<void> }> {
+async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
   const client = createClient({ url });
   await client.connect();
-  const keys = new Keys(NAMESPACE);
+  const keys = new RedisKeys(NAMESPACE);
   return {
     double: async (project, letter) => {
       const [all, subjects] = [keys.heads(project), `${keys.project(project)}:subjects`];

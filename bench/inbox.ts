@@ -4,14 +4,14 @@ import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
 import { Serialiser } from '../src/workspace/inbox/serialiser.js';
 import { openWorkspaceStore } from '../src/workspace/store.js';
 import { Workspace } from '../src/workspace/workspace.js';
-import { newRoot } from './house.js';
+import { newTempFolder } from './harness.js';
 import { table, whole } from './table.js';
 
 const AGENTS = 100;
 
 /** How many commands of 100 agents a second the serialiser carries to their outcomes. */
 export async function inbox(cycles = 25): Promise<void> {
-  const root = await newRoot();
+  const root = await newTempFolder();
   const workspace = new Workspace(root);
   await mkdir(workspace.events, { recursive: true });
   await writeFile(workspace.path('coordination.yml'), 'project: {project_id: bench}\n');
@@ -19,7 +19,7 @@ export async function inbox(cycles = 25): Promise<void> {
   const coordinator = await Coordinator.open({ store, blobs, limits: ENTERPRISE_LIMITS });
   const serialiser = new Serialiser({
     events: workspace.events,
-    desk: { place: workspace, coordinator, store, blobs, key },
+    context: { project: workspace, coordinator, store, blobs, key },
     now: () => new Date(),
     warn: console.error,
   });
@@ -27,12 +27,12 @@ export async function inbox(cycles = 25): Promise<void> {
   const measure = async (name: string, drop: () => Promise<void>): Promise<void> => {
     await drop();
     const began = performance.now();
-    const spent = process.cpuUsage();
+    const cpuBefore = process.cpuUsage();
     const { commands, outcomes } = await serialiser.pass();
     const seconds = (performance.now() - began) / 1000;
-    const { user, system } = process.cpuUsage(spent);
-    const cpu_us = (user + system) / commands;
-    rows.push([name, whole(commands), whole(commands / seconds), whole(cpu_us), JSON.stringify(outcomes)]);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const cpuUs = (user + system) / commands;
+    rows.push([name, whole(commands), whole(commands / seconds), whole(cpuUs), JSON.stringify(outcomes)]);
   };
   await measure('warm-up', () => dropAll(workspace, 2, 0));
   await measure(`${cycles} edges of each agent, from claim to convergence`, () =>
@@ -47,28 +47,28 @@ export async function inbox(cycles = 25): Promise<void> {
 }
 
 /** Of every agent and edge: a claim, a heartbeat, a step told, a result. */
-async function dropAll(workspace: Workspace, cycles: number, lot: number): Promise<void> {
+async function dropAll(workspace: Workspace, cycles: number, series: number): Promise<void> {
   for (let agent = 0; agent < AGENTS; agent += 1) {
     const folder = workspace.path('events', 'inbox', `agent-${agent}`);
     await mkdir(folder, { recursive: true });
     for (let cycle = 0; cycle < cycles; cycle += 1) {
-      const about = { feature: `F-${agent}-${lot}-${cycle}`, edge: 'design→code' };
-      const held = { ...about, generation: 1 };
-      const told = {
+      const edgeFields = { feature: `F-${agent}-${series}-${cycle}`, edge: 'design→code' };
+      const handle = { ...edgeFields, generation: 1 };
+      const iterationEvent = {
         event_type: 'iteration_completed',
-        ...held,
+        ...handle,
         iteration: 1,
         status: 'iterating',
         delta: 2,
       };
       const commands = [
-        { event_type: 'edge_claim', ...about, agent_role: 'full_stack' },
-        { event_type: 'heartbeat', ...held },
-        told,
-        { event_type: 'edge_converged', ...held, iteration: 1, result: { asset: 'src/auth.ts' } },
+        { event_type: 'edge_claim', ...edgeFields, agent_role: 'full_stack' },
+        { event_type: 'heartbeat', ...handle },
+        iterationEvent,
+        { event_type: 'edge_converged', ...handle, iteration: 1, result: { asset: 'src/auth.ts' } },
       ];
       for (const [step, command] of commands.entries()) {
-        const name = `${lot}-${String(cycle).padStart(4, '0')}-${step}.json`;
+        const name = `${series}-${String(cycle).padStart(4, '0')}-${step}.json`;
         await writeFile(`${folder}/.${name}.tmp`, JSON.stringify(command));
         await rename(`${folder}/.${name}.tmp`, `${folder}/${name}`);
       }

@@ -39,12 +39,16 @@ const optionValue = (option: string): string | null => {
   const at = process.argv.indexOf(option);
   return at < 0 ? null : (process.argv[at + 1] ?? null);
 };
-const [stores, beside, outageOf] = [optionValue('--stores'), optionValue('--heads'), optionValue('--outage')];
-if (stores !== null) await engines(stores, quick);
-if (beside !== null) await heads(beside);
-if (outageOf !== null) await outage(outageOf);
-const isAlone = [stores, beside, outageOf].some((value) => value !== null);
-for (const [name, run] of isAlone ? [] : Object.entries(parts)) {
+const [storesOption, headsOption, outageOption] = [
+  optionValue('--stores'),
+  optionValue('--heads'),
+  optionValue('--outage'),
+];
+if (storesOption !== null) await engines(storesOption, quick);
+if (headsOption !== null) await heads(headsOption);
+if (outageOption !== null) await outage(outageOption);
+const hasExclusiveOption = [storesOption, headsOption, outageOption].some((value) => value !== null);
+for (const [name, run] of hasExclusiveOption ? [] : Object.entries(parts)) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();
 }

@@ -11,7 +11,7 @@ import { Workspace } from '../src/workspace/workspace.js';
 const EDGES = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'] as const;
 /** Of an edge: taken, iterated, handed in. */
 const ITERATIONS = 8;
-const EVENTS_OF_EDGE = ITERATIONS + 2;
+const EVENTS_PER_EDGE = ITERATIONS + 2;
 
 /** A workspace whose log holds at least so many events, as agents would have made them. */
 export async function workspaceWithLog(root: string, events: number): Promise<Workspace> {
@@ -21,14 +21,12 @@ export async function workspaceWithLog(root: string, events: number): Promise<Wo
   await writeIntent(root);
   const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
   const coordinator = await Coordinator.open({ store, blobs, limits: { max_concurrent_claims: 100_000 } });
-  const count = Math.ceil(events / EVENTS_OF_EDGE / EDGES.length);
+  const count = Math.ceil(events / EVENTS_PER_EDGE / EDGES.length);
   const features = Array.from({ length: count }, (_, at) => `REQ-F-BENCH-${String(at + 1).padStart(3, '0')}`);
   await mkdir(workspace.path('features/active'), { recursive: true });
   for (const id of features) await writeFile(workspace.path(`features/active/${id}.yml`), vector(id));
-  must(await loadWorkspace(workspace, coordinator, key));
-  await Promise.all(
-    features.map((feature_id, at) => workOn(coordinator, key, feature_id, `agent-${at % 10}`)),
-  );
+  unwrap(await loadWorkspace(workspace, coordinator, key));
+  await Promise.all(features.map((featureId, at) => workOn(coordinator, key, featureId, `agent-${at % 10}`)));
   coordinator.close();
   await store.close();
   return workspace;
@@ -50,14 +48,14 @@ async function workOn(
 ): Promise<void> {
   const session_id = `s-${agent_id}`;
   for (const edge of EDGES) {
-    const granted = must<ClaimResult>(
+    const granted = unwrap<ClaimResult>(
       await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id, agent_role: 'human' }),
     );
     if (granted.claim === null) throw new Error(granted.reason);
     const { task_id, generation } = granted.claim;
     for (let iteration = 1; iteration <= ITERATIONS; iteration += 1) {
       const payload = { iteration, status: 'iterating', delta: ITERATIONS - iteration };
-      const told = {
+      const event = {
         event_type: 'iteration_completed',
         feature_id,
         edge,
@@ -66,15 +64,15 @@ async function workOn(
         generation,
         payload,
       };
-      must(await coordinator.appendEvent(key, told));
+      unwrap(await coordinator.appendEvent(key, event));
     }
-    must(
+    unwrap(
       await coordinator.submitResult(key, { task_id, session_id, generation, result_data: { done: true } }),
     );
   }
 }
 
-function must<T extends object>(reply: T | Problem): T {
+function unwrap<T extends object>(reply: T | Problem): T {
   if (isProblem(reply)) throw new Error(JSON.stringify(reply));
   return reply;
 }

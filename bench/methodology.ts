@@ -9,7 +9,7 @@ import { table, whole } from './table.js';
 const run = promisify(execFile);
 const EVENTS = 10_000;
 const ROUNDS = 10;
-const TELLS_ITS_TIME = `data:text/javascript,${encodeURIComponent(
+const PRINT_CPU_TIME_IMPORT = `data:text/javascript,${encodeURIComponent(
   "process.on('exit',()=>{const{user,system}=process.cpuUsage();console.error('processor '+(user+system))})",
 )}`;
 const PROGRAM = new URL('../dist/cli/main.js', import.meta.url).pathname;
@@ -40,13 +40,13 @@ async function timed(cwd: string, argv: readonly string[]): Promise<string[]> {
   const walls: number[] = [];
   const processor: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const began_ms = performance.now();
+    const beganMs = performance.now();
     // What it took of the processor is told by the process itself, at its end.
-    const { stderr } = await run(process.execPath, ['--import', TELLS_ITS_TIME, ...argv], {
+    const { stderr } = await run(process.execPath, ['--import', PRINT_CPU_TIME_IMPORT, ...argv], {
       cwd,
       maxBuffer: 64 * 1024 * 1024,
     });
-    walls.push(performance.now() - began_ms);
+    walls.push(performance.now() - beganMs);
     processor.push(Number(/processor (\d+)/.exec(stderr)?.[1]) / 1000);
   }
   return [...bestAndMedian(walls), ...bestAndMedian(processor)];

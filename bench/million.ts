@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type House, newRoot, openHouse } from './house.js';
+import { type BenchHarness, newTempFolder, openHarness } from './harness.js';
 import { measure, percentiles } from './load.js';
 import { millis, table, whole } from './table.js';
 
@@ -13,33 +13,33 @@ const GENERATIONS = 100;
  * how fast the history of one task of a hundred generations is read out of it.
  */
 export async function million(tasks: number): Promise<void> {
-  const house = await openHouse('file', 1, tasks);
+  const harness = await openHarness('file', 1, tasks);
   const rows: string[][] = [];
   try {
-    await work(house, tasks);
+    await work(harness, tasks);
     global.gc?.();
     const { heapUsed, external, rss } = process.memoryUsage();
     rows.push([
       `memory with ${whole(tasks)} completed tasks`,
       `${whole((heapUsed + external) / 2 ** 20)} MiB used, ${whole(rss / 2 ** 20)} MiB resident`,
     ]);
-    rows.push(['a history of 100 generations', await histories(house)]);
-    const { project } = house.tasks[0]!;
-    const { position = 0 } = (await house.store.project(project)) ?? {};
-    house.coordinator.close();
-    const close_ms = await timed(() => house.store.close());
-    rows.push([`close, with a snapshot of ${whole(position)} events`, `${millis(close_ms)} ms`]);
-    rows.push(['open from the snapshot', `${millis(await reopen(house))} ms`]);
-    rows.push(['open without any snapshot', `${millis(await reopenWithout(house))} ms`]);
+    rows.push(['a history of 100 generations', await histories(harness)]);
+    const { project } = harness.tasks[0]!;
+    const { position = 0 } = (await harness.store.project(project)) ?? {};
+    harness.coordinator.close();
+    const closeMs = await timed(() => harness.store.close());
+    rows.push([`close, with a snapshot of ${whole(position)} events`, `${millis(closeMs)} ms`]);
+    rows.push(['open from the snapshot', `${millis(await reopen(harness))} ms`]);
+    rows.push(['open without any snapshot', `${millis(await reopenWithoutSnapshot(harness))} ms`]);
   } finally {
-    await rm(house.root, { recursive: true, force: true });
+    await rm(harness.root, { recursive: true, force: true });
   }
   console.log('\nA long log\n');
   console.log(table(['what', 'measured'], rows));
 }
 
 /** Every task is claimed and completed, but the first, which goes through a hundred generations. */
-async function work({ coordinator, tasks }: House, count: number): Promise<void> {
+async function work({ coordinator, tasks }: BenchHarness, count: number): Promise<void> {
   await measure(count - 1, 1000, async (index) => {
     const { project, task_id } = tasks[index + 1]!;
     const session_id = `session-${index % 500}`;
@@ -65,42 +65,42 @@ async function work({ coordinator, tasks }: House, count: number): Promise<void>
   }
 }
 
-async function histories({ coordinator, tasks }: House): Promise<string> {
+async function histories({ coordinator, tasks }: BenchHarness): Promise<string> {
   const { project, task_id } = tasks[0]!;
-  const took_ms = new Float64Array(200);
-  for (let round = 0; round < took_ms.length; round += 1) {
-    const asked_ms = performance.now();
+  const tookMs = new Float64Array(200);
+  for (let round = 0; round < tookMs.length; round += 1) {
+    const startedMs = performance.now();
     const reply = await coordinator.queries.getClaimHistory(project, task_id);
-    took_ms[round] = performance.now() - asked_ms;
+    tookMs[round] = performance.now() - startedMs;
     if (!('generations' in reply) || reply.generations.length !== GENERATIONS)
       throw new Error(JSON.stringify(reply));
   }
-  const { p50_ms, p99_ms } = percentiles(took_ms);
+  const { p50_ms, p99_ms } = percentiles(tookMs);
   return `p50 ${millis(p50_ms)} ms, p99 ${millis(p99_ms)} ms`;
 }
 
 async function timed(action: () => Promise<unknown>): Promise<number> {
-  const began_ms = performance.now();
+  const beganMs = performance.now();
   await action();
-  return performance.now() - began_ms;
+  return performance.now() - beganMs;
 }
 
 /** From a cold store to the first answered question, in a process of its own. */
-async function reopen({ root, tasks }: Pick<House, 'root' | 'tasks'>): Promise<number> {
+async function reopen({ root, tasks }: Pick<BenchHarness, 'root' | 'tasks'>): Promise<number> {
   const { project, task_id } = tasks[0]!;
   const script = ['--max-semi-space-size=64', '--import', 'tsx', 'bench/reopen.ts'];
-  const asked = [...script, root, project.tenant_id, project.project_id, task_id];
-  const { stdout } = await promisify(execFile)(process.execPath, asked);
+  const args = [...script, root, project.tenant_id, project.project_id, task_id];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
   return Number(stdout);
 }
 
-async function reopenWithout(house: House): Promise<number> {
-  const root = await newRoot();
+async function reopenWithoutSnapshot(harness: BenchHarness): Promise<number> {
+  const root = await newTempFolder();
   try {
-    await cp(house.root, root, { recursive: true });
-    const { tenant_id, project_id } = house.tasks[0]!.project;
+    await cp(harness.root, root, { recursive: true });
+    const { tenant_id, project_id } = harness.tasks[0]!.project;
     await rm(join(root, tenant_id, project_id, 'snapshots'), { recursive: true, force: true });
-    return await reopen({ ...house, root });
+    return await reopen({ ...harness, root });
   } finally {
     await rm(root, { recursive: true, force: true });
   }

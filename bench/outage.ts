@@ -12,8 +12,8 @@ const WINDOWS = 3;
 const SETTLE_SECONDS = 15;
 
 /** How much processor time an idle server uses while its engine is stopped, with ten projects loaded. */
-export async function outage(asked: string): Promise<void> {
-  const names = ENGINE_NAMES.filter((name) => asked === 'all' || asked.split(',').includes(name));
+export async function outage(selection: string): Promise<void> {
+  const names = ENGINE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
   if (names.length === 0) throw new Error(`--outage: expected all, or some of ${ENGINE_NAMES.join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(await oneEngine(name));
@@ -38,14 +38,14 @@ async function oneEngine(name: EngineName): Promise<string[]> {
   }
   await engine.stop();
   await sleep(SETTLE_SECONDS * 1000);
-  const used_ms: number[] = [];
-  for (let window = 0; window < WINDOWS; window += 1) used_ms.push(await cpuMsOver(OUTAGE_SECONDS));
-  const [middle_ms = 0] = used_ms.sort((a, b) => a - b).slice(WINDOWS >> 1);
+  const usedMs: number[] = [];
+  for (let window = 0; window < WINDOWS; window += 1) usedMs.push(await cpuMsOver(OUTAGE_SECONDS));
+  const [middleMs = 0] = usedMs.sort((a, b) => a - b).slice(WINDOWS >> 1);
   const ready = await fetch(`${server.url}/readyz`);
   await ready.body?.cancel();
   await server.stop();
-  const percent = (middle_ms / OUTAGE_SECONDS / 10).toFixed(2);
-  return [name, middle_ms.toFixed(0), percent, String(ready.status)];
+  const percent = (middleMs / OUTAGE_SECONDS / 10).toFixed(2);
+  return [name, middleMs.toFixed(0), percent, String(ready.status)];
 }
 
 async function cpuMsOver(seconds: number): Promise<number> {

@@ -1,5 +1,5 @@
-import { asked } from './formats/ask.js';
-import { type MeasuredServer, startMeasured } from './formats/server.js';
+import { sendRequest } from './formats/send-request.js';
+import { type MeasuredServer, startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
 import { table, whole } from './table.js';
 
@@ -30,7 +30,7 @@ const READS: readonly (readonly [name: string, path: string])[] = [
  */
 export async function readers(): Promise<void> {
   const rows: string[][] = [];
-  const server = await startMeasured();
+  const server = await startMeasuredServer();
   try {
     const renewal = await fill(server);
     for (const [name, path] of READS) rows.push(await readBy(server, name, path, renewal));
@@ -47,8 +47,12 @@ export async function readers(): Promise<void> {
 
 async function fill({ url }: MeasuredServer): Promise<string> {
   const post = (path: string, body: object) =>
-    asked(url + path, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) });
-  await asked(`${url}${P}/plan`, { method: 'PUT', headers: JSON_TYPE, body: texts.planJson(1024 * 1024) });
+    sendRequest(url + path, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) });
+  await sendRequest(`${url}${P}/plan`, {
+    method: 'PUT',
+    headers: JSON_TYPE,
+    body: texts.planJson(1024 * 1024),
+  });
   const ids = Array.from({ length: CLAIMS }, (_, at) => `AAA-${String(at + 1).padStart(3, '0')}-work`);
   await post(`${P}/claims/batch`, {
     claims: ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' })),
@@ -69,22 +73,22 @@ async function readBy(
   const { result, wall_ms, held_ms } = await server.measure(async () => {
     let isOver = false;
     const reading = Array.from({ length: READERS }, async () => {
-      const { status } = await asked(url + path, { method: 'GET', headers: {} });
+      const { status } = await sendRequest(url + path, { method: 'GET', headers: {} });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     });
-    const whileReading = async (ask: () => Promise<unknown>): Promise<number> => {
-      let longest_ms = 0;
+    const longestWaitMs = async (send: () => Promise<unknown>): Promise<number> => {
+      let longestMs = 0;
       do {
-        const began_ms = performance.now();
-        await ask();
-        longest_ms = Math.max(longest_ms, performance.now() - began_ms);
+        const beganMs = performance.now();
+        await send();
+        longestMs = Math.max(longestMs, performance.now() - beganMs);
       } while (!isOver);
-      return longest_ms;
+      return longestMs;
     };
     const waits = Promise.all([
-      whileReading(() => asked(`${url}/healthz`, { method: 'GET', headers: {} })),
-      whileReading(() =>
-        asked(`${url}${P}/claims/renew`, { method: 'POST', headers: JSON_TYPE, body: renewal }),
+      longestWaitMs(() => sendRequest(`${url}/healthz`, { method: 'GET', headers: {} })),
+      longestWaitMs(() =>
+        sendRequest(`${url}${P}/claims/renew`, { method: 'POST', headers: JSON_TYPE, body: renewal }),
       ),
     ]);
     await Promise.all(reading);

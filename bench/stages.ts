@@ -1,17 +1,17 @@
 import { OPEN_CALLER } from '../src/coordinator/caller.js';
-import { Desk, type DeskSource, Trial } from '../src/coordinator/desk.js';
+import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/decision-view.js';
 import { systemEnvironment } from '../src/coordinator/environment.js';
 import { ClaimOperation, type ClaimRequest } from '../src/coordinator/operations/claim.js';
-import { readClaim } from '../src/coordinator/operations/read.js';
-import { SESSIONS_SCOPE } from '../src/coordinator/rooms.js';
+import { parseClaim } from '../src/coordinator/operations/parse-body.js';
+import { SESSIONS_SCOPE } from '../src/coordinator/permit-limits.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
-import { absorb, emptyWork, evolveWork } from '../src/core/views/index.js';
+import { applyCommit, emptyWork, evolveWork } from '../src/core/views/index.js';
 import { EventIndex } from '../src/stores/event-index.js';
-import { encodeBatch } from '../src/stores/file/batch.js';
 import { NO_HASH } from '../src/stores/file/line.js';
+import { encodeBatch } from '../src/stores/file/write-batch.js';
 import { ProjectLedger } from '../src/stores/ledger.js';
-import { TenantSlots } from '../src/stores/slots.js';
-import { tracksOf } from './house.js';
+import { TenantPermits } from '../src/stores/permits.js';
+import { tracksOf } from './harness.js';
 import { table } from './table.js';
 
 const CLAIMS = 100_000;
@@ -30,47 +30,49 @@ export async function stages(): Promise<void> {
 function oneRound(): string[] {
   const took = new Map<string, number>();
   const time = <T>(stage: (typeof STAGES)[number], work: () => T): T => {
-    const began_ms = performance.now();
+    const beganMs = performance.now();
     const done = work();
-    took.set(stage, (took.get(stage) ?? 0) + performance.now() - began_ms);
+    took.set(stage, (took.get(stage) ?? 0) + performance.now() - beganMs);
     return done;
   };
   const { source, ids } = plannedProject();
-  const session_until = source.session_until as Map<string, number>;
-  const ledger = new ProjectLedger(KEY, new TenantSlots());
+  const sessionUntil = source.sessionUntilMs as Map<string, number>;
+  const ledger = new ProjectLedger(KEY, new TenantPermits());
   const index = new EventIndex();
-  const trial = new Trial();
+  const overlay = new Overlay();
   let hash = NO_HASH;
   for (let at = 0; at < CLAIMS; at += BATCH) {
-    const bodies = ids.slice(at, at + BATCH).map((task_id, of) => bodyOf(task_id, at + of));
-    const claims = time('read', () => bodies.map((body) => readClaim(body) as ClaimRequest));
+    const bodies = ids.slice(at, at + BATCH).map((taskId, offset) => bodyOf(taskId, at + offset));
+    const claims = time('read', () => bodies.map((body) => parseClaim(body) as ClaimRequest));
     const operations = time('operation', () => claims.map((claim) => new ClaimOperation(claim, OPEN_CALLER)));
-    const now_ms = Date.now();
-    const desk = new Desk(source, now_ms, trial);
+    const nowMs = Date.now();
+    const view = new DecisionView(source, nowMs, overlay);
     const attempts = time('attempt', () =>
       operations.map((operation) => {
-        desk.begin(null);
-        return operation.attempt(desk);
+        view.beginOperation(null);
+        return operation.attempt(view);
       }),
     );
-    const applied = time('apply', () => attempts.map(({ unit }) => ledger.apply(unit, now_ms)));
-    const units = applied.flatMap(({ record, ...rest }) => (record === null ? [] : [{ ...rest, record }]));
-    const encoded = time('encode', () => encodeBatch({ units, at_ms: now_ms }, hash, 0));
+    const applied = time('apply', () => attempts.map(({ transaction }) => ledger.apply(transaction, nowMs)));
+    const transactions = applied.flatMap(({ record, ...rest }) =>
+      record === null ? [] : [{ ...rest, record }],
+    );
+    const encoded = time('encode', () => encodeBatch({ units: transactions, at_ms: nowMs }, hash, 0));
     hash = encoded.hash;
     time('index', () => {
       for (const { subject, session_id } of encoded.events)
         index.add(index.position + 1, subject, session_id);
     });
     time('settle', () => {
-      desk.clear();
-      for (const [of, { unit }] of attempts.entries()) {
-        const outcome = applied[of]?.outcome;
+      view.discardStaged();
+      for (const [offset, { transaction }] of attempts.entries()) {
+        const outcome = applied[offset]?.outcome;
         if (outcome?.kind !== 'committed')
           throw new Error(`a claim of the benchmark was refused: ${outcome?.kind}`);
-        for (const { scope, member, until_ms } of unit.slots) {
-          if (scope === SESSIONS_SCOPE) session_until.set(member, until_ms ?? 0);
+        for (const { scope, member, until_ms } of transaction.permits) {
+          if (scope === SESSIONS_SCOPE) sessionUntil.set(member, until_ms ?? 0);
         }
-        absorb(source.state, unit, outcome.positions);
+        applyCommit(source.state, transaction, outcome.positions);
       }
     });
   }
@@ -85,7 +87,7 @@ const bodyOf = (task_id: string, number: number) => ({
   request_id: `claim-${number}`,
 });
 
-function plannedProject(): { source: DeskSource; ids: string[] } {
+function plannedProject(): { source: DecisionSource; ids: string[] } {
   const added = Object.values(tracksOf(CLAIMS)).flat();
   const state = emptyWork();
   evolveWork(state, {
@@ -100,15 +102,15 @@ function plannedProject(): { source: DeskSource; ids: string[] } {
     payload: { added, changed: [], removed: [] },
   });
   state.position = 0;
-  const source: DeskSource = {
+  const source: DecisionSource = {
     key: KEY,
     state,
     rules_seq: 0,
     limits: { ...ENTERPRISE_LIMITS, max_concurrent_claims: 10_000_000, max_active_sessions: 1_000_000 },
-    claim_key: 'k'.repeat(80),
+    claimIdSecret: 'k'.repeat(80),
     environment: systemEnvironment,
     skew_margin_ms: 0,
-    session_until: new Map<string, number>(),
+    sessionUntilMs: new Map<string, number>(),
     hasOtherWriters: false,
     settled: () => Promise.resolve(),
   };

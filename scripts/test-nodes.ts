@@ -60,10 +60,10 @@ function runTests(bin: string, filters: readonly string[]): Promise<{ passed: bo
 }
 
 const args = process.argv.slice(2);
-const asked = args.filter((arg) => /^\d+$/.test(arg));
+const requestedMajors = args.filter((arg) => /^\d+$/.test(arg));
 const filters = args.filter((arg) => !/^\d+$/.test(arg));
 const summary: string[] = [];
-for (const major of asked.length > 0 ? asked : MAJORS) {
+for (const major of requestedMajors.length > 0 ? requestedMajors : MAJORS) {
   const bin = installNode(major);
   const version = execFileSync(join(bin, 'node'), ['--version'], { encoding: 'utf8' }).trim();
   const { passed, closing } = await runTests(bin, filters);

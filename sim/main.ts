@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { describeRun } from './replay.js';
+import { replayCommand } from './replay.js';
 import { runMany } from './run-many.js';
 import { runSeed, type SeedResult } from './run-seed.js';
 import { FAULTS, type Fault } from './scenario/faults.js';
-import type { Mode, RunOptions } from './scenario/scenario.js';
+import type { Mode, SeedRunOptions } from './scenario/scenario.js';
+import { addSeedResult, emptySeedTotals, formatSeedTotals } from './seed-totals.js';
 import { shrink } from './shrink.js';
-import { count, emptyTally, summary } from './tally.js';
-import { realNowMs } from './world/traps.js';
+import { realNowMs } from './world/determinism-guards.js';
 
 const PROGRESS_EVERY_MS = 2000;
 const SHRUNK_MAX = 3;
@@ -26,11 +26,11 @@ const { values } = parseArgs({
 });
 
 const MODES: readonly Mode[] = ['safety', 'liveness', 'inbox'];
-const asked = MODES.find((mode) => mode === values.mode);
-const modes: readonly Mode[] = asked === undefined ? ['safety', 'liveness'] : [asked];
+const modeOption = MODES.find((mode) => mode === values.mode);
+const modes: readonly Mode[] = modeOption === undefined ? ['safety', 'liveness'] : [modeOption];
 
 /** Everything the command line says about a run but its seed and mode. */
-function masks(): Omit<RunOptions, 'seed' | 'mode'> {
+function runOverrides(): Omit<SeedRunOptions, 'seed' | 'mode'> {
   const without = (values.without?.split(',') ?? []) as Fault[];
   const unknown = without.find((fault) => !FAULTS.includes(fault));
   if (unknown !== undefined)
@@ -46,10 +46,15 @@ async function replayOne(seed: number): Promise<SeedResult[]> {
   const failures: SeedResult[] = [];
   for (const mode of modes) {
     const onTrace = values.trace ? (line: string) => process.stdout.write(`${line}\n`) : undefined;
-    const result = await runSeed({ seed, mode, ...masks(), ...(onTrace === undefined ? {} : { onTrace }) });
+    const result = await runSeed({
+      seed,
+      mode,
+      ...runOverrides(),
+      ...(onTrace === undefined ? {} : { onTrace }),
+    });
     const { topology, commands, steps, fingerprint, violation } = result;
     process.stdout.write(
-      `${describeRun({ seed, mode, ...masks() })}\n  ${topology}, ${commands} commands, ${steps} steps\n`,
+      `${replayCommand({ seed, mode, ...runOverrides() })}\n  ${topology}, ${commands} commands, ${steps} steps\n`,
     );
     process.stdout.write(`  fingerprint ${fingerprint}\n  ${violation ?? 'no violation'}\n`);
     if (violation !== null) failures.push(result);
@@ -57,39 +62,39 @@ async function replayOne(seed: number): Promise<SeedResult[]> {
   return failures;
 }
 
-function* runs(): Generator<RunOptions> {
+function* runs(): Generator<SeedRunOptions> {
   const from = Number(values.from);
   for (let seed = from; seed < from + Number(values.seeds); seed += 1) {
-    for (const mode of modes) yield { seed, mode, ...masks() };
+    for (const mode of modes) yield { seed, mode, ...runOverrides() };
   }
 }
 
-async function playMany(): Promise<SeedResult[]> {
-  const tally = emptyTally();
+async function runManySeeds(): Promise<SeedResult[]> {
+  const totals = emptySeedTotals();
   const total = Number(values.seeds) * modes.length;
-  let told_ms = realNowMs();
+  let lastProgressMs = realNowMs();
   await runMany(runs(), {
     jobs: Number(values.jobs),
     onResult: (result) => {
-      count(tally, result);
+      addSeedResult(totals, result);
       if (result.violation !== null) {
-        process.stdout.write(`${describeRun(result.run)}\n    ${result.violation}\n`);
+        process.stdout.write(`${replayCommand(result.run)}\n    ${result.violation}\n`);
       }
-      if (realNowMs() - told_ms < PROGRESS_EVERY_MS) return;
-      told_ms = realNowMs();
-      process.stderr.write(`${tally.seeds} of ${total} runs, ${tally.failures.length} violations\n`);
+      if (realNowMs() - lastProgressMs < PROGRESS_EVERY_MS) return;
+      lastProgressMs = realNowMs();
+      process.stderr.write(`${totals.seeds} of ${total} runs, ${totals.failures.length} violations\n`);
     },
   });
-  process.stdout.write(`${summary(tally)}\n`);
-  return tally.failures;
+  process.stdout.write(`${formatSeedTotals(totals)}\n`);
+  return totals.failures;
 }
 
 async function main(): Promise<void> {
-  const failures = values.seed === undefined ? await playMany() : await replayOne(Number(values.seed));
+  const failures = values.seed === undefined ? await runManySeeds() : await replayOne(Number(values.seed));
   for (const failure of failures.slice(0, SHRUNK_MAX)) {
     if (values.trace) break;
     const smallest = await shrink(failure, runSeed);
-    process.stdout.write(`the smallest that fails the same way: ${describeRun(smallest)} --trace\n`);
+    process.stdout.write(`the smallest that fails the same way: ${replayCommand(smallest)} --trace\n`);
   }
   process.exitCode = failures.length > 0 ? 1 : 0;
 }

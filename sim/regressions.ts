@@ -1,8 +1,8 @@
-import type { RunOptions } from './scenario/scenario.js';
+import type { SeedRunOptions } from './scenario/scenario.js';
 
-export interface Regression extends RunOptions {
+export interface Regression extends SeedRunOptions {
   /** What was wrong when this run failed. */
-  readonly was: string;
+  readonly bug: string;
 }
 
 /** They failed before credentials could be revoked. Without that fault they play, to the last event, what they played. */
@@ -15,79 +15,79 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'A view that could not be brought up to date after a commit left an unheard rejection and unanswered commands.',
+    bug: 'A view that could not be brought up to date after a commit left an unheard rejection and unanswered commands.',
   },
   {
     seed: 70,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'Granted work was answered with "nothing happened" when its briefing could not be read.',
+    bug: 'Granted work was answered with "nothing happened" when its briefing could not be read.',
   },
   {
     seed: 20,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'An agent at work in a track under two sessions lost its place there when one of its claims ended.',
+    bug: 'An agent at work in a track under two sessions lost its place there when one of its claims ended.',
   },
   {
     seed: 5,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
-    was: 'Two units of one batch stood on each other; the first was refused, and the second took another’s head for its.',
+    bug: 'Two units of one batch stood on each other; the first was refused, and the second took another’s head for its.',
   },
   {
     seed: 1231,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'A place in a track was given up although an earlier command of the same batch had just taken it.',
+    bug: 'A place in a track was given up although an earlier command of the same batch had just taken it.',
   },
   {
     seed: 1153,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'A merge was granted on a subtask whose result an earlier command of the same batch was only about to hand in.',
+    bug: 'A merge was granted on a subtask whose result an earlier command of the same batch was only about to hand in.',
   },
   {
     seed: 1082,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'A candidate was approved after the result it was built on had been reset.',
+    bug: 'A candidate was approved after the result it was built on had been reset.',
   },
   {
     seed: 1242,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'A crash between the move of a sealed segment and the sync of its name, then a loss of power: the segment was gone.',
+    bug: 'A crash between the move of a sealed segment and the sync of its name, then a loss of power: the segment was gone.',
   },
   {
     seed: 2564,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    was: 'The first sealed segment was moved into a folder whose own name was not durable yet.',
+    bug: 'The first sealed segment was moved into a folder whose own name was not durable yet.',
   },
   {
     seed: 50,
     mode: 'safety',
     ...BEFORE_REVOCATION,
-    was: 'Grants decided by a clock far behind the store’s were over when committed; after a crash the clock stood earlier, and they were live again beyond the limit.',
+    bug: 'Grants decided by a clock far behind the store’s were over when committed; after a crash the clock stood earlier, and they were live again beyond the limit.',
   },
   {
     seed: 141,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
-    was: 'Ready work was granted to whoever had waited longest, who was gone: nobody who was there ever got it.',
+    bug: 'Ready work was granted to whoever had waited longest, who was gone: nobody who was there ever got it.',
   },
   {
     seed: 913,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
-    was: 'A late candidate that had to wait for a human took its place again though others had filled the tenant.',
+    bug: 'A late candidate that had to wait for a human took its place again though others had filled the tenant.',
   },
 ];

@@ -1,7 +1,7 @@
-import type { RunOptions } from './scenario/scenario.js';
+import type { SeedRunOptions } from './scenario/scenario.js';
 
 /** The command that plays exactly this run again. */
-export function describeRun(options: Omit<RunOptions, 'onTrace'>): string {
+export function replayCommand(options: Omit<SeedRunOptions, 'onTrace'>): string {
   const parts = ['npm run sim --', `--seed ${options.seed}`, `--mode ${options.mode}`];
   if (options.without !== undefined && options.without.length > 0) {
     parts.push(`--without ${options.without.join(',')}`);

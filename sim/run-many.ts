@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { SeedResult } from './run-seed.js';
-import type { RunOptions } from './scenario/scenario.js';
+import type { SeedRunOptions } from './scenario/scenario.js';
 
 /** Much code runs a little: compiled at once but not often, with a heap that collects beside nobody. */
 const EXEC_ARGV = [
@@ -16,24 +16,24 @@ const EXEC_ARGV = [
 ];
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-type WorkerAnswer = { readonly result: SeedResult } | { readonly error: string };
+type SeedWorkerReply = { readonly result: SeedResult } | { readonly error: string };
 
-export interface PlayOptions {
+export interface PoolRunOptions {
   readonly onResult: (result: SeedResult) => void;
   /** Asked after each result: false ends it all. */
-  readonly goesOn?: () => boolean;
+  readonly shouldContinue?: () => boolean;
 }
 
 /** Plays many runs and lets its processes go. */
 export async function runMany(
-  runs: Iterable<RunOptions>,
-  { jobs, ...options }: PlayOptions & { readonly jobs: number },
+  runs: Iterable<SeedRunOptions>,
+  { jobs, ...options }: PoolRunOptions & { readonly jobs: number },
 ): Promise<void> {
-  const players = await Players.start(jobs);
+  const pool = await SeedWorkerPool.start(jobs);
   try {
-    await players.play(runs, options);
+    await pool.run(runs, options);
   } finally {
-    players.stop();
+    pool.stop();
   }
 }
 
@@ -41,13 +41,13 @@ export async function runMany(
  * Processes that play runs, since a simulation takes the clock away from the whole process. A new one takes twice as
  * long for each of its first runs as for those after fifty: whoever plays several times keeps them.
  */
-export class Players {
+export class SeedWorkerPool {
   private constructor(
     private readonly folder: string,
     private readonly children: readonly ChildProcess[],
   ) {}
 
-  static async start(jobs: number): Promise<Players> {
+  static async start(jobs: number): Promise<SeedWorkerPool> {
     const folder = mkdtempSync(join(HERE, '..', 'node_modules', '.sim-'));
     const script = join(folder, 'worker.mjs');
     try {
@@ -57,15 +57,17 @@ export class Players {
       throw error;
     }
     const children = Array.from({ length: jobs }, () => fork(script, { execArgv: EXEC_ARGV }));
-    for (const child of children) giveWay(child);
-    return new Players(folder, children);
+    for (const child of children) lowerPriority(child);
+    return new SeedWorkerPool(folder, children);
   }
 
   /** Returns when nothing is under way any more, also where it fails. */
-  async play(runs: Iterable<RunOptions>, options: PlayOptions): Promise<void> {
-    const left = runs[Symbol.iterator]();
-    const ended = await Promise.allSettled(this.children.map((child) => work(child, left, options)));
-    for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  async run(runs: Iterable<SeedRunOptions>, options: PoolRunOptions): Promise<void> {
+    const remaining = runs[Symbol.iterator]();
+    const settled = await Promise.allSettled(
+      this.children.map((child) => runUntilEmpty(child, remaining, options)),
+    );
+    for (const result of settled) if (result.status === 'rejected') throw result.reason;
   }
 
   stop(): void {
@@ -88,28 +90,32 @@ async function bundleWorker(script: string): Promise<void> {
   });
 }
 
-async function work(child: ChildProcess, left: Iterator<RunOptions>, options: PlayOptions): Promise<void> {
-  while (options.goesOn?.() ?? true) {
-    const next = left.next();
+async function runUntilEmpty(
+  child: ChildProcess,
+  remaining: Iterator<SeedRunOptions>,
+  options: PoolRunOptions,
+): Promise<void> {
+  while (options.shouldContinue?.() ?? true) {
+    const next = remaining.next();
     if (next.done) return;
-    options.onResult(await ask(child, next.value));
+    options.onResult(await runInWorker(child, next.value));
   }
 }
 
 /** It needs no time but the processor's, and whoever tests against a real clock beside it does. */
-function giveWay({ pid }: ChildProcess): void {
+function lowerPriority({ pid }: ChildProcess): void {
   if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
-function ask(child: ChildProcess, run: RunOptions): Promise<SeedResult> {
+function runInWorker(child: ChildProcess, run: SeedRunOptions): Promise<SeedResult> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void =>
       reject(new Error(`seed ${run.seed} ended its process (${code})`));
     child.once('exit', onExit);
-    child.once('message', (answer: WorkerAnswer) => {
+    child.once('message', (reply: SeedWorkerReply) => {
       child.off('exit', onExit);
-      if ('result' in answer) resolve(answer.result);
-      else reject(new Error(`seed ${run.seed}: ${answer.error}`));
+      if ('result' in reply) resolve(reply.result);
+      else reject(new Error(`seed ${run.seed}: ${reply.error}`));
     });
     child.send(run);
   });

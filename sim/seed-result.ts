@@ -1,33 +1,33 @@
-import type { Sometimes } from './checks/sometimes.js';
-import type { RunOptions, Topology } from './scenario/scenario.js';
-import { setTraps } from './world/traps.js';
-import { ViolationError, type World } from './world/world.js';
+import type { CoverageGoal } from './checks/coverage.js';
+import type { SeedRunOptions, SimTopology } from './scenario/scenario.js';
+import { installGuards } from './world/determinism-guards.js';
+import { type SimWorld, ViolationError } from './world/world.js';
 
 /** Once nothing goes wrong any more, everything has settled by then. */
 export const SETTLING_MS_MAX = 3600_000;
 
 export interface SeedResult {
   /** What was asked for: the same again gives the same again. */
-  readonly run: Omit<RunOptions, 'onTrace'>;
-  readonly topology: Topology;
+  readonly run: Omit<SeedRunOptions, 'onTrace'>;
+  readonly topology: SimTopology;
   readonly commands: number;
   readonly steps: number;
   readonly simulated_ms: number;
   /** Equal for two runs of the same options, to the last event. */
   readonly fingerprint: string;
   readonly violation: string | null;
-  readonly sometimes: Partial<Record<Sometimes, number>>;
+  readonly coverage: Partial<Record<CoverageGoal, number>>;
 }
 
 /** Lets a play go on to its end or to its first violation, which it returns. Nobody in it has the machine's clock. */
-export async function playOut(world: World, perform: () => Promise<void>): Promise<string | null> {
+export async function runToFirstViolation(world: SimWorld, run: () => Promise<void>): Promise<string | null> {
   const onRejection = (reason: unknown): void => {
-    world.violate('THROWN', `a promise failed and nobody heard: ${saysOf(reason)}`);
+    world.violate('THROWN', `a promise failed and nobody heard: ${errorText(reason)}`);
   };
   process.on('unhandledRejection', onRejection);
-  const restore = setTraps();
+  const restore = installGuards();
   try {
-    await perform();
+    await run();
     return null;
   } catch (error) {
     if (!(error instanceof ViolationError)) throw error;
@@ -39,9 +39,9 @@ export async function playOut(world: World, perform: () => Promise<void>): Promi
 }
 
 /** What is awaited inside the world needs the world to go on. */
-export async function within<T>(world: World, work: Promise<T>): Promise<T> {
+export async function awaitInWorld<T>(world: SimWorld, promise: Promise<T>): Promise<T> {
   let done: { readonly value: T } | { readonly failure: unknown } | null = null;
-  work.then(
+  promise.then(
     (value) => {
       done = { value };
     },
@@ -50,13 +50,13 @@ export async function within<T>(world: World, work: Promise<T>): Promise<T> {
     },
   );
   await world.run(world.now_ms + SETTLING_MS_MAX, () => done !== null);
-  const ended = done as { readonly value: T } | { readonly failure: unknown } | null;
-  if (ended === null) world.violate('LIVE', 'the final checks never ended');
-  else if ('failure' in ended) world.violate('THROWN', saysOf(ended.failure));
+  const settled = done as { readonly value: T } | { readonly failure: unknown } | null;
+  if (settled === null) world.violate('LIVE', 'the final checks never ended');
+  else if ('failure' in settled) world.violate('THROWN', errorText(settled.failure));
   // Tells of whatever was found by then.
   await world.run(world.now_ms, () => true);
-  return (ended as { readonly value: T }).value;
+  return (settled as { readonly value: T }).value;
 }
 
-const saysOf = (error: unknown): string =>
+const errorText = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,6 +1,6 @@
 import type { SeedResult } from './run-seed.js';
 import { FAULTS, type Fault } from './scenario/faults.js';
-import type { RunOptions } from './scenario/scenario.js';
+import type { SeedRunOptions } from './scenario/scenario.js';
 
 const AGENTS_MIN = 1;
 const COMMANDS_MIN = 1;
@@ -8,11 +8,11 @@ const COMMANDS_MIN = 1;
 /** Finds a smaller run that breaks the same rule: without faults it does not need, then actors, then commands. */
 export async function shrink(
   failing: SeedResult,
-  run: (options: RunOptions) => Promise<SeedResult>,
-): Promise<RunOptions> {
+  run: (options: SeedRunOptions) => Promise<SeedResult>,
+): Promise<SeedRunOptions> {
   const rule = ruleOf(failing);
-  const fails = async (options: RunOptions): Promise<boolean> => ruleOf(await run(options)) === rule;
-  let smallest: RunOptions = failing.run;
+  const fails = async (options: SeedRunOptions): Promise<boolean> => ruleOf(await run(options)) === rule;
+  let smallest: SeedRunOptions = failing.run;
   for (const fault of FAULTS) {
     if (smallest.without?.includes(fault)) continue;
     const without: Fault[] = [...(smallest.without ?? []), fault];

@@ -1,41 +1,41 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { REGRESSIONS } from './regressions.js';
-import { Players } from './run-many.js';
-import type { RunOptions } from './scenario/scenario.js';
+import { SeedWorkerPool } from './run-many.js';
+import type { SeedRunOptions } from './scenario/scenario.js';
+import { formatSeedTotals, unreachedGoals } from './seed-totals.js';
 import { currentCommit, expectNoViolation, fixedRuns, seedRuns, WINDOW_SEEDS, windowStart } from './suite.js';
-import { neverReached, summary } from './tally.js';
 
 const JOBS = 2;
 const PLAYED_AGAIN = 4;
 
-let players: Players;
+let pool: SeedWorkerPool;
 beforeAll(async () => {
-  players = await Players.start(JOBS);
+  pool = await SeedWorkerPool.start(JOBS);
 });
-afterAll(() => players.stop());
+afterAll(() => pool.stop());
 
 it(`keeps every invariant on ${fixedRuns().length} fixed seeds, which reach every state worth reaching`, async () => {
-  const tally = await expectNoViolation(players, fixedRuns());
-  process.stdout.write(`${summary(tally)}\n`);
-  expect(neverReached(tally)).toEqual([]);
+  const tally = await expectNoViolation(pool, fixedRuns());
+  process.stdout.write(`${formatSeedTotals(tally)}\n`);
+  expect(unreachedGoals(tally)).toEqual([]);
 });
 
 const from = windowStart(currentCommit());
 it(`keeps every invariant on ${WINDOW_SEEDS} seeds that this commit picks, from ${from}`, async () => {
-  await expectNoViolation(players, [...seedRuns(from, from + WINDOW_SEEDS - 1)]);
+  await expectNoViolation(pool, [...seedRuns(from, from + WINDOW_SEEDS - 1)]);
 });
 
 it('passes every run that once failed', async () => {
-  await expectNoViolation(players, REGRESSIONS);
+  await expectNoViolation(pool, REGRESSIONS);
 });
 
 it('plays a seed the same way every time, to the last event, in whichever process', async () => {
   const fingerprints = new Map<number, Set<string>>();
-  const runs = [...seedRuns(1, PLAYED_AGAIN)].flatMap((run): RunOptions[] => {
+  const runs = [...seedRuns(1, PLAYED_AGAIN)].flatMap((run): SeedRunOptions[] => {
     const short = { ...run, commands_max: 200 };
     return [short, short, short];
   });
-  await players.play(runs, {
+  await pool.run(runs, {
     onResult: ({ run, fingerprint }) => {
       fingerprints.set(run.seed, (fingerprints.get(run.seed) ?? new Set()).add(fingerprint));
     },

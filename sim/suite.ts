@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
-import { describeRun } from './replay.js';
-import type { Players } from './run-many.js';
-import { COMMANDS, type RunOptions } from './scenario/scenario.js';
+import { replayCommand } from './replay.js';
+import type { SeedWorkerPool } from './run-many.js';
+import { COMMANDS, type SeedRunOptions } from './scenario/scenario.js';
 import type { SeedResult } from './seed-result.js';
-import { count, emptyTally, type Tally } from './tally.js';
+import { addSeedResult, emptySeedTotals, type SeedTotals } from './seed-totals.js';
 
 /** `npm test` always plays these: together they reach every state of `checks/sometimes.ts`. */
 const FIXED_SEEDS = [1, 2, 3, 4, 5, 6, 76, 82];
@@ -27,49 +27,57 @@ export function currentCommit(): string {
   }
 }
 
-export interface Part {
+export interface SuiteShard {
   /** From 0. */
   readonly index: number;
   readonly of: number;
 }
 
 /** Reads `2/8`, the second of eight parts, or `auto/8`, the one that the commit picks. No text: the whole. */
-export function readPart(text: string | undefined, commit: string): Part {
+export function readShard(text: string | undefined, commit: string): SuiteShard {
   if (text === undefined || text === '') return { index: 0, of: 1 };
-  const [, which = '', parts = ''] = /^(auto|[1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
-  const of = Number(parts);
-  const index = which === 'auto' ? Number.parseInt(commit.slice(0, 8), 16) % of : Number(which) - 1;
-  if (parts === '' || index >= of) throw new Error(`PART is ${text}. Pass a part such as 2/8, or auto/8.`);
+  const [, selected = '', countText = ''] = /^(auto|[1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
+  const of = Number(countText);
+  const index = selected === 'auto' ? Number.parseInt(commit.slice(0, 8), 16) % of : Number(selected) - 1;
+  if (countText === '' || index >= of)
+    throw new Error(`PART is ${text}. Pass a part such as 2/8, or auto/8.`);
   return { index, of };
 }
 
-export function* seedRuns(from: number, to: number, part: Part = { index: 0, of: 1 }): Generator<RunOptions> {
+export function* seedRuns(
+  from: number,
+  to: number,
+  shard: SuiteShard = { index: 0, of: 1 },
+): Generator<SeedRunOptions> {
   for (let seed = from; seed <= to; seed += 1) {
     // Odd and even seeds differ in their mode, so parts take pairs.
-    if (Math.floor(seed / 2) % part.of !== part.index) continue;
+    if (Math.floor(seed / 2) % shard.of !== shard.index) continue;
     yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
   }
 }
 
-export const fixedRuns = (): RunOptions[] => FIXED_SEEDS.flatMap((seed) => [...seedRuns(seed, seed)]);
+export const fixedRuns = (): SeedRunOptions[] => FIXED_SEEDS.flatMap((seed) => [...seedRuns(seed, seed)]);
 
 /** Plays runs to their end or to the first violation, and expects none. */
-export async function expectNoViolation(players: Players, runs: readonly RunOptions[]): Promise<Tally> {
-  const tally = emptyTally();
+export async function expectNoViolation(
+  pool: SeedWorkerPool,
+  runs: readonly SeedRunOptions[],
+): Promise<SeedTotals> {
+  const totals = emptySeedTotals();
   const cutShort: number[] = [];
-  await players.play(runs, {
+  await pool.run(runs, {
     onResult: (result) => {
-      count(tally, result);
+      addSeedResult(totals, result);
       const commandsMin = result.run.commands_max ?? COMMANDS;
       if (result.violation === null && result.commands < commandsMin) cutShort.push(result.run.seed);
     },
-    goesOn: () => tally.failures.length === 0,
+    shouldContinue: () => totals.failures.length === 0,
   });
-  expect(tally.failures.map(describeFailure)).toEqual([]);
-  expect(tally.seeds).toBe(runs.length);
+  expect(totals.failures.map(describeFailure)).toEqual([]);
+  expect(totals.seeds).toBe(runs.length);
   expect(cutShort).toEqual([]);
-  return tally;
+  return totals;
 }
 
 export const describeFailure = ({ run, violation }: SeedResult): string =>
-  `${describeRun(run)}\n${violation}`;
+  `${replayCommand(run)}\n${violation}`;

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
-import { planned, temporaryFolder } from '../src/cli/testing/house.js';
+import { startPlannedHarness, temporaryFolder } from '../src/cli/testing/cli-harness.js';
 import { plainScript } from './support/plain-script.js';
 
 const run = promisify(execFile);
@@ -34,11 +34,11 @@ test('the configuration of the example is the one that gen setup writes', async 
 });
 
 test('who remembers only the last reply does a whole plan as Claude Code would', async () => {
-  const { server } = await planned();
+  const { server } = await startPlannedHarness();
   const { cwd, env } = await installed();
   await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   const { stdout } = await play(cwd, env);
-  for (const task_id of PIECES) expect(stdout).toContain(`${task_id} generation 1: ACCEPTED`);
+  for (const taskId of PIECES) expect(stdout).toContain(`${taskId} generation 1: ACCEPTED`);
   expect(stdout).toContain('the plan is done');
   const scope = { tenant_id: 'default', project_id: 'shop' };
   expect(await server.coordinator.queries.status(scope)).toMatchObject({
@@ -47,7 +47,7 @@ test('who remembers only the last reply does a whole plan as Claude Code would',
 });
 
 test('it ends with 1 when the plan is not done', async () => {
-  const { server } = await planned();
+  const { server } = await startPlannedHarness();
   const scope = { tenant_id: 'default', project_id: 'shop' };
   const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };
   await server.coordinator.claimTask(scope, other);

@@ -2,7 +2,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { buildProgram, newFolder } from './support/built.js';
-import { demo } from './support/demo.js';
+import { runDemo } from './support/demo.js';
 
 test('with the fence broken the demo ends badly, and says which guarantee did not hold', async () => {
   const folder = await newFolder('fence-');
@@ -17,7 +17,7 @@ test('with the fence broken the demo ends badly, and says which guarantee did no
   expect(unfenced).not.toBe(rules);
   await writeFile(file, unfenced);
   await buildProgram(join(folder, 'src'), folder);
-  const { code, stdout } = await demo(folder);
+  const { code, stdout } = await runDemo(folder);
   expect(stdout).toMatch(/^✗ A zombie’s late result is refused/m);
   expect(code).toBe(1);
 });

@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
-import { demo } from './support/demo.js';
+import { runDemo } from './support/demo.js';
 
 test('the demo ends well, and shows every guarantee that it tested', async () => {
-  const { code, stdout } = await demo(inject('built'));
+  const { code, stdout } = await runDemo(inject('built'));
   expect(stdout).toMatch(/^6 agents work through a plan/);
   expect(stdout).toMatch(/^\S+ {2}the plan is in$/m);
   expect(stdout).toMatch(/dies in the middle of [A-D]-\d{3}-/);

@@ -1,7 +1,7 @@
-import { currentCommit, readPart } from '../sim/suite.js';
+import { currentCommit, readShard } from '../sim/suite.js';
 import { describeEqualStores, GROUPS } from './support/equal-stores.js';
 
-const { index, of } = readPart(process.env.PART, currentCommit());
+const { index, of } = readShard(process.env.PART, currentCommit());
 
 describeEqualStores(
   GROUPS.filter((_, at) => at % of === index),

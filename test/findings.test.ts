@@ -6,8 +6,8 @@ import { Coordinator, isProblem } from '../src/coordinator/index.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
 import { faultyDisk } from '../src/stores/file/testing.js';
 import { openMemoryStore } from '../src/stores/memory/memory-store.js';
-import { Agent } from './support/agent.js';
-import { answered, forEachStore, P, planOf } from './support/house.js';
+import { HarnessAgent } from './support/agent.js';
+import { forEachStore, P, planOf, unwrap } from './support/coordinator-harness.js';
 
 const A = 'A-001-core';
 const PLAN = planOf(A);
@@ -30,15 +30,15 @@ describe('findings', () => {
       before.close();
       after.close();
     });
-    for (const coordinator of [before, after]) answered(await coordinator.plans.put(P, PLAN));
-    const lost = answered(await before.claimTask(P, claim)).claim;
-    const held = answered(await after.claimTask(P, claim)).claim;
+    for (const coordinator of [before, after]) unwrap(await coordinator.plans.put(P, PLAN));
+    const lost = unwrap(await before.claimTask(P, claim)).claim;
+    const held = unwrap(await after.claimTask(P, claim)).claim;
     expect([lost?.generation, held?.generation]).toEqual([1, 1]);
 
     const submit = (claim_id: string | undefined) =>
       after.submitResult(P, { task_id: A, session_id: 's1', generation: 1, claim_id, result_data: {} });
-    expect(answered(await submit(lost?.id)).reason).toBe('SESSION_MISMATCH');
-    expect(answered(await submit(held?.id)).reason).toBe('ACCEPTED');
+    expect(unwrap(await submit(lost?.id)).reason).toBe('SESSION_MISMATCH');
+    expect(unwrap(await submit(held?.id)).reason).toBe('ACCEPTED');
   });
 
   it('F-42: a reply goes out only after the sync that covers it', async () => {
@@ -48,7 +48,7 @@ describe('findings', () => {
     const store = await openFileStore({ root, disk });
     const coordinator = await Coordinator.open({ store });
     onTestFinished(() => coordinator.close());
-    answered(await coordinator.plans.put(P, PLAN));
+    unwrap(await coordinator.plans.put(P, PLAN));
 
     let finish = () => {};
     syncing = new Promise((resolve) => {
@@ -64,7 +64,7 @@ describe('findings', () => {
     await new Promise(setImmediate);
     expect(replied).toBe(false);
     finish();
-    expect(answered(await claim).reason).toBe('GRANTED');
+    expect(unwrap(await claim).reason).toBe('GRANTED');
     await store.close();
   });
 
@@ -75,20 +75,18 @@ describe('findings', () => {
       one.close();
       two.close();
     });
-    answered(await one.plans.put(P, PLAN));
+    unwrap(await one.plans.put(P, PLAN));
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
-    answered(await one.claimTask(P, claim));
+    unwrap(await one.claimTask(P, claim));
     // Coordinator one has the grant in its cache; coordinator two ends it.
     const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
-    expect(answered(await two.releaseClaim(P, handle)).reason).toBe('RELEASED');
-    expect(answered(await one.renewLease(P, handle)).reason).toBe('NO_CLAIM');
-    expect(answered(await one.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
+    expect(unwrap(await two.releaseClaim(P, handle)).reason).toBe('RELEASED');
+    expect(unwrap(await one.renewLease(P, handle)).reason).toBe('NO_CLAIM');
+    expect(unwrap(await one.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
       'GRANTED',
     );
     // And the other way round: coordinator two still believes the work to be free.
-    expect(answered(await two.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe(
-      'DENIED_ACTIVE_CLAIM',
-    );
+    expect(unwrap(await two.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe('DENIED_ACTIVE_CLAIM');
   });
 
   it('F-62: a log has one writer, and says so to the second', async () => {
@@ -112,12 +110,12 @@ describe('findings', () => {
       return { store, coordinator, close };
     };
     const first = await open();
-    answered(await first.coordinator.plans.put(P, PLAN));
+    unwrap(await first.coordinator.plans.put(P, PLAN));
     await first.close();
     await appendFile(join(root, P.tenant_id, P.project_id, 'events.jsonl'), '{"hash":"half a li');
 
     const second = await open();
-    answered(await second.coordinator.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }));
+    unwrap(await second.coordinator.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }));
     await second.close();
     const third = await open();
     const events = await third.store.events(P, { after: 0, limit: 100 });
@@ -144,43 +142,45 @@ describe('findings', () => {
 
 forEachStore('findings', (open) => {
   it('F-10 and F-61: a request that took effect takes none after a restart, and gets its reply', async () => {
-    const house = await open();
-    await house.plan(PLAN);
-    const agent = new Agent(house, 'a', 's1');
+    const harness = await open();
+    await harness.plan(PLAN);
+    const agent = new HarnessAgent(harness, 'a', 's1');
     const first = await agent.claims(A, { request_id: 'r-1' });
-    const position = await house.position();
-    await house.restart();
+    const position = await harness.position();
+    await harness.restart();
     expect(await agent.claims(A, { request_id: 'r-1' })).toEqual(first);
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
   });
 
   it('F-16: the same ids in two tenants and two projects never meet', async () => {
-    const house = await open();
+    const harness = await open();
     const scopes = [P, { ...P, tenant_id: 'other' }, { ...P, project_id: 'site' }];
-    for (const scope of scopes) await house.plan(PLAN, scope);
-    const [here, there, beside] = scopes.map((scope) => new Agent(house, 'primary', 's1', null, scope));
+    for (const scope of scopes) await harness.plan(PLAN, scope);
+    const [here, there, beside] = scopes.map(
+      (scope) => new HarnessAgent(harness, 'primary', 's1', null, scope),
+    );
     expect((await here!.claims(A)).claim?.generation).toBe(1);
     expect((await here!.submits(A)).accepted).toBe(true);
     for (const agent of [there!, beside!]) {
       expect((await agent.claims(A)).claim?.generation).toBe(1);
     }
     const query = { after: 0, limit: 100, agent_id: 'primary' };
-    const seen = await house.store.events(scopes[1]!, query);
+    const seen = await harness.store.events(scopes[1]!, query);
     expect(seen.map((event) => event.event_type)).toEqual(['SESSION_OPENED', 'CLAIM_ACQUIRED']);
-    const claims = answered(await house.coordinator.sessions.claimsOf('other', 's1')).claims;
+    const claims = unwrap(await harness.coordinator.sessions.claimsOf('other', 's1')).claims;
     expect(claims.map(({ tenant_id, project_id }) => [tenant_id, project_id])).toEqual([['other', 'shop']]);
   });
 
   it('F-80: order is given in the commit, never taken from the clock', async () => {
-    const house = await open();
-    await house.plan(planOf(A, 'A-002-more'));
-    const agent = new Agent(house, 'a', 's1');
+    const harness = await open();
+    await harness.plan(planOf(A, 'A-002-more'));
+    const agent = new HarnessAgent(harness, 'a', 's1');
     await agent.claims(A);
-    house.world.clock.stepWall(-3_600_000);
-    house.advance(1);
+    harness.environment.clock.stepWall(-3_600_000);
+    harness.advance(1);
     await agent.claims('A-002-more');
     await agent.submits(A);
-    const events = await house.events();
+    const events = await harness.events();
     expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
     // The time of one subject never runs back, whatever the clock does.
     const times = events.filter((event) => event.subject === A).map((event) => event.timestamp);
@@ -188,18 +188,18 @@ forEachStore('findings', (open) => {
   });
 
   it('F-53: a wall clock that jumps expires nobody who renews in time', async () => {
-    const house = await open();
-    await house.plan(PLAN);
-    const [alice, bob] = [new Agent(house, 'alice', 's1'), new Agent(house, 'bob', 's2')];
+    const harness = await open();
+    await harness.plan(PLAN);
+    const [alice, bob] = [new HarnessAgent(harness, 'alice', 's1'), new HarnessAgent(harness, 'bob', 's2')];
     await alice.claims(A, { lease_duration_seconds: 300 });
-    house.world.clock.stepWall(3_600_000);
+    harness.environment.clock.stepWall(3_600_000);
     for (let renewal = 0; renewal < 5; renewal += 1) {
-      house.advance(120);
+      harness.advance(120);
       expect((await bob.claims(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
       expect((await alice.renews(A)).reason).toBe('RENEWED');
     }
     // Made up at one and a half times the speed, 200 seconds are a whole lease.
-    house.advance(201);
+    harness.advance(201);
     expect((await bob.claims(A)).reason).toBe('GRANTED');
   });
 });

@@ -9,11 +9,17 @@ import type { EventEnvelope } from '../src/core/events/envelope.js';
 import { startServer } from '../src/server/server.js';
 import { openMemoryStore } from '../src/stores/memory/memory-store.js';
 import { watchInboxes } from '../src/workspace/inbox/watch.js';
-import { bareWorkspace, drop, KEY, outcome, Site } from '../src/workspace/testing/site.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  KEY,
+  readOutcome,
+  WorkspaceHarness,
+} from '../src/workspace/testing/workspace-harness.js';
 import { human } from './support/agent.js';
-import { answered } from './support/house.js';
-import { StillTime } from './support/still-time.js';
-import { coordination, FILES, reported, vector } from './support/workspace-files.js';
+import { unwrap } from './support/coordinator-harness.js';
+import { FrozenTime } from './support/frozen-time.js';
+import { coordinationConfig, evaluatorReport, FILES, vector } from './support/workspace-files.js';
 
 const run = promisify(execFile);
 const ABOUT = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
@@ -21,7 +27,7 @@ const SUBJECT = 'REQ-F-AUTH-001#design→code';
 
 test('an agent in bash carries an edge to its end, and a second one is told that it is taken', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const stopping = new AbortController();
   const watching = watchInboxes({
     events: workspace.events,
@@ -37,7 +43,7 @@ test('an agent in bash carries an edge to its end, and a second one is told that
   await expect(agent('two')).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('not ours') });
   stopping.abort();
   await watching;
-  expect(await site.story()).toEqual([
+  expect(await site.edgeHistory()).toEqual([
     'edge_started one 1',
     'heartbeat one 1',
     'iteration_completed one 1',
@@ -55,12 +61,12 @@ test('an agent in bash that nobody answers says what it waits for', async () => 
   });
   // With the shell that it waits in.
   onTestFinished(() => void process.kill(-Number(agent.pid)));
-  const [said] = await once(agent.stderr, 'data');
-  expect(String(said)).toContain('is gen serialise --watch or gen up running here?');
+  const [reply] = await once(agent.stderr, 'data');
+  expect(String(reply)).toContain('is gen serialise --watch or gen up running here?');
 });
 
 /** All but what is made up anew each time (ids, times, sessions), the address that only HTTP has, and the credential. */
-function told(events: readonly EventEnvelope[]): object[] {
+function comparableEvents(events: readonly EventEnvelope[]): object[] {
   return events.map(({ event_type, subject, agent_id, agent_role, generation, seq, payload }) => {
     const {
       expires_at: _,
@@ -86,18 +92,18 @@ function told(events: readonly EventEnvelope[]): object[] {
 }
 
 /** Who does what; a human reviews by another door than the inbox, and time says what it says. */
-type Step = readonly [who: string, does: Record<string, unknown>];
-type World = {
-  readonly does: (step: Step, at: number) => Promise<string>;
+type InboxStep = readonly [who: string, does: Record<string, unknown>];
+type InboxRun = {
+  readonly does: (step: InboxStep, at: number) => Promise<string>;
   readonly events: () => Promise<EventEnvelope[]>;
 };
 
 /** Time passes, and what it decides is written down, if it is not already: the last that was. */
 const passes = async (
-  time: StillTime,
+  time: FrozenTime,
   seconds: number,
   coordinator: Coordinator,
-  events: World['events'],
+  events: InboxRun['events'],
 ) => {
   time.advance(seconds);
   await coordinator.sweep();
@@ -112,29 +118,29 @@ const reviewOf = ({ decision, result, iteration }: Record<string, unknown>) => (
 });
 
 async function prepare(coordinator: Coordinator, files: Record<string, string>): Promise<void> {
-  if (Object.keys(files).length > 0) answered(await coordinator.settings.configure(KEY, { files }));
+  if (Object.keys(files).length > 0) unwrap(await coordinator.settings.configure(KEY, { files }));
 }
 
-async function throughTheInbox(time: StillTime, files: Record<string, string>): Promise<World> {
+async function throughTheInbox(time: FrozenTime, files: Record<string, string>): Promise<InboxRun> {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const { coordinator } = site;
   await prepare(coordinator, files);
   const events = () => site.events();
-  const does = async ([who, step]: Step, at: number) => {
+  const does = async ([who, step]: InboxStep, at: number) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
-      return (answered(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
+      return (unwrap(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
         .reason;
     }
-    await drop(workspace, who, `${at}.json`, { ...ABOUT, ...step });
+    await dropCommand(workspace, who, `${at}.json`, { ...ABOUT, ...step });
     await site.serialiser.pass();
-    return (await outcome(workspace, who, `${at}.json`)).reply.reason;
+    return (await readOutcome(workspace, who, `${at}.json`)).reply.reason;
   };
   return { does, events };
 }
 
-async function throughHttp(time: StillTime, files: Record<string, string>): Promise<World> {
+async function throughHttp(time: FrozenTime, files: Record<string, string>): Promise<InboxRun> {
   const store = openMemoryStore();
   const server = await startServer({ store, port: 0 });
   onTestFinished(() => server.stop());
@@ -146,11 +152,11 @@ async function throughHttp(time: StillTime, files: Record<string, string>): Prom
     return ((await reply.json()) as { reason: string }).reason;
   };
   const events = () => store.events(KEY, { after: 0, limit: 1000 });
-  const does = async ([agent_id, step]: Step) => {
+  const does = async ([agent_id, step]: InboxStep) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
-        answered(await server.coordinator.recordReview(KEY, reviewOf(step), human(agent_id))) as {
+        unwrap(await server.coordinator.recordReview(KEY, reviewOf(step), human(agent_id))) as {
           reason: string;
         }
       ).reason;
@@ -172,8 +178,11 @@ async function throughHttp(time: StillTime, files: Record<string, string>): Prom
 }
 
 /** The same steps through both doors: the same answers, and the same log. */
-async function bothWays(steps: readonly Step[], files: Record<string, string> = {}): Promise<string[]> {
-  const time = StillTime.begin();
+async function runBothWays(
+  steps: readonly InboxStep[],
+  files: Record<string, string> = {},
+): Promise<string[]> {
+  const time = FrozenTime.begin();
   const inbox = await throughTheInbox(time, files);
   const http = await throughHttp(time, files);
   const answers: string[] = [];
@@ -182,12 +191,12 @@ async function bothWays(steps: readonly Step[], files: Record<string, string> = 
     expect(other).toBe(one);
     answers.push(one);
   }
-  expect(told(await http.events())).toEqual(told(await inbox.events()));
+  expect(comparableEvents(await http.events())).toEqual(comparableEvents(await inbox.events()));
   return answers;
 }
 
 test('the flow of seed 002 ends in the same log through the inbox and through HTTP', async () => {
-  const answers = await bothWays([
+  const answers = await runBothWays([
     ['a-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_released', generation: 1 }],
@@ -219,17 +228,17 @@ test('the lifecycle of seed 000 ends in the same log through the inbox and throu
   const files = {
     ...FILES,
     'features/active/REQ-F-AUTH-001.yml': vector(ABOUT.feature),
-    'coordination.yml': coordination({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
+    'coordination.yml': coordinationConfig({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
   };
   const done = { iteration: 2, result: { asset: 'code' } };
-  const answers = await bothWays(
+  const answers = await runBothWays(
     [
       ['sf-exec-abc123', { event_type: 'edge_claim', agent_role: 'tdd_engineer' }],
       ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
       ['sf-exec-abc123', { event_type: 'heartbeat', generation: 1 }],
       ['', { seconds: 1 }],
       ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
-      ['sf-exec-abc123', { event_type: 'edge_converged', generation: 1, ...done, ...reported() }],
+      ['sf-exec-abc123', { event_type: 'edge_converged', generation: 1, ...done, ...evaluatorReport() }],
       ['rita', { decision: 'APPROVED', ...done }],
     ],
     files,

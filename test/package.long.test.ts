@@ -11,7 +11,7 @@ import { Genesis, isProblem } from '../src/client/index.js';
 import { startDynamodb } from '../src/stores/dynamodb/testing.js';
 import { onEngine, onProgram } from '../src/stores/testing/on-engine.js';
 import { missingProgram } from '../src/stores/testing/program.js';
-import { PACKAGE, type Published, publishInto } from './support/published.js';
+import { PACKAGE, type PublishedPackage, publishInto } from './support/published.js';
 
 const run = promisify(execFile);
 const TSC = resolve('node_modules/typescript/bin/tsc');
@@ -24,7 +24,7 @@ const STRICT =
 const ENGINE_EXPORTS = ['./stores/dynamodb', './stores/mysql', './stores/postgres', './stores/redis'];
 
 let root: string;
-let published: Published;
+let published: PublishedPackage;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'package-'));
@@ -103,7 +103,8 @@ async function servePlan(context: TestContext, project: string) {
   return { url, env, cwd, openCount: await count('OPEN'), countDone: () => count('COMPLETED') };
 }
 
-const example = (path: string, project = published.bare): string => join(project, PACKAGE, 'examples', path);
+const example = (path: string, project = published.bareProject): string =>
+  join(project, PACKAGE, 'examples', path);
 
 const missingBash5 = (): string | null =>
   spawnSync('bash', ['-c', '[[ -n $EPOCHREALTIME ]]']).status === 0 ? null : 'bash 5 is not installed';
@@ -182,13 +183,15 @@ describe.concurrent('as it is published', () => {
 
   describe('the installed package', () => {
     test.each(['gen', 'genesis-fleet'])('is started as %s', async (name) => {
-      const { stdout } = await run('npx', ['--no-install', name, '--version'], { cwd: published.bare });
+      const { stdout } = await run('npx', ['--no-install', name, '--version'], {
+        cwd: published.bareProject,
+      });
       expect(stdout).toBe(`${published.manifest.version}\n`);
     });
 
     test('runs the demo, which ends well and shows every guarantee', async () => {
       const { stdout } = await run('npx', ['--no-install', 'genesis-fleet', 'demo'], {
-        cwd: published.bare,
+        cwd: published.bareProject,
         env: environment(),
       });
       expect(stdout.match(/^✓ /gm)).toHaveLength(6);
@@ -224,7 +227,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
 `;
 
     test('compiles in a strict program without any driver, whose agent does a whole plan', async (context) => {
-      const { bare, manifest } = published;
+      const { bareProject: bare, manifest } = published;
       const names = Object.keys(manifest.exports).filter((name) => !ENGINE_EXPORTS.includes(name));
       const program = await compile(bare, `${importing(names)}${SDK_PROGRAM}`);
       const { url, env, cwd, openCount } = await servePlan(context, bare);
@@ -234,8 +237,11 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     });
 
     test('compiles in a strict program that opens engines, where the drivers are installed', async () => {
-      const program = await compile(published.full, importing(ENGINE_EXPORTS));
-      const { stdout } = await run(process.execPath, [program], { cwd: published.full, env: environment() });
+      const program = await compile(published.fullProject, importing(ENGINE_EXPORTS));
+      const { stdout } = await run(process.execPath, [program], {
+        cwd: published.fullProject,
+        env: environment(),
+      });
       expect(stdout).toBe('true\n'.repeat(ENGINE_EXPORTS.length));
     });
   });
@@ -247,21 +253,21 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     });
 
     test('embed.ts takes work of the plan and hands it in', async () => {
-      const cwd = await folderIn(published.bare);
+      const cwd = await folderIn(published.bareProject);
       await cp(example('plan.yaml'), join(cwd, 'examples/plan.yaml'));
       const { stdout } = await run(TSX, [example('embed.ts')], { cwd, env: environment() });
       expect(stdout).toMatch(/^A-001-schema [\s\S]*accepted: true/);
     });
 
     test('zombie.ts shows the zombie refused', async () => {
-      const cwd = await folderIn(published.bare);
+      const cwd = await folderIn(published.bareProject);
       const { stdout } = await run(TSX, [example('zombie.ts')], { cwd, env: environment() });
       expect(stdout).toMatch(/^agent-alice submits {3}STALE_GENERATION, her work is kept as res_/m);
     });
 
     const doesThePlan = (name: string, command: () => readonly [string, ...string[]]): void =>
       test(`${name} does a whole plan`, async (context) => {
-        const { env, cwd, openCount, countDone } = await servePlan(context, published.bare);
+        const { env, cwd, openCount, countDone } = await servePlan(context, published.bareProject);
         const [program, ...args] = command();
         const { stdout } = await run(program, args, { cwd, env });
         expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(openCount);
@@ -279,19 +285,26 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
 
     onProgram('examples/run', missingProgram('bash'), () =>
       test('run/agent.sh does a whole plan through gen run', async (context) => {
-        const { env, cwd, openCount, countDone } = await servePlan(context, published.bare);
-        await gen(published.bare, cwd, env, 'run', '--loop', '--', example('run/agent.sh'));
+        const { env, cwd, openCount, countDone } = await servePlan(context, published.bareProject);
+        await gen(published.bareProject, cwd, env, 'run', '--loop', '--', example('run/agent.sh'));
         expect(await countDone()).toBe(openCount);
       }),
     );
 
     onProgram('examples/inbox-bash', missingBash5(), () =>
       test('inbox-bash/agent.sh is answered as its README says', async (context) => {
-        const cwd = await folderIn(published.bare);
-        const here = (...args: string[]) => gen(published.bare, cwd, environment(), ...args);
+        const cwd = await folderIn(published.bareProject);
+        const here = (...args: string[]) => gen(published.bareProject, cwd, environment(), ...args);
         await here('init', '--name', 'shop', '--intent', 'Sell shoes');
         await here('spawn', '--type', 'feature', '--id', 'REQ-F-AUTH-001', '--reason', 'people sign in');
-        const { failed } = startGen(context, published.bare, cwd, environment(), 'serialise', '--watch');
+        const { failed } = startGen(
+          context,
+          published.bareProject,
+          cwd,
+          environment(),
+          'serialise',
+          '--watch',
+        );
         const agent = (GENESIS_AGENT: string) => {
           const env = environment({ GENESIS_AGENT });
           const words = ['REQ-F-AUTH-001', 'design_code'];
@@ -310,7 +323,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     );
 
     test('claude-code/play.ts does a whole plan through what gen setup has written', async (context) => {
-      const { full } = published;
+      const { fullProject: full } = published;
       const { url, env, cwd, openCount, countDone } = await servePlan(context, full);
       await gen(full, cwd, env, 'setup', 'claude', '--url', url);
       const { stdout } = await run(TSX, [example('claude-code/play.ts', full), cwd], { cwd, env });
@@ -323,7 +336,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       const missing = PYTHON_WITH_BOTO3 === undefined ? 'python3 has no boto3' : null;
       return onProgram('examples/dynamodb-boto3', missing, () =>
         test('dynamodb-boto3/claim.py claims what a coordinator of the package then gives to nobody else', async (context) => {
-          const { full } = published;
+          const { fullProject: full } = published;
           const cwd = await folderIn(full);
           const tables = Object.assign(new URL(engine.url), { pathname: `/package-${randomUUID()}` }).href;
           const credentials = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };

@@ -11,9 +11,12 @@ import type { EventEnvelope } from '../src/core/events/envelope.js';
 import { emptyWork, evolveWork, isDone } from '../src/core/views/index.js';
 
 /** As built: from its sources, each of its processes would read TypeScript for longer than it works. */
-const { end, logFolder, startDemoAgent, startDemoServer } = (await import(
-  join(inject('built'), 'dist/cli/demo/fleet.js')
-)) as typeof Fleet;
+const {
+  endProcess: end,
+  logFolder,
+  startDemoAgent,
+  startDemoServer,
+} = (await import(join(inject('built'), 'dist/cli/demo/fleet.js'))) as typeof Fleet;
 
 const AGENTS = ['ada', 'ben', 'cleo', 'dan'];
 const KILLED_AFTER_RESULTS = [3, 7];
@@ -21,7 +24,7 @@ const KILLED_AFTER_RESULTS = [3, 7];
 test('agents go on when the server is killed and comes back: nothing accepted is lost, nothing counts twice', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'killed-'));
   let server: Fleet.DemoServer = await startDemoServer(folder);
-  const agents: Fleet.Running[] = [];
+  const agents: Fleet.DemoProcess[] = [];
   onTestFinished(async () => {
     for (const process of [...agents, server]) await end(process);
     await rm(folder, { recursive: true, force: true });

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { findLogs } from '../src/cli/verify/find-logs.js';
 import { verifyLog } from '../src/cli/verify/verify-log.js';
 import { Genesis, isProblem } from '../src/client/index.js';
-import { granted, startChild } from '../src/client/testing/house.js';
-import { bundled } from './support/bundled.js';
+import { expectNoProblem, startChild } from '../src/client/testing/client-harness.js';
+import { bundleScript } from './support/bundle-script.js';
 
 const SERVER = join(import.meta.dirname, '../src/client/testing/server.child.ts');
 const ROUNDS = 3;
@@ -54,13 +54,13 @@ async function changeLimit(genesis: Genesis, settings: Settings): Promise<boolea
 test('killed while keys and limits are written: what was answered is there, and nothing is broken', async () => {
   const root = await mkdtemp(join(tmpdir(), 'settings-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  const program = await bundled(SERVER);
+  const program = await bundleScript(SERVER);
   onTestFinished(program.remove);
   const settings = new Settings();
   let token: string | null = null;
   const start = async () => {
     const server = startChild(program.script, [root]);
-    const url = `http://127.0.0.1:${await server.line()}`;
+    const url = `http://127.0.0.1:${await server.nextLine()}`;
     const client = (given: string | null) =>
       new Genesis({
         url,
@@ -73,14 +73,14 @@ test('killed while keys and limits are written: what was answered is there, and 
   };
   for (let round = 0; round < ROUNDS; round += 1) {
     const { server, client } = await start();
-    token ??= granted(await client(null).createKey({ role: 'admin' })).token;
+    token ??= expectNoProblem(await client(null).createKey({ role: 'admin' })).token;
     await writeUntil(ANSWERED_PER_ROUND, client(token), settings);
     await server.kill();
   }
   const { client } = await start();
-  for (const known of settings.tokens) granted(await client(known).projects());
-  expect(granted(await client(token).keys()).keys.length).toBeGreaterThan(settings.tokens.length);
-  const { max_concurrent_claims } = granted(await client(token).limits());
+  for (const known of settings.tokens) expectNoProblem(await client(known).projects());
+  expect(expectNoProblem(await client(token).keys()).keys.length).toBeGreaterThan(settings.tokens.length);
+  const { max_concurrent_claims } = expectNoProblem(await client(token).limits());
   expect(max_concurrent_claims).toBeGreaterThanOrEqual(settings.limit_known);
   expect(max_concurrent_claims).toBeLessThanOrEqual(settings.limit_asked);
   const logs = (await findLogs(root)) ?? [];

@@ -11,8 +11,8 @@ import { startServer } from '../src/server/server.js';
 import { openStoreUrl } from '../src/server/store-url.js';
 import { onProgram } from '../src/stores/testing/on-engine.js';
 import { missingProgram } from '../src/stores/testing/program.js';
+import { FrozenTime } from './support/frozen-time.js';
 import { plainScript } from './support/plain-script.js';
-import { StillTime } from './support/still-time.js';
 
 const run = promisify(execFile);
 interface ExampleWorker {
@@ -34,7 +34,7 @@ const WORKERS: Record<string, ExampleWorker> = {
 
 /** A server with the plan that README imports. No lease runs out there, however slow a worker is. */
 async function planned() {
-  StillTime.begin();
+  FrozenTime.begin();
   const folder = await mkdtemp(join(tmpdir(), 'worker-'));
   const server = await startServer({ ...(await openStoreUrl(`file:${folder}/log`, () => {})), port: 0 });
   onTestFinished(async () => {
@@ -84,11 +84,11 @@ function describeWorker(name: string, start: ExampleWorker['start']): void {
       env: { ...env, GENESIS_PROJECT: 'shop' },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    const [said] = await once(waiting.stderr, 'data');
+    const [reply] = await once(waiting.stderr, 'data');
     expect(waiting.exitCode).toBeNull();
     waiting.kill();
     await once(waiting, 'exit');
-    expect(String(said)).toMatch(new RegExp(`${url}.*gen up.*GENESIS_URL`));
+    expect(String(reply)).toMatch(new RegExp(`${url}.*gen up.*GENESIS_URL`));
   });
 }
 
@@ -98,8 +98,8 @@ test('the agent that README gives to gen run does a whole plan', async () => {
   await run(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...command.split(' ')], { env });
   const done = await genesis.tasks({ phase: 'COMPLETED' });
   expect(!isProblem(done) && done.tasks).toHaveLength(task_count);
-  const task_id = (!isProblem(done) && done.tasks[0]?.task_id) || '';
-  expect(await genesis.results(task_id)).toMatchObject({ results: [{ result_data: { made: task_id } }] });
+  const taskId = (!isProblem(done) && done.tasks[0]?.task_id) || '';
+  expect(await genesis.results(taskId)).toMatchObject({ results: [{ result_data: { made: taskId } }] });
 });
 
 /** Where nobody listens. */

@@ -12,27 +12,27 @@ export interface MeasuredServer {
   stop(): Promise<void>;
 }
 
-export async function startMeasured(): Promise<MeasuredServer> {
+export async function startMeasuredServer(): Promise<MeasuredServer> {
   const child = fork(SCRIPT, [], {
     execArgv: ['--max-semi-space-size=64', '--import', 'tsx'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const told = async <T>(): Promise<T> => (await once(child, 'message'))[0] as T;
-  const { url } = await told<{ url: string }>();
-  const ask = async (word: string): Promise<number> => {
-    const answer = told<{ held_ms: number }>();
-    child.send(word);
-    return (await answer).held_ms;
+  const nextMessage = async <T>(): Promise<T> => (await once(child, 'message'))[0] as T;
+  const { url } = await nextMessage<{ url: string }>();
+  const send = async (command: string): Promise<number> => {
+    const reply = nextMessage<{ held_ms: number }>();
+    child.send(command);
+    return (await reply).held_ms;
   };
   return {
     url,
     pid: child.pid as number,
     async measure(work) {
-      await ask('reset');
-      const began_ms = performance.now();
+      await send('reset');
+      const beganMs = performance.now();
       const result = await work();
-      const wall_ms = performance.now() - began_ms;
-      return { result, wall_ms, held_ms: await ask('held') };
+      const wall_ms = performance.now() - beganMs;
+      return { result, wall_ms, held_ms: await send('held') };
     },
     async stop() {
       const ended = once(child, 'exit');

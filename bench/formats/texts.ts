@@ -12,27 +12,27 @@ function eachTask(put: (track: string, id: string, isFirst: boolean) => boolean)
   }
 }
 
-export function planYaml(length_max: number): string {
+export function planYaml(lengthMax: number): string {
   const lines = ['tracks:\n'];
   let length = 0;
   eachTask((track, id, isFirst) => {
     const task = `    - id: ${id}\n      description: one piece of work\n      depends_on: []\n`;
     const line = isFirst ? `  ${track}:\n${task}` : task;
     length += line.length;
-    if (length + 20 > length_max) return false;
+    if (length + 20 > lengthMax) return false;
     lines.push(line);
     return true;
   });
   return lines.join('');
 }
 
-export function planJson(length_max: number): string {
+export function planJson(lengthMax: number): string {
   const tracks: Record<string, object[]> = {};
   let length = 0;
   eachTask((track, id) => {
     const task = { id, description: 'one piece of work', depends_on: [] };
     length += JSON.stringify(task).length + 2;
-    if (length + 1000 > length_max) return false;
+    if (length + 1000 > lengthMax) return false;
     tracks[track] = [...(tracks[track] ?? []), task];
     return true;
   });
@@ -57,27 +57,27 @@ export const badCommas = (length: number): string => `tracks: [${','.repeat(leng
 export const millionParts = (): string =>
   `tracks:\n  A:\n${Array.from({ length: 99 }, (_, at) => `    - {id: A-${sequence(at + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
 
-export const addedTasks = (bytes_max: number): string => {
+export const addedTasks = (bytesMax: number): string => {
   const tasks: object[] = [];
   let length = 0;
   eachTask((_track, id) => {
     const task = { id, description: 'one piece of work', depends_on: [] };
     length += JSON.stringify(task).length + 1;
-    if (length + 100 > bytes_max) return false;
+    if (length + 100 > bytesMax) return false;
     tasks.push(task);
     return true;
   });
   return JSON.stringify({ tasks });
 };
 
-export const importedEvents = (bytes_max: number): string => {
+export const importedEvents = (bytesMax: number): string => {
   const events = Array.from({ length: 1000 }, (_, at) => ({
     event_id: `0192f1a4-7c3e-7b1a-9d55-${at.toString(16).padStart(12, '0')}`,
     event_type: 'something_happened',
     timestamp: '2026-01-04T06:00:00.000Z',
     agent_id: 'primary',
     payload: {
-      text: 'x'.repeat(Math.floor(bytes_max / 1000) - 320),
+      text: 'x'.repeat(Math.floor(bytesMax / 1000) - 320),
       imported: { source: 'bench', line: at + 1 },
     },
   }));
@@ -85,13 +85,13 @@ export const importedEvents = (bytes_max: number): string => {
 };
 
 /** As many features as fit, each a file of its own. */
-export const workspaceFiles = (length_max: number, file_length: number): Record<string, string> => {
+export const workspaceFiles = (lengthMax: number, fileLength: number): Record<string, string> => {
   const files: Record<string, string> = {};
-  for (let at = 1, length = 0; length + file_length < length_max; at += 1, length += file_length) {
+  for (let at = 1, length = 0; length + fileLength < lengthMax; at += 1, length += fileLength) {
     const id = `REQ-F-BENCH-${String(at).padStart(4, '0')}`;
     const head = `feature: ${id}\ntitle: Feature ${at}\nnotes:\n`;
     files[`features/active/${id}.yml`] =
-      head + filled(file_length - head.length - 80, (line) => `  - line ${line}\n`);
+      head + filled(fileLength - head.length - 80, (line) => `  - line ${line}\n`);
   }
   return files;
 };

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 
 export const PARTS = ['paced', 'flat-out', 'batched', 'bullmq', 'pg-boss', 'graphile-worker'] as const;
-export type Part = (typeof PARTS)[number];
+export type BenchPart = (typeof PARTS)[number];
 
 export const BATCH_SIZES = [50, 100, 250, 500] as const;
 
-export interface Options {
+export interface BenchOptions {
   /** How long each part is measured, at most. */
   readonly seconds: number;
   readonly agents: number;
@@ -13,12 +13,12 @@ export interface Options {
   readonly rate: number;
   /** Items a request of the batched part, one run for each. */
   readonly batch: readonly number[];
-  readonly parts: readonly Part[];
+  readonly parts: readonly BenchPart[];
 }
 
 const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --batch ${BATCH_SIZES.join(',')}] [-- --only ${PARTS.join(',')}]`;
 
-export function readOptions(args: readonly string[]): Options {
+export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -29,15 +29,15 @@ export function readOptions(args: readonly string[]): Options {
       only: { type: 'string', default: PARTS.join(',') },
     },
   });
-  const asked = values.only.split(',');
-  const unknown = asked.find((name) => !PARTS.some((part) => part === name));
+  const requested = values.only.split(',');
+  const unknown = requested.find((name) => !PARTS.some((part) => part === name));
   if (unknown !== undefined) throw new Error(`There is no part ${unknown}.\n${USAGE}`);
   return {
     seconds: positive(values.seconds),
     agents: positive(values.agents),
     rate: positive(values.rate),
     batch: values.batch.split(',').map(positive),
-    parts: PARTS.filter((part) => asked.includes(part)),
+    parts: PARTS.filter((part) => requested.includes(part)),
   };
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-interface Reply {
+interface McpReply {
   readonly reason?: string;
   readonly handle?: { readonly task_id: string; readonly generation: number };
   readonly session_id?: string;
@@ -23,8 +23,8 @@ await client.connect(new StdioClientTransport({ command, args, env: process.env 
 
 let accepted = 0;
 let refused = 0;
-let last: Reply = {};
-while (last.reason !== 'NOTHING_READY') last = await goOn(last);
+let last: McpReply = {};
+while (last.reason !== 'NOTHING_READY') last = await nextStep(last);
 
 const { done, total } = await call('status', {});
 console.log(done ? 'the plan is done' : `not done: ${JSON.stringify(total)}`);
@@ -32,7 +32,7 @@ await client.close();
 process.exitCode = done === true && accepted > 0 && refused === 0 ? 0 : 1;
 
 /** What a model would do next, seeing this. */
-async function goOn({ reason, handle, session_id, briefing }: Reply): Promise<Reply> {
+async function nextStep({ reason, handle, session_id, briefing }: McpReply): Promise<McpReply> {
   if (handle === undefined) return next(session_id);
   if (reason === 'GRANTED') return call('note', { handle, text: `began: ${briefing?.description}` });
   const reply = await call('submit', { handle, result_data: { made: handle.task_id } });
@@ -42,14 +42,14 @@ async function goOn({ reason, handle, session_id, briefing }: Reply): Promise<Re
   return reply;
 }
 
-async function next(session_id: string | undefined): Promise<Reply> {
+async function next(session_id: string | undefined): Promise<McpReply> {
   const reply = await call('next', session_id === undefined ? {} : { session_id });
   if (reply.handle === undefined && reply.reason !== 'NOTHING_READY') throw new Error(JSON.stringify(reply));
   return reply;
 }
 
-async function call(name: string, args: Record<string, unknown>): Promise<Reply> {
+async function call(name: string, args: Record<string, unknown>): Promise<McpReply> {
   const { structuredContent, isError, content } = await client.callTool({ name, arguments: args });
   if (isError) throw new Error(`${name}: ${JSON.stringify(content)}`);
-  return structuredContent as Reply;
+  return structuredContent as McpReply;
 }

@@ -1,12 +1,12 @@
 import type { Head } from '../../src/core/claims/head.js';
-import { holdReason, live } from '../../src/core/claims/lease.js';
+import { holdReason, isLive } from '../../src/core/claims/lease.js';
 import { dependenciesOf } from '../../src/core/plan/index.js';
 import { WORLD_EPOCH_MS } from '../world/world.js';
-import type { Command } from './commands.js';
-import { handlesIn } from './grants.js';
-import { Actor } from './stage.js';
+import type { SimCommand } from './commands.js';
+import { grantedHandles } from './grants.js';
+import { SimActor } from './sim-actor.js';
 
-const WILD = {
+const ACTION_WEIGHTS = {
   reset: 30,
   force_release: 12,
   reassign: 10,
@@ -20,60 +20,64 @@ const WILD = {
   put_policy: 1,
   sweep: 4,
 };
-const STUCK_LEASES = 2;
-type Deed = keyof typeof WILD;
+const STUCK_AFTER_LEASES = 2;
+type HumanAction = keyof typeof ACTION_WEIGHTS;
 
 /** Somebody with authority and an idea of the project that may be a little old. */
-export class Human extends Actor {
+export class SimHuman extends SimActor {
   private added = 0;
-  private readonly unmoved = new Map<string, { seq: number; since_ms: number }>();
+  private readonly unchangedSince = new Map<string, { seq: number; since_ms: number }>();
 
   protected override thinkMs(): number {
-    return this.stage.scenario.think_ms / (this.stage.act === 'wild' ? 1.5 : 1);
+    return this.context.scenario.think_ms / (this.context.phase === 'wild' ? 1.5 : 1);
   }
 
-  protected override async actWildly(): Promise<void> {
-    const { scenario } = this.stage;
-    const deed = this.rng.weighted(WILD);
-    const isPlan = deed === 'add_tasks' || deed === 'put_plan';
+  protected override async actRandomly(): Promise<void> {
+    const { scenario } = this.context;
+    const action = this.rng.weighted(ACTION_WEIGHTS);
+    const isPlan = action === 'add_tasks' || action === 'put_plan';
     // Before the plan stands there is nothing to change about it.
-    if (isPlan && (!scenario.has('plan_changes') || this.watch().state.plan.task_count === 0)) return;
-    if (deed === 'put_policy' && !scenario.has('policy_changes')) return;
-    if (deed === 'redo') return scenario.has('redo') ? this.redo() : undefined;
-    const command = this.commandFor(deed);
+    if (isPlan && (!scenario.has('plan_changes') || this.projectMonitor().state.plan.task_count === 0))
+      return;
+    if (action === 'put_policy' && !scenario.has('policy_changes')) return;
+    if (action === 'redo') return scenario.has('redo') ? this.redo() : undefined;
+    const command = this.commandFor(action);
     if (command !== null) await this.call(command);
   }
 
   /** Lifts every hold, and frees what has not moved for so long that only a human can. */
   protected override async actDiligently(): Promise<void> {
-    for (const head of [...this.watch().state.heads.values()]) {
+    for (const head of [...this.projectMonitor().state.heads.values()]) {
       if (head.phase === 'COMPLETED') continue;
       const body = { expected_generation: head.generation, reason: 'so that work goes on' };
-      const stuck = this.isStuck(head);
-      if (head.hold !== null || stuck) await this.call(this.commands.operate('unhold', head.subject, body));
+      const isStuck = this.isStuck(head);
+      if (head.hold !== null || isStuck) await this.call(this.commands.operate('unhold', head.subject, body));
       const isOpen = head.claim?.state === 'ACTIVE' || head.claim?.state === 'SUSPENDED';
-      if (stuck && isOpen) await this.call(this.commands.operate('force_release', head.subject, body));
+      if (isStuck && isOpen) await this.call(this.commands.operate('force_release', head.subject, body));
     }
   }
 
   private isStuck({ subject, seq }: Head): boolean {
-    const { world, scenario } = this.stage;
-    const known = this.unmoved.get(subject);
-    if (known?.seq !== seq) this.unmoved.set(subject, { seq, since_ms: world.now_ms });
-    return known?.seq === seq && world.now_ms - known.since_ms > STUCK_LEASES * scenario.lease_seconds * 1000;
+    const { world, scenario } = this.context;
+    const lastSeen = this.unchangedSince.get(subject);
+    if (lastSeen?.seq !== seq) this.unchangedSince.set(subject, { seq, since_ms: world.now_ms });
+    return (
+      lastSeen?.seq === seq &&
+      world.now_ms - lastSeen.since_ms > STUCK_AFTER_LEASES * scenario.lease_seconds * 1000
+    );
   }
 
-  private roughNowMs(): number {
-    const newest = this.watch().state.last_updated;
+  private approximateNowMs(): number {
+    const newest = this.projectMonitor().state.last_updated;
     return newest === null ? WORLD_EPOCH_MS : Date.parse(newest);
   }
 
-  private commandFor(deed: Exclude<Deed, 'redo'>): Command | null {
-    switch (deed) {
+  private commandFor(action: Exclude<HumanAction, 'redo'>): SimCommand | null {
+    switch (action) {
       case 'add_tasks':
         return this.addTask();
       case 'put_plan':
-        return this.commands.putPlan(this.stage.scenario.plan.input);
+        return this.commands.putPlan(this.context.scenario.plan.input);
       case 'put_policy':
         return this.commands.putPolicy({ late_submit: this.rng.pick(['accept', 'reject']) });
       case 'sweep':
@@ -81,78 +85,80 @@ export class Human extends Actor {
       case 'review':
         return this.review();
       default:
-        return this.operate(deed);
+        return this.operate(action);
     }
   }
 
   private operate(
-    verb: Exclude<Deed, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review' | 'redo'>,
-  ): Command | null {
-    const head = this.aHead(verb);
+    verb: Exclude<HumanAction, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review' | 'redo'>,
+  ): SimCommand | null {
+    const head = this.pickHead(verb);
     if (head === null) return null;
-    const isWrong = this.rng.chance(0.05);
+    const isStale = this.rng.chance(0.05);
     const body = {
-      expected_generation: Math.max(0, head.generation - (isWrong ? 1 : 0)),
+      expected_generation: Math.max(0, head.generation - (isStale ? 1 : 0)),
       reason: `because of ${this.rng.int(3)}`,
     };
     if (verb === 'reassign') {
-      const agent_id = `agent-${this.rng.int(this.stage.scenario.agents)}`;
-      const { lease_seconds } = this.stage.scenario;
+      const agent_id = `agent-${this.rng.int(this.context.scenario.agents)}`;
+      const { lease_seconds } = this.context.scenario;
       const to = { agent_id, session_id: `s${this.rng.int(3)}`, lease_duration_seconds: lease_seconds };
       return this.commands.operate(verb, head.subject, { ...body, ...to });
     }
     if (verb !== 'adopt') return this.commands.operate(verb, head.subject, body);
-    const parked = [...(this.watch().state.parked.get(head.subject) ?? [])];
+    const parked = [...(this.projectMonitor().state.parked.get(head.subject) ?? [])];
     const result_id = parked.length === 0 ? 'res_nothing' : this.rng.pick(parked);
     return this.commands.operate(verb, head.subject, { ...body, result_id });
   }
 
   /** A subject on which the deed makes sense, most of the time. */
-  private aHead(verb: string): Head | null {
-    const watch = this.watch();
-    const heads = [...watch.state.heads.values()];
-    const now_ms = this.roughNowMs();
-    const fitting = heads.filter((head) => {
+  private pickHead(verb: string): Head | null {
+    const projectMonitor = this.projectMonitor();
+    const heads = [...projectMonitor.state.heads.values()];
+    const nowMs = this.approximateNowMs();
+    const eligible = heads.filter((head) => {
       if (verb === 'reset') return head.phase === 'COMPLETED';
-      if (verb === 'unhold') return holdReason(head, now_ms, watch.rulesOf(head.subject)) !== null;
-      if (verb === 'adopt') return head.phase === 'OPEN' && watch.state.parked.has(head.subject);
+      if (verb === 'unhold') return holdReason(head, nowMs, projectMonitor.rulesOf(head.subject)) !== null;
+      if (verb === 'adopt') return head.phase === 'OPEN' && projectMonitor.state.parked.has(head.subject);
       if (verb === 'hold') return head.phase === 'OPEN';
-      return live(head, now_ms, watch.rulesOf(head.subject));
+      return isLive(head, nowMs, projectMonitor.rulesOf(head.subject));
     });
-    const from = fitting.length > 0 && this.rng.chance(0.95) ? fitting : heads;
+    const from = eligible.length > 0 && this.rng.chance(0.95) ? eligible : heads;
     return from.length === 0 ? null : this.rng.pick(from);
   }
 
   /** Does anew, behind the back of whoever is at work, what that work is made from. */
   private async redo(): Promise<void> {
-    const head = this.aHeadInUse();
+    const head = this.pickHeadInUse();
     if (head === null) return;
     const { subject, generation } = head;
-    const { lease_seconds } = this.stage.scenario;
+    const { lease_seconds } = this.context.scenario;
     const body = { expected_generation: generation, reason: 'it can be done better' };
     await this.call(this.commands.operate('reset', subject, body));
-    const wish = { task_id: subject, session_id: 'redo', lease_duration_seconds: lease_seconds };
-    const claim = this.commands.claim(wish);
-    const granted = handlesIn(await this.call(claim), claim, this.stage.fleet.incarnation);
+    const request = { task_id: subject, session_id: 'redo', lease_duration_seconds: lease_seconds };
+    const claim = this.commands.claim(request);
+    const granted = grantedHandles(await this.call(claim), claim, this.context.fleet.incarnation);
     for (const handle of granted) {
       await this.call(this.commands.holder('submit', handle, { result_data: { anew: this.rng.int(3) } }));
-      this.stage.reached.hit('done anew');
+      this.context.coverage.hit('done anew');
     }
   }
 
   /** Completed, and what somebody holds a claim on is made from it. */
-  private aHeadInUse(): Head | null {
-    const watch = this.watch();
-    const { plan, heads } = watch.state;
-    const now_ms = this.roughNowMs();
-    const held = [...heads.values()].filter((head) => live(head, now_ms, watch.rulesOf(head.subject)));
+  private pickHeadInUse(): Head | null {
+    const projectMonitor = this.projectMonitor();
+    const { plan, heads } = projectMonitor.state;
+    const nowMs = this.approximateNowMs();
+    const held = [...heads.values()].filter((head) =>
+      isLive(head, nowMs, projectMonitor.rulesOf(head.subject)),
+    );
     const used = held.flatMap(({ subject }) => dependenciesOf(plan, subject).map((id) => heads.get(id)));
     const completed = used.filter((head) => head?.phase === 'COMPLETED');
     return completed.length === 0 ? null : (this.rng.pick(completed) ?? null);
   }
 
-  private review(): Command | null {
-    const waiting = [...this.watch().state.heads.values()].filter(({ gate }) => gate !== null);
+  private review(): SimCommand | null {
+    const waiting = [...this.projectMonitor().state.heads.values()].filter(({ gate }) => gate !== null);
     if (waiting.length === 0) return null;
     const { subject, gate } = this.rng.pick(waiting);
     if (gate === null) return null;
@@ -161,7 +167,7 @@ export class Human extends Actor {
     return this.commands.review({ task_id: subject, generation, iteration, candidate_sha256, decision });
   }
 
-  private addTask(): Command {
+  private addTask(): SimCommand {
     this.added += 1;
     const id = `${this.rng.pick(['A', 'B'])}-${100 + this.added * 10 + this.rng.int(9)}-more`;
     return this.commands.addTasks([{ id, description: 'found on the way', depends_on: [] }]);

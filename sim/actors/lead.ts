@@ -1,31 +1,31 @@
 import { POLICY_SUBJECT } from '../../src/core/subject.js';
-import { Actor } from './stage.js';
+import { SimActor } from './sim-actor.js';
 
 /** Lays down the policy and the plan, and does so again should they ever be lost. */
-export class Lead extends Actor {
-  get isContent(): boolean {
+export class SimLead extends SimActor {
+  get isSetUp(): boolean {
     return this.hasPolicy && this.hasPlan;
   }
 
   protected override thinkMs(): number {
-    return this.isContent ? 60_000 : 200;
+    return this.isSetUp ? 60_000 : 200;
   }
 
-  protected override async actWildly(): Promise<void> {
-    const { policy, plan } = this.stage.scenario;
+  protected override async actRandomly(): Promise<void> {
+    const { policy, plan } = this.context.scenario;
     if (!this.hasPolicy) await this.call(this.commands.putPolicy(policy));
     if (!this.hasPlan) await this.call(this.commands.putPlan(plan.input));
   }
 
   protected override actDiligently(): Promise<void> {
-    return this.actWildly();
+    return this.actRandomly();
   }
 
   private get hasPolicy(): boolean {
-    return this.watch().state.records.has(POLICY_SUBJECT);
+    return this.projectMonitor().state.records.has(POLICY_SUBJECT);
   }
 
   private get hasPlan(): boolean {
-    return this.watch().state.plan.has(this.stage.scenario.plan.subjects[0] ?? '');
+    return this.projectMonitor().state.plan.has(this.context.scenario.plan.subjects[0] ?? '');
   }
 }

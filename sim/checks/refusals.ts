@@ -4,7 +4,7 @@ import type { SimHandle } from '../actors/commands.js';
 const isOpen = ({ claim }: Head): boolean => claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
 
 /** What must be true of a head for a refusal to be true of it; reasons that depend on more are not judged. */
-const TRUE_OF: Readonly<Record<string, (head: Head, handle: SimHandle | null) => boolean>> = {
+const REASON_PREDICATES: Readonly<Record<string, (head: Head, handle: SimHandle | null) => boolean>> = {
   DENIED_COMPLETED: ({ phase }) => phase === 'COMPLETED',
   TASK_ALREADY_COMPLETED: ({ phase }) => phase === 'COMPLETED',
   DENIED_ACTIVE_CLAIM: isOpen,
@@ -15,7 +15,7 @@ const TRUE_OF: Readonly<Record<string, (head: Head, handle: SimHandle | null) =>
 };
 
 /** Whether a refusal was true at some moment while it was decided, given the heads there were meanwhile. */
-export function wasTrue(reason: string, handle: SimHandle | null, heads: readonly Head[]): boolean {
-  const isTrue = TRUE_OF[reason];
+export function wasRefusalTrue(reason: string, handle: SimHandle | null, heads: readonly Head[]): boolean {
+  const isTrue = REASON_PREDICATES[reason];
   return isTrue === undefined || heads.some((head) => isTrue(head, handle));
 }

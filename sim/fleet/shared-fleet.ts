@@ -1,50 +1,51 @@
 import { MemoryBlobs } from '../../src/coordinator/index.js';
-import { factOf } from '../../src/core/claims/facts.js';
+import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { StoreUnavailable } from '../../src/stores/store.js';
-import { Process } from '../world/process.js';
-import { nowAndThen, type Setting } from './setting.js';
+import { SimProcess } from '../world/process.js';
+import { type CoordinatorInstance, openInstance, type SimFleet } from './coordinator-instance.js';
 import { SharedStore } from './shared-store.js';
-import { type Fleet, openSite, type Site } from './site.js';
+import { type SimContext, scheduleRecurring } from './sim-context.js';
 import { type LinkFaults, StoreLink } from './store-link.js';
 
 const CLOCK_STEP_MAX_MS = 10 * 60_000;
 const LOST_COMMITS_MAX = 20;
 
-interface Slot {
-  process: Process | null;
-  site: Site | null;
+interface FleetSlot {
+  process: SimProcess | null;
+  instance: CoordinatorInstance | null;
 }
 
 /** Two or three coordinators over one store, each believing what it saw last. */
-export class SharedFleet implements Fleet {
+export class SharedFleet implements SimFleet {
   readonly size: number;
-  private readonly slots: Slot[];
+  private readonly slots: FleetSlot[];
   private readonly shared: SharedStore;
   private readonly faults: LinkFaults;
   private readonly blobs = new MemoryBlobs();
   private readonly rng;
   private boots = 0;
-  private wild = true;
+  private areFaultsOn = true;
   /** Grants of a history that is lost: the same generation may be granted again, to somebody else. */
   private readonly lostGrants = new Set<string>();
 
-  constructor(private readonly setting: Setting) {
-    const { world, scenario, observer, reached } = setting;
+  constructor(private readonly context: SimContext) {
+    const { world, scenario, monitor, coverage } = context;
     this.rng = world.rng.fork('shared fleet');
     this.size = scenario.coordinators;
-    this.slots = Array.from({ length: this.size }, () => ({ process: null, site: null }));
+    this.slots = Array.from({ length: this.size }, () => ({ process: null, instance: null }));
     this.faults = { failure_chance: scenario.rates.link_failure_chance };
     const secret = Buffer.from(this.rng.bytes(32)).toString('hex');
     const { clock_tick_ms } = scenario.rates;
-    const process = new Process(world, 'store', this.rng.fork('store'), clock_tick_ms);
-    this.shared = new SharedStore(process, secret, clock_tick_ms, (units, outcomes) => {
-      observer.committed(units, outcomes);
-      for (const [index, unit] of units.entries()) {
+    const process = new SimProcess(world, 'store', this.rng.fork('store'), clock_tick_ms);
+    this.shared = new SharedStore(process, secret, clock_tick_ms, (transactions, outcomes) => {
+      monitor.onCommitted(transactions, outcomes);
+      for (const [index, transaction] of transactions.entries()) {
         if (outcomes[index]?.kind !== 'committed') continue;
-        for (const event of unit.swaps.flatMap((swap) => swap.events)) {
-          const isSecond = factOf(event.event_type) === 'granted' && this.lostGrants.delete(grantName(event));
-          if (isSecond) reached.hit('generation granted twice');
+        for (const event of transaction.swaps.flatMap((swap) => swap.events)) {
+          const isSecond =
+            claimEventKindOf(event.event_type) === 'granted' && this.lostGrants.delete(grantKey(event));
+          if (isSecond) coverage.hit('generation granted twice');
         }
       }
     });
@@ -55,64 +56,64 @@ export class SharedFleet implements Fleet {
   }
 
   get isUp(): boolean {
-    return this.slots.every(({ site }) => site !== null);
+    return this.slots.every(({ instance }) => instance !== null);
   }
 
-  site(number: number): Site | null {
-    return this.slots[number]?.site ?? null;
+  instanceAt(number: number): CoordinatorInstance | null {
+    return this.slots[number]?.instance ?? null;
   }
 
   start(): void {
-    const { rates, lease_seconds } = this.setting.scenario;
-    const lease_ms = lease_seconds * 1000;
-    const each = (name: string, mean_ms: number | null, befall: () => void): void =>
-      nowAndThen(this.setting, name, mean_ms, befall, () => this.wild);
-    const anybody = (): Process => this.rng.pick(this.slots).process ?? this.shared.process;
+    const { rates, lease_seconds } = this.context.scenario;
+    const leaseMs = lease_seconds * 1000;
+    const schedule = (name: string, meanMs: number | null, action: () => void): void =>
+      scheduleRecurring(this.context, name, meanMs, action, () => this.areFaultsOn);
+    const pickProcess = (): SimProcess => this.rng.pick(this.slots).process ?? this.shared.process;
     for (const slot of this.slots) this.boot(slot);
-    each('crash', rates.crash_every_ms, () => this.crash(this.rng.pick(this.slots)));
-    each('freeze', rates.freeze_every_ms, () =>
-      anybody().freeze(lease_ms * this.rng.between(0.1, 10) ** 0.5),
+    schedule('crash', rates.crash_every_ms, () => this.crash(this.rng.pick(this.slots)));
+    schedule('freeze', rates.freeze_every_ms, () =>
+      pickProcess().freeze(leaseMs * this.rng.between(0.1, 10) ** 0.5),
     );
-    each('clock step', rates.clock_step_every_ms, () => {
-      const process = this.rng.chance(0.5) ? this.shared.process : anybody();
+    schedule('clock step', rates.clock_step_every_ms, () => {
+      const process = this.rng.chance(0.5) ? this.shared.process : pickProcess();
       process.stepWallClock(this.rng.between(-CLOCK_STEP_MAX_MS, CLOCK_STEP_MAX_MS));
     });
     if (rates.failover_at_ms !== null) {
-      this.setting.world.schedule(rates.failover_at_ms, 'failover', () => {
-        if (this.wild) void this.failOver();
+      this.context.world.schedule(rates.failover_at_ms, 'failover', () => {
+        if (this.areFaultsOn) void this.failOver();
       });
     }
   }
 
-  calm(): void {
-    this.wild = false;
+  stopFaults(): void {
+    this.areFaultsOn = false;
     this.faults.failure_chance = 0;
   }
 
   async finish(): Promise<void> {
     const store = this.shared.store();
-    for (const key of this.setting.projects) {
-      this.setting.observer.headsAre(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
+    for (const key of this.context.projects) {
+      this.context.monitor.checkHeads(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
     }
   }
 
-  private crash(slot: Slot): void {
+  private crash(slot: FleetSlot): void {
     slot.process?.kill();
-    slot.site = null;
+    slot.instance = null;
     this.bootLater(slot);
   }
 
-  private bootLater(slot: Slot): void {
-    const after_ms = this.rng.between(50, this.setting.scenario.lease_seconds * 1000);
-    this.setting.world.schedule(after_ms, 'boot', () => this.boot(slot));
+  private bootLater(slot: FleetSlot): void {
+    const afterMs = this.rng.between(50, this.context.scenario.lease_seconds * 1000);
+    this.context.world.schedule(afterMs, 'boot', () => this.boot(slot));
   }
 
-  private boot(slot: Slot): void {
+  private boot(slot: FleetSlot): void {
     if (slot.process?.isAlive) return;
     this.boots += 1;
-    const { world, scenario, credentials } = this.setting;
+    const { world, scenario, credentials } = this.context;
     const name = `coordinator-${this.boots}`;
-    const process = new Process(world, name, this.rng.fork(name));
+    const process = new SimProcess(world, name, this.rng.fork(name));
     slot.process = process;
     const link = new StoreLink(
       () => this.shared.store(),
@@ -121,9 +122,9 @@ export class SharedFleet implements Fleet {
       this.rng.fork(`link ${name}`),
     );
     const store = link.asStore(this.shared.store().capabilities);
-    openSite(process, store, { limits: scenario.limits, blobs: this.blobs, credentials }).then(
-      (site) => {
-        slot.site = site;
+    openInstance(process, store, { limits: scenario.limits, blobs: this.blobs, credentials }).then(
+      (instance) => {
+        slot.instance = instance;
       },
       (error) => {
         if (!(error instanceof StoreUnavailable)) world.violate('THROWN', String(error));
@@ -134,25 +135,27 @@ export class SharedFleet implements Fleet {
 
   /** The store is replaced by an older copy of itself. Whoever spoke to the old one starts again. */
   private async failOver(): Promise<void> {
-    const { world, observer, reached } = this.setting;
+    const { world, monitor, coverage } = this.context;
     const lost = Math.min(this.rng.int(LOST_COMMITS_MAX), this.shared.commits);
     world.trace(`the store fails over and loses ${lost} commits`);
-    const before = new Map([...observer.all()].map((watch) => [watch, watch.events] as const));
+    const before = new Map(
+      [...monitor.all()].map((projectMonitor) => [projectMonitor, projectMonitor.events] as const),
+    );
     for (const slot of this.slots) this.crash(slot);
     await this.shared.failOver(lost);
     const kept = new Map<string, readonly EventEnvelope[]>();
-    for (const [watch, events] of before) {
-      const row = await this.shared.store().project(watch.key);
+    for (const [projectMonitor, events] of before) {
+      const row = await this.shared.store().project(projectMonitor.key);
       const position = row?.position ?? 0;
-      kept.set(`${watch.key.tenant_id}/${watch.key.project_id}`, events.slice(0, position));
+      kept.set(`${projectMonitor.key.tenant_id}/${projectMonitor.key.project_id}`, events.slice(0, position));
       for (const event of events.slice(position)) {
-        if (factOf(event.event_type) === 'granted') this.lostGrants.add(grantName(event));
+        if (claimEventKindOf(event.event_type) === 'granted') this.lostGrants.add(grantKey(event));
       }
     }
-    observer.lost(kept);
-    if (lost > 0) reached.hit('lossy failover');
+    monitor.onHistoryLost(kept);
+    if (lost > 0) coverage.hit('lossy failover');
   }
 }
 
-const grantName = (event: { tenant_id: string; subject?: string; generation?: number }): string =>
+const grantKey = (event: { tenant_id: string; subject?: string; generation?: number }): string =>
   `${event.tenant_id} ${event.subject} ${event.generation}`;

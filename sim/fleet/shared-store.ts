@@ -1,55 +1,55 @@
 import type { ProcessClock } from '../../src/stores/clock.js';
 import { type MemoryStore, openMemoryStore } from '../../src/stores/memory/memory-store.js';
-import type { Outcome, Store, StoreMeta, Unit } from '../../src/stores/store.js';
-import { Pace } from '../checks/pace.js';
-import type { Process } from '../world/process.js';
-import { overheard } from './site.js';
+import type { CommitOutcome, Store, StoreMeta, Transaction } from '../../src/stores/store.js';
+import { ClockRateCheck } from '../checks/clock-rate.js';
+import type { SimProcess } from '../world/process.js';
+import { observeCommits } from './coordinator-instance.js';
 
-interface Journaled {
-  readonly units: readonly Unit[];
-  readonly outcomes: readonly Outcome[];
+interface JournalEntry {
+  readonly transactions: readonly Transaction[];
+  readonly outcomes: readonly CommitOutcome[];
 }
 
 /** Tells the times of a journal first, and then those of the process, without a step between. */
-class ResumedClock implements ProcessClock {
-  private live_from_ms: number | null = null;
+class ReplayClock implements ProcessClock {
+  private liveFromMs: number | null = null;
 
   constructor(
-    private readonly process: Process,
-    private at_ms: number,
+    private readonly process: SimProcess,
+    private atMs: number,
   ) {}
 
-  set(at_ms: number): void {
-    this.at_ms = at_ms;
+  set(atMs: number): void {
+    this.atMs = atMs;
   }
 
   goLive(): void {
-    this.live_from_ms = this.process.clock.monotonicMs();
+    this.liveFromMs = this.process.clock.monotonicMs();
   }
 
   wallMs(): number {
-    return this.live_from_ms === null ? this.at_ms : this.process.clock.wallMs();
+    return this.liveFromMs === null ? this.atMs : this.process.clock.wallMs();
   }
 
   monotonicMs(): number {
-    if (this.live_from_ms === null) return this.at_ms;
-    return this.at_ms + this.process.clock.monotonicMs() - this.live_from_ms;
+    if (this.liveFromMs === null) return this.atMs;
+    return this.atMs + this.process.clock.monotonicMs() - this.liveFromMs;
   }
 }
 
 /** The one store that several coordinators share, and which may be replaced by a copy that missed the last commits. */
 export class SharedStore {
   incarnation = 1;
-  private journal: Journaled[] = [];
+  private journal: JournalEntry[] = [];
   private current: Store;
 
   constructor(
-    readonly process: Process,
+    readonly process: SimProcess,
     private readonly secret: string,
-    private readonly tick_ms: number,
-    private readonly hear: (units: readonly Unit[], outcomes: readonly Outcome[]) => void,
+    private readonly tickMs: number,
+    private readonly onCommitted: (units: readonly Transaction[], outcomes: readonly CommitOutcome[]) => void,
   ) {
-    this.current = this.listen(openMemoryStore({ clock: process.clock, meta: this.meta() }));
+    this.current = this.observe(openMemoryStore({ clock: process.clock, meta: this.meta() }));
   }
 
   store(): Store {
@@ -64,16 +64,16 @@ export class SharedStore {
   async failOver(lost: number): Promise<void> {
     this.incarnation += 1;
     const kept = this.journal.slice(0, this.journal.length - lost);
-    const clock = new ResumedClock(this.process, kept[0]?.outcomes[0]?.now_ms ?? this.process.clock.wallMs());
+    const clock = new ReplayClock(this.process, kept[0]?.outcomes[0]?.now_ms ?? this.process.clock.wallMs());
     const copy = openMemoryStore({ clock, meta: this.meta() });
     this.journal = [];
     for (const entry of kept) {
       clock.set(entry.outcomes[0]?.now_ms ?? 0);
-      await copy.commit(entry.units);
+      await copy.commit(entry.transactions);
       this.journal.push(entry);
     }
     clock.goLive();
-    this.current = this.listen(copy);
+    this.current = this.observe(copy);
   }
 
   private meta(): StoreMeta {
@@ -81,15 +81,15 @@ export class SharedStore {
   }
 
   /** What still reaches a store that was replaced is lost with it. */
-  private listen(store: MemoryStore): Store {
+  private observe(store: MemoryStore): Store {
     const { incarnation } = this;
-    const pace = new Pace(this.process.world, this.tick_ms);
-    return overheard(store, {
-      committed: (units, outcomes) => {
+    const clockRate = new ClockRateCheck(this.process.world, this.tickMs);
+    return observeCommits(store, {
+      onCommitted: (transactions, outcomes) => {
         if (incarnation !== this.incarnation) return;
-        pace.told(outcomes);
-        this.journal.push({ units, outcomes });
-        this.hear(units, outcomes);
+        clockRate.check(outcomes);
+        this.journal.push({ transactions, outcomes });
+        this.onCommitted(transactions, outcomes);
       },
     });
   }

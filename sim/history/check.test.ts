@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
-import type { Rule } from './check/violation.js';
+import type { HistoryRule } from './check/violation.js';
 import { checkHistory } from './check.js';
-import type { Answer } from './history.js';
-import { LIMITS, Story } from './testing/story.js';
+import type { RecordedOutcome } from './history.js';
+import { HistoryBuilder, LIMITS } from './testing/history-builder.js';
 
 const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 100 };
 const S = 'A-001-one';
-const UNKNOWN: Answer = { kind: 'unknown', why: 'the line broke' };
-const NOTHING: Answer = { kind: 'nothing', why: 'UNAVAILABLE' };
-const refused = (reason: string, told = {}): Answer => ({ kind: 'refused', reason, told });
+const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
+const NOTHING: RecordedOutcome = { kind: 'nothing', why: 'UNAVAILABLE' };
+const refused = (reason: string, reply = {}): RecordedOutcome => ({ kind: 'refused', reason, told: reply });
 
-const rulesBroken = (story: Story): Rule[] => [
-  ...new Set(checkHistory(story, TERMS).map(({ rule }) => rule)),
+const rulesBroken = (builder: HistoryBuilder): HistoryRule[] => [
+  ...new Set(checkHistory(builder, TERMS).map(({ rule }) => rule)),
 ];
 
-const GOOD: Record<string, (story: Story) => void> = {
+const GOOD: Record<string, (story: HistoryBuilder) => void> = {
   'work that is claimed, renewed and done': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     story.renew(held, { at: 500 });
@@ -38,30 +38,30 @@ const GOOD: Record<string, (story: Story) => void> = {
   'a claim whose answer was lost, and which is told again': (story) => {
     story.claim('ada', S, { at: 0, request_id: 'r' });
     const { answer } = story.last;
-    story.answered(UNKNOWN);
+    story.replaceLastOutcome(UNKNOWN);
     story.calls.push({ ...story.last, number: 2, invoked_ms: 100, returned_ms: 120, answer });
   },
   'calls that came to nothing': (story) => {
     story.claim('ada', S, { at: 0 });
-    story.answered(UNKNOWN).forget();
+    story.replaceLastOutcome(UNKNOWN).dropEvents();
     story.claim('ada', S, { at: 100 });
-    story.answered(NOTHING).forget();
+    story.replaceLastOutcome(NOTHING).dropEvents();
     story.claim('ben', S, { at: 200 });
   },
   'a release told twice, and a renewal that happened twice': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     story.renew(held, { at: 100, request_id: 'r' });
-    story.answered(UNKNOWN);
+    story.replaceLastOutcome(UNKNOWN);
     story.renew(held, { at: 200, request_id: 'r' });
     story.release(held, { at: 300, request_id: 'x' });
-    story.answered(UNKNOWN);
+    story.replaceLastOutcome(UNKNOWN);
     expect(story.release(held, { at: 400, request_id: 'x' }).answer).toMatchObject({ kind: 'ok' });
   },
   'a renewal repeated by a clock that is behind, and that tells the same end': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     const other = story.claim('ben', 'A-002-two', { at: 20 });
     story.renew(held, { at: 100, request_id: 'r' });
-    story.answered(UNKNOWN);
+    story.replaceLastOutcome(UNKNOWN);
     story.renew(other, { at: 120 });
     story.renew(held, { at: 200, decided: 110, request_id: 'r' });
   },
@@ -86,17 +86,17 @@ const GOOD: Record<string, (story: Story) => void> = {
 };
 
 it.each(Object.entries(GOOD))('accepts %s', (_, tell) => {
-  const story = new Story();
+  const story = new HistoryBuilder();
   tell(story);
   expect(checkHistory(story, TERMS)).toEqual([]);
 });
 
-const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
+const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder) => void }> = {
   'a grant that was acknowledged and is lost': {
     breaks: ['LOST'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.forget();
+      story.dropEvents();
       story.claim('ben', S, { at: 100 });
     },
   },
@@ -104,30 +104,35 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     breaks: ['LOST'],
     tell: (story) => {
       story.submit(story.claim('ada', S, { at: 0 }), { at: 100 });
-      story.forget();
+      story.dropEvents();
     },
   },
   'two who were granted the same generation': {
     breaks: ['INV-02', 'INV-03'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.doubled({ agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' });
-      const { asked, ...call } = story.last;
+      story.duplicateLastEvent({ agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' });
+      const { request: asked, ...call } = story.last;
       const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' };
-      story.calls.push({ ...call, number: 2, asked: ben, invoked_ms: 5 });
+      story.calls.push({ ...call, number: 2, request: ben, invoked_ms: 5 });
     },
   },
   'a takeover before the lease had run out': {
     breaks: ['INV-03'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.doubled({ agent_id: 'ben', session_id: 'session-ben', request_id: 'b', generation: 2 });
+      story.duplicateLastEvent({
+        agent_id: 'ben',
+        session_id: 'session-ben',
+        request_id: 'b',
+        generation: 2,
+      });
       const grant = story.events[1] as { payload: object };
       grant.payload = { ...grant.payload, previous_generation: 1, previous_state: 'ACTIVE' };
-      const { asked, ...call } = story.last;
+      const { request: asked, ...call } = story.last;
       const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
       const answer = { kind: 'ok', told: { generation: 2 } } as const;
-      story.calls.push({ ...call, number: 2, asked: ben, invoked_ms: 5, answer });
+      story.calls.push({ ...call, number: 2, request: ben, invoked_ms: 5, answer });
     },
   },
   'a refusal from an old view of the subject': {
@@ -138,7 +143,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
       const { answer } = story.last;
       story.release(held, { at: 100 });
       story.claim('ben', S, { at: 200 });
-      story.answered(answer).forget();
+      story.replaceLastOutcome(answer).dropEvents();
     },
   },
   'a refusal that names somebody who did not hold it any more': {
@@ -150,7 +155,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
       story.release(held, { at: 100 });
       story.claim('ben', S, { at: 200 });
       story.claim('cleo', S, { at: 300 });
-      story.answered(answer);
+      story.replaceLastOutcome(answer);
     },
   },
   'a refusal for no reason at all': {
@@ -159,7 +164,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
       story.claim('ada', S, { at: 0 });
       story.release({ subject: S, agent_id: 'ada', generation: 1 }, { at: 50 });
       story.claim('ben', S, { at: 100 });
-      story.answered(refused('DENIED_COMPLETED')).forget();
+      story.replaceLastOutcome(refused('DENIED_COMPLETED')).dropEvents();
     },
   },
   'a renewal refused as too late that was in time': {
@@ -167,7 +172,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     tell: (story) => {
       const held = story.claim('ada', S, { at: 0 });
       story.renew(held, { at: 300 });
-      story.answered(refused('ALREADY_EXPIRED')).forget();
+      story.replaceLastOutcome(refused('ALREADY_EXPIRED')).dropEvents();
     },
   },
   'a live claim that was refused because of a lease long over': {
@@ -177,7 +182,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
       story.claim('ben', S, { at: 500 });
       const { answer } = story.last;
       story.claim('ben', S, { at: 2000 });
-      story.answered(answer).forget(2);
+      story.replaceLastOutcome(answer).dropEvents(2);
     },
   },
   'a claim refused for want of room that there was': {
@@ -185,21 +190,21 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
       story.claim('ben', 'A-002-two', { at: 100 });
-      story.answered(refused('DENIED_LIMIT', { limit: 'max_concurrent_claims' })).forget();
+      story.replaceLastOutcome(refused('DENIED_LIMIT', { limit: 'max_concurrent_claims' })).dropEvents();
     },
   },
   'an effect after a refusal': {
     breaks: ['NO_REASON', 'DONE_ALL_THE_SAME'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.answered(refused('DENIED_ACTIVE_CLAIM'));
+      story.replaceLastOutcome(refused('DENIED_ACTIVE_CLAIM'));
     },
   },
   'an effect of what was said not to have happened': {
     breaks: ['DONE_ALL_THE_SAME'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.answered(NOTHING);
+      story.replaceLastOutcome(NOTHING);
     },
   },
   'an order that real time contradicts': {
@@ -220,7 +225,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
       const held = story.claim('ada', S, { at: 0, request_id: 'r' });
       story.release(held, { at: 100 });
       story.claim('ada', S, { at: 200, request_id: 'r' });
-      story.answered(UNKNOWN);
+      story.replaceLastOutcome(UNKNOWN);
     },
   },
   'a request that was granted and then refused': {
@@ -235,7 +240,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     breaks: ['TOLD_WRONG'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.answered({ kind: 'ok', told: { generation: 2, claim_id: 'clm' } });
+      story.replaceLastOutcome({ kind: 'ok', told: { generation: 2, claim_id: 'clm' } });
     },
   },
   'a lease that was told longer than it is': {
@@ -243,7 +248,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     tell: (story) => {
       const held = story.claim('ada', S, { at: 0 });
       story.renew(held, { at: 100 });
-      story.answered({ kind: 'ok', told: { expires_at: '2030-01-01T00:00:00.000Z' } });
+      story.replaceLastOutcome({ kind: 'ok', told: { expires_at: '2030-01-01T00:00:00.000Z' } });
     },
   },
   'a result told as accepted from an old generation': {
@@ -252,7 +257,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
       const zombie = story.claim('ada', S, { at: 0 });
       story.submit(story.claim('ben', S, { at: 1500 }), { at: 1600 });
       story.submit(zombie, { at: 1700 });
-      story.answered({ kind: 'ok', told: {} });
+      story.replaceLastOutcome({ kind: 'ok', told: {} });
     },
   },
   'a result in the log that came from an old generation': {
@@ -260,11 +265,11 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     tell: (story) => {
       const zombie = story.claim('ada', S, { at: 0 });
       story.submit(story.claim('ben', S, { at: 1500 }), { at: 1600, request_id: 'r' });
-      const accepted = story.events[story.events.length - 1] as Story['events'][number];
-      const { asked } = story.last;
+      const accepted = story.events[story.events.length - 1] as HistoryBuilder['events'][number];
+      const { request: asked } = story.last;
       story.events[story.events.length - 1] = { ...accepted, generation: 1, agent_id: 'ada' };
       const mine = { ...asked, agent_id: 'ada', session_id: asked.session_id, generation: zombie.generation };
-      story.calls[story.calls.length - 1] = { ...story.last, asked: mine };
+      story.calls[story.calls.length - 1] = { ...story.last, request: mine };
     },
   },
   'what nobody asked for': {
@@ -278,7 +283,7 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
     breaks: ['LIMIT'],
     tell: (story) => {
       for (const agent of ['ada', 'ben']) story.claim(agent, `A-00${story.calls.length + 1}-x`, { at: 0 });
-      const others = new Story();
+      const others = new HistoryBuilder();
       others.claim('cleo', 'A-003-x', { at: 100 });
       const [event] = others.events;
       if (event !== undefined) story.events.push({ ...event, event_id: 'event-3', position: 3 });
@@ -304,17 +309,17 @@ const BAD: Record<string, { breaks: Rule[]; tell: (story: Story) => void }> = {
 };
 
 it.each(Object.entries(BAD))('rejects %s', (_, { breaks, tell }) => {
-  const story = new Story();
+  const story = new HistoryBuilder();
   tell(story);
   expect(rulesBroken(story).sort()).toEqual([...breaks].sort());
 });
 
 it('says what it found in a sentence, with the calls and events concerned', () => {
-  const story = new Story();
+  const story = new HistoryBuilder();
   story.claim('ada', S, { at: 0 });
-  story.answered({ kind: 'ok', told: { generation: 2 } });
+  story.replaceLastOutcome({ kind: 'ok', told: { generation: 2 } });
   const [found] = checkHistory(story, TERMS);
-  expect(found?.says).toBe(
+  expect(found?.message).toBe(
     'it was not generation 2, says CLAIM_ACQUIRED of A-001-one generation 1 at position 1',
   );
   expect(found?.calls).toEqual(story.calls);

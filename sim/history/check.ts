@@ -1,21 +1,21 @@
-import { LogJudge } from '../../src/core/claims/log-judge.js';
 import type { Limits } from '../../src/core/claims/policy.js';
+import { PolicyAwareLogChecker } from '../../src/core/claims/policy-aware-log-checker.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
+import { ClaimLimitCheck } from './check/claim-limit.js';
 import { matchEffects } from './check/effects.js';
+import { LogTimeline } from './check/log-timeline.js';
 import { checkOrder } from './check/order.js';
-import { Past } from './check/past.js';
 import { checkRefusals } from './check/refusals.js';
-import { Room } from './check/room.js';
-import { StoreClock } from './check/store-clock.js';
-import { type Violation, violation } from './check/violation.js';
-import type { Call } from './history.js';
+import { ObservedStoreClock } from './check/store-clock.js';
+import { type HistoryViolation, violation } from './check/violation.js';
+import type { RecordedCall } from './history.js';
 
-export type { Violation } from './check/violation.js';
+export type { HistoryViolation } from './check/violation.js';
 
 /** What was seen of a run: by the clients, and afterwards in the store. */
-export interface Evidence {
-  readonly calls: readonly Call[];
+export interface RunEvidence {
+  readonly calls: readonly RecordedCall[];
   /** The whole log of the project, in its order. */
   readonly events: readonly EventEnvelope[];
   /** The heads that the store keeps; left out: not judged. */
@@ -23,7 +23,7 @@ export interface Evidence {
 }
 
 /** What the run was held to. */
-export interface Terms {
+export interface HistoryCheckOptions {
   readonly limits: Limits;
   /** The store keeps whatever it acknowledged. */
   readonly durable: boolean;
@@ -33,39 +33,42 @@ export interface Terms {
 }
 
 /** Holds a history against the rules, with the log as its witness. Empty: there is nothing to be said against it. */
-export function checkHistory({ calls, events, heads }: Evidence, terms: Terms): Violation[] {
-  const judge = () => new LogJudge(terms.limits, terms.skew_margin_ms);
-  const effects = matchEffects(calls, events, terms.durable);
-  const past = new Past(events, effects, judge());
-  const clock = new StoreClock(effects, terms.tolerance_ms);
-  const room = new Room(past, terms.limits.max_concurrent_claims);
+export function checkHistory(
+  { calls, events, heads }: RunEvidence,
+  options: HistoryCheckOptions,
+): HistoryViolation[] {
+  const newJudge = () => new PolicyAwareLogChecker(options.limits, options.skew_margin_ms);
+  const effects = matchEffects(calls, events, options.durable);
+  const timeline = new LogTimeline(events, effects, newJudge());
+  const clock = new ObservedStoreClock(effects, options.tolerance_ms);
+  const limit = new ClaimLimitCheck(timeline, options.limits.max_concurrent_claims);
   return [
-    ...checkLog(events, judge(), heads),
+    ...checkLog(events, newJudge(), heads),
     ...effects.violations,
-    ...checkOrder(past, effects),
-    ...checkRefusals(calls, { past, effects, room, clock }),
-    ...room.check(clock),
+    ...checkOrder(timeline, effects),
+    ...checkRefusals(calls, { timeline, effects, limit, clock }),
+    ...limit.check(clock),
   ];
 }
 
 /** What the log says against itself. */
 function checkLog(
   events: readonly EventEnvelope[],
-  judge: LogJudge,
+  judge: PolicyAwareLogChecker,
   heads: readonly AnyHead[] | undefined,
-): Violation[] {
-  const found: Violation[] = [];
+): HistoryViolation[] {
+  const found: HistoryViolation[] = [];
   const ids = new Set<string>();
   for (const event of events) {
     if (ids.has(event.event_id)) found.push(violation('INV-21', 'an event is there twice', [], [event]));
     ids.add(event.event_id);
-    for (const { invariant, says } of judge.see(event)) {
+    for (const { invariant, message: says } of judge.checkEvent(event)) {
       found.push(
         violation(invariant as `INV-${string}`, `${event.subject ?? 'the log'}: ${says}`, [], [event]),
       );
     }
   }
-  for (const { invariant, subject, says } of heads === undefined ? [] : judge.finish(heads)) {
+  for (const { invariant, subject, message: says } of heads === undefined ? [] : judge.checkHeads(heads)) {
     found.push(violation(invariant as `INV-${string}`, `${subject}: ${says}`, []));
   }
   return found;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { factOf } from '../../src/core/claims/facts.js';
+import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type { TestEngine } from '../../src/stores/testing/engine.js';
-import { isSound, report } from './report.js';
-import { type RunOptions, runHistory } from './run.js';
+import { hasPassed, report } from './report.js';
+import { type HistoryRunOptions, runHistory } from './run.js';
 
 const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as const;
 
@@ -13,22 +13,24 @@ const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as con
 export function describeHistory(name: string, engine: TestEngine, { proxies }: { proxies: boolean }): void {
   describe(`the history of ${name}`, () => {
     it(`obeys the rules ${proxies ? 'through faulty proxies' : 'at full speed'}`, () =>
-      play(engine, proxies));
+      runAndCheck(engine, proxies));
   });
 }
 
-async function play({ url, restart }: TestEngine, proxies: boolean): Promise<void> {
+async function runAndCheck({ url, restart }: TestEngine, proxies: boolean): Promise<void> {
   const sides = url.startsWith('file:') ? 'agents' : 'both';
-  const options: RunOptions = {
+  const options: HistoryRunOptions = {
     ...SHORT,
     store: url,
     proxy: proxies ? sides : 'none',
     ...(restart === undefined ? {} : { restartEngine: restart }),
   };
   const result = await runHistory(options);
-  expect(isSound(result), report(options, result)).toBe(true);
+  expect(hasPassed(result), report(options, result)).toBe(true);
   expect(result.faults).toHaveLength(restart === undefined ? 1 : 2);
   // A run in which nothing happened would show nothing.
-  expect(result.events.filter(({ event_type }) => factOf(event_type) === 'granted')).not.toHaveLength(0);
+  expect(
+    result.events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted'),
+  ).not.toHaveLength(0);
   expect(result.calls.filter(({ answer }) => answer.kind === 'refused')).not.toHaveLength(0);
 }

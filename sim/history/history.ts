@@ -1,9 +1,9 @@
 /** What a client asked and was answered, as it saw it: all that the checker knows beside the log. */
 
-export type Operation = 'claim' | 'renew' | 'release' | 'submit';
+export type HistoryOperation = 'claim' | 'renew' | 'release' | 'submit';
 
-export interface Asked {
-  readonly operation: Operation;
+export interface HistoryRequest {
+  readonly operation: HistoryOperation;
   readonly request_id: string;
   readonly subject: string;
   readonly agent_id: string;
@@ -18,7 +18,7 @@ export interface Asked {
 }
 
 /** The fields of a reply that can be held against the log; those it did not have are left out. */
-export interface Told {
+export interface RecordedReplyFields {
   readonly generation?: number;
   readonly claim_id?: string;
   readonly expires_at?: string | null;
@@ -26,70 +26,81 @@ export interface Told {
   readonly limit?: string;
 }
 
-export type Answer =
-  | { readonly kind: 'ok'; readonly told: Told }
-  | { readonly kind: 'refused'; readonly reason: string; readonly told: Told }
+export type RecordedOutcome =
+  | { readonly kind: 'ok'; readonly told: RecordedReplyFields }
+  | { readonly kind: 'refused'; readonly reason: string; readonly told: RecordedReplyFields }
   /** It surely did not happen: nobody was reached, or the coordinator says so. */
   | { readonly kind: 'nothing'; readonly why: string }
   /** It may have happened, or may still. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 /** One arrival of a request, or the attempt at one. A request that is repeated is several calls. */
-export interface Call {
+export interface RecordedCall {
   readonly number: number;
-  readonly asked: Asked;
+  readonly request: HistoryRequest;
   /** Which coordinator was asked. */
   readonly coordinator: string;
   /** By one monotonic clock, the driver's. */
   readonly invoked_ms: number;
   readonly returned_ms: number;
-  readonly answer: Answer;
+  readonly answer: RecordedOutcome;
 }
 
 /** A call whose effect may be in the log. */
-export const mayHaveHappened = ({ answer }: Call): boolean =>
+export const mayHaveHappened = ({ answer }: RecordedCall): boolean =>
   answer.kind === 'ok' || answer.kind === 'unknown';
 
-export function describeCall({ number, asked, coordinator, invoked_ms, returned_ms, answer }: Call): string {
-  const handle = asked.generation === null ? '' : ` generation ${asked.generation}`;
+export function describeCall({
+  number,
+  request,
+  coordinator,
+  invoked_ms,
+  returned_ms,
+  answer,
+}: RecordedCall): string {
+  const handle = request.generation === null ? '' : ` generation ${request.generation}`;
   const window = `${invoked_ms.toFixed(1)}–${returned_ms.toFixed(1)} ms`;
-  return `call ${number} (${window}, ${coordinator}): ${asked.operation} ${asked.subject}${handle} by ${asked.agent_id}, request ${asked.request_id}: ${describeAnswer(answer)}`;
+  return `call ${number} (${window}, ${coordinator}): ${request.operation} ${request.subject}${handle} by ${request.agent_id}, request ${request.request_id}: ${describeOutcome(answer)}`;
 }
 
-function describeAnswer(answer: Answer): string {
-  if (answer.kind === 'ok' || answer.kind === 'refused') {
-    const word = answer.kind === 'ok' ? 'done' : `refused ${answer.reason}`;
-    return `${word} ${JSON.stringify(answer.told)}`;
+function describeOutcome(outcome: RecordedOutcome): string {
+  if (outcome.kind === 'ok' || outcome.kind === 'refused') {
+    const word = outcome.kind === 'ok' ? 'done' : `refused ${outcome.reason}`;
+    return `${word} ${JSON.stringify(outcome.told)}`;
   }
-  return answer.kind === 'nothing' ? `nothing happened (${answer.why})` : `unknown (${answer.why})`;
+  return outcome.kind === 'nothing' ? `nothing happened (${outcome.why})` : `unknown (${outcome.why})`;
 }
 
 /** Gathers the calls of a run. */
-export class Recorder {
-  readonly calls: Call[] = [];
-  private readonly waiting = new Set<() => void>();
+export class CallRecorder {
+  readonly calls: RecordedCall[] = [];
+  private readonly listeners = new Set<() => void>();
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  async call(asked: Asked, coordinator: string, ask: () => Promise<Answer>): Promise<Answer> {
+  async call(
+    request: HistoryRequest,
+    coordinator: string,
+    send: () => Promise<RecordedOutcome>,
+  ): Promise<RecordedOutcome> {
     const invoked_ms = this.now();
-    const answer = await ask();
+    const answer = await send();
     const number = this.calls.length + 1;
-    this.calls.push({ number, asked, coordinator, invoked_ms, returned_ms: this.now(), answer });
-    for (const look of this.waiting) look();
+    this.calls.push({ number, request, coordinator, invoked_ms, returned_ms: this.now(), answer });
+    for (const check of this.listeners) check();
     return answer;
   }
 
   /** Resolves when there is such a call among those from this number on. */
-  seen(isIt: (call: Call) => boolean, from = 1): Promise<void> {
+  waitFor(matches: (call: RecordedCall) => boolean, from = 1): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
-        if (!this.calls.slice(from - 1).some(isIt)) return;
-        this.waiting.delete(look);
+      const check = () => {
+        if (!this.calls.slice(from - 1).some(matches)) return;
+        this.listeners.delete(check);
         resolve();
       };
-      this.waiting.add(look);
-      look();
+      this.listeners.add(check);
+      check();
     });
   }
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
-import { isSound, report } from './report.js';
-import { type RunOptions, runHistory } from './run.js';
+import { hasPassed, report } from './report.js';
+import { type HistoryRunOptions, runHistory } from './run.js';
 
 const USAGE = `npm run check:history -- --store URL [--seconds 60] [--clients 50] [--coordinators 3]
   [--proxy none|agents|store|both] [--seed TEXT] [--restart-engine COMMAND]`;
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 
-function optionsGiven(): RunOptions {
+function readOptions(): HistoryRunOptions {
   const { store, seed, 'restart-engine': command } = values;
   const proxy = PROXIES.find((name) => name === values.proxy);
   const [seconds = 0, clients = 0, coordinators = 0] = [
@@ -40,10 +40,10 @@ async function shell(command: string): Promise<void> {
 }
 
 try {
-  const options = optionsGiven();
+  const options = readOptions();
   const result = await runHistory(options);
   process.stdout.write(`${report(options, result)}\n`);
-  process.exitCode = isSound(result) ? 0 : 1;
+  process.exitCode = hasPassed(result) ? 0 : 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 2;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { Rng } from '../world/rng.js';
-import { networkPlaceOf, TcpProxy, TROUBLES, throughPort } from './proxy.js';
+import { CONNECTION_FAULTS, networkAddressOf, TcpProxy, throughPort } from './proxy.js';
 
 /** A server that says back what it hears, and remembers it. */
 async function echo() {
@@ -72,8 +72,8 @@ function speak(socket: Socket): Promise<{ said: number; answered: number }> {
 it('breaks lines in every way it knows', async () => {
   const { place } = await echo();
   const proxy = await proxyTo(place);
-  proxy.calm = false;
-  const isMissing = () => TROUBLES.some((trouble) => proxy.counts[trouble] === 0);
+  proxy.isTransparent = false;
+  const isMissing = () => CONNECTION_FAULTS.some((trouble) => proxy.counts[trouble] === 0);
   const speaker = async () => speak(await lineTo(proxy));
   const spoken = Array.from({ length: 12 }, speaker);
   // Lines that are only slow do not break: more are opened for as long as there is a way in which none broke yet.
@@ -91,15 +91,15 @@ it('resets a line when the question has arrived and before the answer has', asyn
   const isIt = (seed: string) => {
     const rng = new Rng(seed);
     rng.float();
-    return rng.pick(TROUBLES) === 'reset_after_send';
+    return rng.pick(CONNECTION_FAULTS) === 'reset_after_send';
   };
   const seed = Array.from({ length: 100 }, (_, index) => `reset-${index}`).find(isIt) ?? '';
   const proxy = await proxyTo(place, seed);
-  proxy.calm = false;
-  const { said, answered } = await speak(await lineTo(proxy));
+  proxy.isTransparent = false;
+  const { said: reply, answered } = await speak(await lineTo(proxy));
   expect(proxy.counts.reset_after_send).toBe(1);
-  expect(heard).toHaveLength(said);
-  expect(answered).toBe(said - 1);
+  expect(heard).toHaveLength(reply);
+  expect(answered).toBe(reply - 1);
 });
 
 it('stands in for the place that a store URL leads to', () => {
@@ -111,10 +111,14 @@ it('stands in for the place that a store URL leads to', () => {
       'dynamodb://eu-west-1/x?endpoint=http%3A%2F%2F127.0.0.1%3A9%2F',
   };
   for (const [url, through] of Object.entries(urls)) expect(throughPort(url, 9)).toBe(through);
-  expect(Object.keys(urls).map(networkPlaceOf)).toEqual([
+  expect(Object.keys(urls).map(networkAddressOf)).toEqual([
     { host: 'db.local', port: 5433 },
     { host: 'db.local', port: 6379 },
     { host: '127.0.0.1', port: 8000 },
   ]);
-  expect(['file:./here', 'memory:', 'dynamodb://eu-west-1'].map(networkPlaceOf)).toEqual([null, null, null]);
+  expect(['file:./here', 'memory:', 'dynamodb://eu-west-1'].map(networkAddressOf)).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });

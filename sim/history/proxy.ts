@@ -2,24 +2,24 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Rng } from '../world/rng.js';
 
 /** What may happen to a connection, once it has had its time. */
-export const TROUBLES = ['drop', 'delay', 'half_open', 'reset_after_send'] as const;
-export type Trouble = (typeof TROUBLES)[number];
+export const CONNECTION_FAULTS = ['drop', 'delay', 'half_open', 'reset_after_send'] as const;
+export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
 const HOST = '127.0.0.1';
 /** After how many pieces of data trouble comes, on average. */
-const PIECES_MEAN = 60;
+const CHUNKS_BEFORE_FAULT_MEAN = 60;
 const DELAY_MS_MAX = 300;
 /** How long a connection on which nothing arrives any more is kept open. */
-const SILENT_MS = 3000;
+const SILENT_CONNECTION_MS = 3000;
 
 /**
  * Stands between two programs and breaks their connections, as a network does: bytes vanish from some moment on, come
  * late, go one way only, or the connection is reset when the question has arrived and before the answer does.
  */
 export class TcpProxy {
-  readonly counts: Record<Trouble, number> = { drop: 0, delay: 0, half_open: 0, reset_after_send: 0 };
+  readonly counts: Record<ConnectionFault, number> = { drop: 0, delay: 0, half_open: 0, reset_after_send: 0 };
   /** While calm, everything passes. */
-  calm = true;
+  isTransparent = true;
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
 
@@ -27,7 +27,7 @@ export class TcpProxy {
     private readonly target: { host: string; port: number },
     private readonly rng: Rng,
   ) {
-    this.server = createServer((client) => this.join(client));
+    this.server = createServer((client) => this.connectThrough(client));
   }
 
   static async start(target: { host: string; port: number }, rng: Rng): Promise<TcpProxy> {
@@ -50,10 +50,10 @@ export class TcpProxy {
     await closed;
   }
 
-  private join(client: Socket): void {
+  private connectThrough(client: Socket): void {
     const upstream = connect(this.target);
-    const line = new Line(client, upstream, this.rng, (trouble) => {
-      this.counts[trouble] += 1;
+    const connection = new ProxiedConnection(client, upstream, this.rng, (fault) => {
+      this.counts[fault] += 1;
     });
     for (const socket of [client, upstream]) {
       this.sockets.add(socket);
@@ -61,51 +61,51 @@ export class TcpProxy {
       socket.on('error', () => {});
       socket.once('close', () => {
         this.sockets.delete(socket);
-        line.cut();
+        connection.cut();
       });
     }
-    client.on('data', (data) => line.toServer(data, this.calm));
-    upstream.on('data', (data) => line.toClient(data));
+    client.on('data', (data) => connection.toServer(data, this.isTransparent));
+    upstream.on('data', (data) => connection.toClient(data));
     client.on('end', () => upstream.end());
     upstream.on('end', () => client.end());
   }
 }
 
 /** One connection, from its first byte to the trouble it gets into. */
-class Line {
-  private pieces_left: number;
-  private trouble: Trouble | null = null;
+class ProxiedConnection {
+  private chunksLeft: number;
+  private fault: ConnectionFault | null = null;
   /** When what was delayed last will have arrived: bytes do not overtake each other. */
-  private arrived: Promise<unknown> = Promise.resolve();
+  private delivered: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly client: Socket,
     private readonly upstream: Socket,
     private readonly rng: Rng,
-    private readonly onTrouble: (trouble: Trouble) => void,
+    private readonly onFault: (trouble: ConnectionFault) => void,
   ) {
-    this.pieces_left = Math.ceil(rng.exponential(PIECES_MEAN));
+    this.chunksLeft = Math.ceil(rng.exponential(CHUNKS_BEFORE_FAULT_MEAN));
   }
 
-  toServer(data: Buffer, calm: boolean): void {
-    if (!calm && this.trouble === null) {
-      this.pieces_left -= 1;
-      if (this.pieces_left <= 0) this.begin(this.rng.pick(TROUBLES));
+  toServer(data: Buffer, isTransparent: boolean): void {
+    if (!isTransparent && this.fault === null) {
+      this.chunksLeft -= 1;
+      if (this.chunksLeft <= 0) this.beginFault(this.rng.pick(CONNECTION_FAULTS));
     }
-    if (this.trouble === 'drop') return;
-    if (this.trouble !== 'delay') {
+    if (this.fault === 'drop') return;
+    if (this.fault !== 'delay') {
       this.upstream.write(data);
       return;
     }
-    const late_ms = this.rng.between(0, DELAY_MS_MAX);
-    const waited = new Promise((resolve) => setTimeout(resolve, late_ms));
-    this.arrived = Promise.all([this.arrived, waited]).then(() => this.upstream.write(data));
+    const delayMs = this.rng.between(0, DELAY_MS_MAX);
+    const delayed = new Promise((resolve) => setTimeout(resolve, delayMs));
+    this.delivered = Promise.all([this.delivered, delayed]).then(() => this.upstream.write(data));
   }
 
   toClient(data: Buffer): void {
     // What was asked has arrived, for here is the answer: it is never told.
-    if (this.trouble === 'reset_after_send') this.cut();
-    else if (this.trouble !== 'half_open') this.client.write(data);
+    if (this.fault === 'reset_after_send') this.cut();
+    else if (this.fault !== 'half_open') this.client.write(data);
   }
 
   cut(): void {
@@ -113,10 +113,10 @@ class Line {
     if (!this.upstream.destroyed) this.upstream.resetAndDestroy();
   }
 
-  private begin(trouble: Trouble): void {
-    this.trouble = trouble;
-    this.onTrouble(trouble);
-    if (trouble === 'drop' || trouble === 'half_open') setTimeout(() => this.cut(), SILENT_MS).unref();
+  private beginFault(fault: ConnectionFault): void {
+    this.fault = fault;
+    this.onFault(fault);
+    if (fault === 'drop' || fault === 'half_open') setTimeout(() => this.cut(), SILENT_CONNECTION_MS).unref();
   }
 }
 
@@ -131,24 +131,24 @@ const PORTS: Readonly<Record<string, number>> = {
 };
 
 /** Where a store URL leads over the network; null: nowhere, or not as we could read it. */
-export function networkPlaceOf(url: string): { host: string; port: number } | null {
+export function networkAddressOf(url: string): { host: string; port: number } | null {
   if (!URL.canParse(url)) return null;
-  const inside = endpointOf(url);
-  const { hostname, port, protocol } = new URL(inside ?? url);
-  const named = port === '' ? (PORTS[protocol] ?? (protocol === 'http:' ? 80 : null)) : Number(port);
-  return hostname === '' || named === null
+  const endpoint = endpointOf(url);
+  const { hostname, port, protocol } = new URL(endpoint ?? url);
+  const portNumber = port === '' ? (PORTS[protocol] ?? (protocol === 'http:' ? 80 : null)) : Number(port);
+  return hostname === '' || portNumber === null
     ? null
-    : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: named };
+    : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: portNumber };
 }
 
 /** The same store, reached through a port of this machine. */
 export function throughPort(url: string, port: number): string {
   const outer = new URL(url);
-  const inside = endpointOf(url);
-  const target = inside === null ? outer : new URL(inside);
+  const endpoint = endpointOf(url);
+  const target = endpoint === null ? outer : new URL(endpoint);
   target.hostname = HOST;
   target.port = String(port);
-  if (inside !== null) outer.searchParams.set('endpoint', target.href);
+  if (endpoint !== null) outer.searchParams.set('endpoint', target.href);
   return outer.href;
 }
 

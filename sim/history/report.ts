@@ -1,22 +1,23 @@
-import { factOf } from '../../src/core/claims/facts.js';
-import { type Call, describeCall } from './history.js';
-import type { RunOptions, RunResult } from './run.js';
+import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
+import { describeCall, type RecordedCall } from './history.js';
+import type { HistoryRunOptions, HistoryRunResult } from './run.js';
 
 const VIOLATIONS_SHOWN_MAX = 20;
 const CALLS_SHOWN_MAX = 6;
 
-export const isSound = ({ violations, ended }: RunResult): boolean =>
+export const hasPassed = ({ violations, ended }: HistoryRunResult): boolean =>
   violations.length === 0 && ended.length === 0;
 
 /** A run in a few lines, and what was wrong with it in as many as that takes. */
-export function report(options: RunOptions, result: RunResult): string {
-  const { capabilities, coordinators, calls, events, faults, troubles, ended, violations } = result;
+export function report(options: HistoryRunOptions, result: HistoryRunResult): string {
+  const { capabilities, coordinators, calls, events, faults, connectionFaults, ended, violations } = result;
   const { seconds, clients, seed } = options;
   const unknown = calls.filter(({ answer }) => answer.kind === 'unknown').length;
-  const granted = events.filter(({ event_type }) => factOf(event_type) === 'granted');
+  const granted = events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted');
   const takeovers = granted.filter(({ payload }) => payload.previous_state === 'EXPIRED').length;
-  const sides = Object.entries(troubles).map(
-    ([side, counts]) => `  proxy on the side of the ${side}: ${counted(new Map(Object.entries(counts)))}`,
+  const sides = Object.entries(connectionFaults).map(
+    ([side, counts]) =>
+      `  proxy on the side of the ${side}: ${formatCounts(new Map(Object.entries(counts)))}`,
   );
   return [
     `${capabilities.name}: ${seconds} s, ${clients} clients, ${coordinators} coordinators, seed ${seed}`,
@@ -26,35 +27,35 @@ export function report(options: RunOptions, result: RunResult): string {
     ...sides,
     `  ${events.length} events, ${granted.length} grants, ${takeovers} of them takeovers`,
     ...ended,
-    verdict(violations.length, ended.length),
+    verdictLine(violations.length, ended.length),
     ...violations
       .slice(0, VIOLATIONS_SHOWN_MAX)
-      .flatMap(({ rule, says, calls: concerned, events: seen }) => [
-        `${rule}: ${says}`,
+      .flatMap(({ rule, message, calls: concerned, events: concernedEvents }) => [
+        `${rule}: ${message}`,
         ...concerned.slice(0, CALLS_SHOWN_MAX).map((call) => `    ${describeCall(call)}`),
-        ...seen.slice(0, CALLS_SHOWN_MAX).map((event) => `    ${JSON.stringify(event)}`),
+        ...concernedEvents.slice(0, CALLS_SHOWN_MAX).map((event) => `    ${JSON.stringify(event)}`),
       ]),
   ].join('\n');
 }
 
-function verdict(violations: number, ended: number): string {
+function verdictLine(violations: number, ended: number): string {
   if (violations === 0 && ended === 0) return 'No violation.';
   const left = ended === 0 ? '' : `, ${ended} coordinators that ended by themselves`;
   return `${violations} violations${left}.`;
 }
 
-function byOperation(calls: readonly Call[]): string[] {
+function byOperation(calls: readonly RecordedCall[]): string[] {
   const operations = new Map<string, Map<string, number>>();
-  for (const { asked, answer } of calls) {
-    const outcomes = operations.get(asked.operation) ?? new Map<string, number>();
+  for (const { request, answer } of calls) {
+    const outcomes = operations.get(request.operation) ?? new Map<string, number>();
     const outcome = answer.kind === 'refused' ? answer.reason : answer.kind;
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    operations.set(asked.operation, outcomes);
+    operations.set(request.operation, outcomes);
   }
-  return [...operations].map(([operation, outcomes]) => `  ${operation.padEnd(8)}${counted(outcomes)}`);
+  return [...operations].map(([operation, outcomes]) => `  ${operation.padEnd(8)}${formatCounts(outcomes)}`);
 }
 
-const counted = (counts: ReadonlyMap<string, number>): string =>
+const formatCounts = (counts: ReadonlyMap<string, number>): string =>
   [...counts]
     .sort(([, one], [, other]) => other - one)
     .map(([name, count]) => `${count} ${name}`)

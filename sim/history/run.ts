@@ -6,17 +6,17 @@ import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import type { ProjectKey, Store, StoreCapabilities } from '../../src/stores/store.js';
-import { type Bundled, bundled } from '../../test/support/bundled.js';
+import { type BundledScript, bundleScript } from '../../test/support/bundle-script.js';
 import { Rng } from '../world/rng.js';
-import { Board } from './board.js';
-import { checkHistory, type Violation } from './check.js';
-import { Client } from './client.js';
-import { CoordinatorProcess, PROGRAM } from './coordinators.js';
-import { Door } from './door.js';
-import { type Call, Recorder } from './history.js';
-import { networkPlaceOf, TcpProxy, type Trouble, throughPort } from './proxy.js';
+import { checkHistory, type HistoryViolation } from './check.js';
+import { HistoryClient } from './client.js';
+import { CoordinatorEndpoint } from './coordinator-endpoint.js';
+import { COORDINATOR_SCRIPT, CoordinatorProcess } from './coordinator-process.js';
+import { CallRecorder, type RecordedCall } from './history.js';
+import { type ConnectionFault, networkAddressOf, TcpProxy, throughPort } from './proxy.js';
+import { TaskPool } from './task-pool.js';
 
-export interface RunOptions {
+export interface HistoryRunOptions {
   readonly store: string;
   readonly seconds: number;
   readonly clients: number;
@@ -28,23 +28,23 @@ export interface RunOptions {
   readonly restartEngine?: () => Promise<void>;
 }
 
-export interface RunResult {
+export interface HistoryRunResult {
   readonly capabilities: StoreCapabilities;
   readonly coordinators: number;
-  readonly calls: readonly Call[];
+  readonly calls: readonly RecordedCall[];
   readonly events: readonly EventEnvelope[];
   /** What was done to the run, and when. */
   readonly faults: readonly string[];
-  readonly troubles: Readonly<Partial<Record<'agents' | 'store', Record<Trouble, number>>>>;
+  readonly connectionFaults: Readonly<Partial<Record<'agents' | 'store', Record<ConnectionFault, number>>>>;
   /** Coordinators that ended by themselves, with what they said last. */
   readonly ended: readonly string[];
-  readonly violations: readonly Violation[];
+  readonly violations: readonly HistoryViolation[];
 }
 
 /** How far the store's clock may be from where the calls show it: its drift, and what a coordinator lags behind it. */
-const TOLERANCE_MS = 200;
+const CLOCK_TOLERANCE_MS = 200;
 /** For a store that hangs. */
-const ANSWERED_WITHIN_MS = 10 * 60_000;
+const ANSWER_TIMEOUT_MS = 10 * 60_000;
 const TASKS_PER_SECOND = 40;
 const ZOMBIES_SHARE = 0.1;
 const PAGE = 1000;
@@ -61,151 +61,158 @@ const limitsFor = (clients: number): Limits => ({
 });
 
 /** Plays a history on a real store and judges it. */
-export async function runHistory(options: RunOptions): Promise<RunResult> {
-  const capabilities = await reading(options.store, async (store) => store.capabilities);
+export async function runHistory(options: HistoryRunOptions): Promise<HistoryRunResult> {
+  const capabilities = await withStore(options.store, async (store) => store.capabilities);
   const key = { tenant_id: `history-${Date.now().toString(36)}`, project_id: 'run' };
   const limits = limitsFor(options.clients);
-  const run = new Run(options, key, limits);
+  const run = new HistoryRun(options, key, limits);
   try {
     await run.start(capabilities.single_writer ? 1 : options.coordinators);
-    await run.play();
+    await run.run();
   } finally {
     await run.stop();
   }
   const { calls } = run.recorder;
-  const { events, heads } = await reading(options.store, (store) => readAll(store, key));
+  const { events, heads } = await withStore(options.store, (store) => readAll(store, key));
   const { durable } = capabilities;
   const terms = {
     limits,
     durable,
     skew_margin_ms: skewMarginMs({ capabilities }),
-    tolerance_ms: TOLERANCE_MS,
+    tolerance_ms: CLOCK_TOLERANCE_MS,
   };
   const violations = checkHistory({ calls, events, heads }, terms);
   return { capabilities, calls, events, violations, ...run.summary() };
 }
 
-class Run {
-  readonly recorder = new Recorder();
+class HistoryRun {
+  readonly recorder = new CallRecorder();
   private readonly rng: Rng;
-  private readonly board: Board;
-  private program: Bundled | null = null;
+  private readonly taskPool: TaskPool;
+  private program: BundledScript | null = null;
   private coordinators: CoordinatorProcess[] = [];
   private readonly proxies: { side: 'agents' | 'store'; proxy: TcpProxy }[] = [];
-  private readonly doors: Door[] = [];
+  private readonly endpoints: CoordinatorEndpoint[] = [];
   private readonly faults: string[] = [];
-  private began_ms = 0;
+  private beganMs = 0;
 
   constructor(
-    private readonly options: RunOptions,
+    private readonly options: HistoryRunOptions,
     private readonly key: ProjectKey,
     private readonly limits: Limits,
   ) {
     const { clients, seconds, seed } = options;
     this.rng = new Rng(seed);
-    this.board = new Board(clients + Math.ceil(TASKS_PER_SECOND * seconds), clients);
+    this.taskPool = new TaskPool(clients + Math.ceil(TASKS_PER_SECOND * seconds), clients);
   }
 
   async start(coordinators: number): Promise<void> {
     const { limits } = this;
     const store = await this.storeUrl();
-    this.program = await bundled(PROGRAM);
+    this.program = await bundleScript(COORDINATOR_SCRIPT);
     const { script } = this.program;
     const names = Array.from({ length: coordinators }, (_, index) => `coordinator-${index + 1}`);
     const starting = names.map((name) => CoordinatorProcess.start(name, script, { store, port: 0, limits }));
     const started = await Promise.allSettled(starting);
-    this.coordinators = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    for (const one of started) if (one.status === 'rejected') throw one.reason;
-    for (const { name, port } of this.coordinators) this.doors.push(await this.doorTo(name, port));
-    await this.doors[0]?.put('/plan', this.board.plan());
-    await this.doors[0]?.put('/policy', POLICY);
+    this.coordinators = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    for (const result of started) if (result.status === 'rejected') throw result.reason;
+    for (const { name, port } of this.coordinators) this.endpoints.push(await this.endpointTo(name, port));
+    await this.endpoints[0]?.put('/plan', this.taskPool.plan());
+    await this.endpoints[0]?.put('/policy', POLICY);
   }
 
-  async play(): Promise<void> {
-    const { recorder, board, doors, options } = this;
-    this.began_ms = performance.now();
-    for (const { proxy } of this.proxies) proxy.calm = false;
+  async run(): Promise<void> {
+    const { recorder, taskPool, endpoints, options } = this;
+    this.beganMs = performance.now();
+    for (const { proxy } of this.proxies) proxy.isTransparent = false;
     const over = new AbortController();
     setMaxListeners(0, over.signal);
-    const scene = { recorder, board, doors, stop: over.signal };
+    const context = { recorder, taskPool, endpoints, stop: over.signal };
     const zombies = Math.max(1, Math.round(options.clients * ZOMBIES_SHARE));
     const clients = Array.from({ length: options.clients }, (_, index) => {
       const name = `agent-${index + 1}`;
-      return new Client(scene, name, this.rng.fork(name), index < zombies);
+      return new HistoryClient(context, name, this.rng.fork(name), index < zombies);
     });
-    const lived = clients.map((client) => client.live());
-    await this.disturb().finally(() => over.abort());
-    await Promise.all(lived);
+    const running = clients.map((client) => client.run());
+    await this.injectFaults().finally(() => over.abort());
+    await Promise.all(running);
   }
 
   /** Whoever still waits for an answer gets it; what is held back on the way is lost. */
   async stop(): Promise<void> {
-    for (const { proxy } of this.proxies) proxy.calm = true;
-    for (const door of this.doors) door.close();
+    for (const { proxy } of this.proxies) proxy.isTransparent = true;
+    for (const endpoint of this.endpoints) endpoint.close();
     await Promise.all(this.coordinators.map((coordinator) => coordinator.stop()));
     await Promise.all(this.proxies.map(({ proxy }) => proxy.close()));
     await this.program?.remove();
   }
 
-  summary(): Pick<RunResult, 'coordinators' | 'faults' | 'troubles' | 'ended'> {
-    const troubles: Partial<Record<'agents' | 'store', Record<Trouble, number>>> = {};
-    for (const { side, proxy } of this.proxies) troubles[side] = sum(troubles[side], proxy.counts);
-    const ended = this.coordinators.flatMap((coordinator) => coordinator.ended ?? []);
-    return { coordinators: this.coordinators.length, faults: this.faults, troubles, ended };
+  summary(): Pick<HistoryRunResult, 'coordinators' | 'faults' | 'connectionFaults' | 'ended'> {
+    const connectionFaults: Partial<Record<'agents' | 'store', Record<ConnectionFault, number>>> = {};
+    for (const { side, proxy } of this.proxies)
+      connectionFaults[side] = sum(connectionFaults[side], proxy.counts);
+    const ended = this.coordinators.flatMap((coordinator) => coordinator.exitMessage ?? []);
+    return { coordinators: this.coordinators.length, faults: this.faults, connectionFaults, ended };
   }
 
   /**
    * What happens to everybody in the middle of the run, which lasts as long as that takes and a while longer: on a slow
    * machine until somebody was granted something, somebody was refused, and somebody was answered after each fault.
    */
-  private async disturb(): Promise<void> {
-    await this.third(1);
-    await this.seen(isGrant);
+  private async injectFaults(): Promise<void> {
+    await this.waitForThird(1);
+    await this.waitForCall(isGrant);
     const victim = this.rng.pick(this.coordinators);
-    await this.fault(`${victim.name} killed with SIGKILL and started again`, () => victim.restart());
-    await this.third(2);
+    await this.injectFault(`${victim.name} killed with SIGKILL and started again`, () => victim.restart());
+    await this.waitForThird(2);
     const { restartEngine } = this.options;
-    if (restartEngine !== undefined) await this.fault('the engine restarted', restartEngine);
-    await this.third(3);
-    await this.seen(isRefusal);
+    if (restartEngine !== undefined) await this.injectFault('the engine restarted', restartEngine);
+    await this.waitForThird(3);
+    await this.waitForCall(isRefusal);
   }
 
   /** Until a third of the run is over, by the clock, and somebody has been answered meanwhile. */
-  private async third(number: number): Promise<void> {
-    const third_ms = (this.options.seconds * 1000) / 3;
+  private async waitForThird(number: number): Promise<void> {
+    const thirdMs = (this.options.seconds * 1000) / 3;
     const next = this.recorder.calls.length + 1;
-    await sleep(Math.max(third_ms / 2, this.began_ms + number * third_ms - performance.now()));
-    await this.seen(isAnswer, next);
+    await sleep(Math.max(thirdMs / 2, this.beganMs + number * thirdMs - performance.now()));
+    await this.waitForCall(isAnswer, next);
   }
 
-  private async seen(isIt: (call: Call) => boolean, from = 1): Promise<void> {
-    const late = sleep(ANSWERED_WITHIN_MS, undefined, { ref: false }).then(() => {
-      throw new Error(`Nobody was answered for ${ANSWERED_WITHIN_MS / 60_000} minutes.`);
+  private async waitForCall(matches: (call: RecordedCall) => boolean, from = 1): Promise<void> {
+    const late = sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`Nobody was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes.`);
     });
-    await Promise.race([this.recorder.seen(isIt, from), late]);
+    await Promise.race([this.recorder.waitFor(matches, from), late]);
   }
 
-  private async fault(what: string, inflict: () => Promise<void>): Promise<void> {
-    const from_ms = performance.now();
+  private async injectFault(description: string, inflict: () => Promise<void>): Promise<void> {
+    const fromMs = performance.now();
     await inflict();
-    const at = ((from_ms - this.began_ms) / 1000).toFixed(1);
-    this.faults.push(`${what} at ${at} s, back after ${((performance.now() - from_ms) / 1000).toFixed(1)} s`);
+    const at = ((fromMs - this.beganMs) / 1000).toFixed(1);
+    this.faults.push(
+      `${description} at ${at} s, back after ${((performance.now() - fromMs) / 1000).toFixed(1)} s`,
+    );
   }
 
   private async storeUrl(): Promise<string> {
     const { store, proxy } = this.options;
     if (proxy !== 'store' && proxy !== 'both') return store;
-    const place = networkPlaceOf(store);
-    if (place === null)
+    const address = networkAddressOf(store);
+    if (address === null)
       throw new Error('This store is not reached over the network: say --proxy agents or none.');
-    return throughPort(store, await this.proxyTo(place, 'store'));
+    return throughPort(store, await this.proxyTo(address, 'store'));
   }
 
-  private async doorTo(name: string, port: number): Promise<Door> {
+  private async endpointTo(name: string, port: number): Promise<CoordinatorEndpoint> {
     const { proxy } = this.options;
-    const direct = proxy !== 'agents' && proxy !== 'both';
-    const reached = direct ? port : await this.proxyTo({ host: '127.0.0.1', port }, 'agents');
-    return new Door(name, reached, `/api/tenants/${this.key.tenant_id}/projects/${this.key.project_id}`);
+    const isDirect = proxy !== 'agents' && proxy !== 'both';
+    const reachedPort = isDirect ? port : await this.proxyTo({ host: '127.0.0.1', port }, 'agents');
+    return new CoordinatorEndpoint(
+      name,
+      reachedPort,
+      `/api/tenants/${this.key.tenant_id}/projects/${this.key.project_id}`,
+    );
   }
 
   private async proxyTo(target: { host: string; port: number }, side: 'agents' | 'store'): Promise<number> {
@@ -215,20 +222,24 @@ class Run {
   }
 }
 
-const isRefusal = ({ answer }: Call): boolean => answer.kind === 'refused';
-const isAnswer = ({ answer }: Call): boolean => answer.kind === 'ok' || answer.kind === 'refused';
-const isGrant = ({ asked, answer }: Call): boolean => asked.operation === 'claim' && answer.kind === 'ok';
+const isRefusal = ({ answer }: RecordedCall): boolean => answer.kind === 'refused';
+const isAnswer = ({ answer }: RecordedCall): boolean => answer.kind === 'ok' || answer.kind === 'refused';
+const isGrant = ({ request, answer }: RecordedCall): boolean =>
+  request.operation === 'claim' && answer.kind === 'ok';
 
 function sum(
-  one: Record<Trouble, number> | undefined,
-  other: Record<Trouble, number>,
-): Record<Trouble, number> {
+  one: Record<ConnectionFault, number> | undefined,
+  other: Record<ConnectionFault, number>,
+): Record<ConnectionFault, number> {
   if (one === undefined) return { ...other };
-  const names = Object.keys(other) as Trouble[];
-  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Record<Trouble, number>;
+  const names = Object.keys(other) as ConnectionFault[];
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Record<
+    ConnectionFault,
+    number
+  >;
 }
 
-async function reading<T>(url: string, read: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(url: string, read: (store: Store) => Promise<T>): Promise<T> {
   const { store } = await openStoreUrl(url, () => {});
   try {
     return await read(store);

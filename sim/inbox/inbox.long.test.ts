@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { runMany } from '../run-many.js';
 import type { SeedResult } from '../seed-result.js';
-import { currentCommit, describeFailure, readPart, seedRuns } from '../suite.js';
+import { currentCommit, describeFailure, readShard, seedRuns } from '../suite.js';
 
 const SEEDS = 100;
-const part = readPart(process.env.PART, currentCommit());
+const part = readShard(process.env.PART, currentCommit());
 
 it(`loses and doubles no command on part ${part.index + 1} of ${part.of} of ${SEEDS} seeds`, async () => {
   const runs = [...seedRuns(1, SEEDS, part)].map(({ seed }) => ({ seed, mode: 'inbox' as const }));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runMany } from '../run-many.js';
-import type { RunOptions } from '../scenario/scenario.js';
+import type { SeedRunOptions } from '../scenario/scenario.js';
 import type { SeedResult } from '../seed-result.js';
 import { currentCommit, describeFailure, windowStart } from '../suite.js';
 
@@ -8,7 +8,7 @@ const FIXED_SEEDS = 5;
 const MOVING_SEEDS = 3;
 const PLAYED_TWICE = 2;
 
-const inboxRuns = (from: number, count: number): RunOptions[] =>
+const inboxRuns = (from: number, count: number): SeedRunOptions[] =>
   Array.from({ length: count }, (_, at) => ({ seed: from + at, mode: 'inbox' }));
 
 it('loses and doubles no command through crashes and losses of power, and plays a seed the same way twice', async () => {

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS, type Limits } from '../../src/core/claims/policy.js';
 import type { Fault } from '../scenario/faults.js';
-import type { RunOptions } from '../scenario/scenario.js';
+import type { SeedRunOptions } from '../scenario/scenario.js';
 import { Rng } from '../world/rng.js';
 
 /** What a run of inboxes is made of; everything follows from the seed. */
@@ -29,7 +29,7 @@ export interface InboxScenario {
 const COMMANDS = 40;
 const FAULTY_SHARE = 0.75;
 
-export function inboxScenarioOf(options: RunOptions): InboxScenario {
+export function inboxScenarioOf(options: SeedRunOptions): InboxScenario {
   const rng = new Rng(`inbox ${options.seed}`);
   const without = new Set<Fault>(options.without ?? []);
   const chosen = rng.fork('faults');

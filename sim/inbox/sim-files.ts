@@ -1,13 +1,13 @@
-import type { Folder, InboxFiles } from '../../src/workspace/inbox/files.js';
+import type { AgentFolder, InboxFiles } from '../../src/workspace/inbox/files.js';
 import type { FileFault } from '../../src/workspace/regular-file.js';
+import type { DiskImage } from '../world/disk-image.js';
 import { FileNode } from '../world/file-node.js';
-import type { Platter } from '../world/platter.js';
 import { diskError, type SimDisk } from '../world/sim-disk.js';
 
 /** The folders of agents on a simulated disk, as one process sees them. Nothing here is synced, as nothing is there. */
 export class SimFiles implements InboxFiles {
   constructor(
-    readonly platter: Platter,
+    readonly diskImage: DiskImage,
     readonly disk: SimDisk,
     /** A file has this name now. */
     readonly onNamed: (path: string) => void,
@@ -17,21 +17,21 @@ export class SimFiles implements InboxFiles {
     return this.disk.list(path);
   }
 
-  open(path: string): Promise<Folder | null> {
-    return this.disk.later('open', () =>
-      this.platter.folder(path) === null ? null : new SimFolder(this, path),
+  open(path: string): Promise<AgentFolder | null> {
+    return this.disk.runLater('open', () =>
+      this.diskImage.folder(path) === null ? null : new SimFolder(this, path),
     );
   }
 
-  make(path: string): Promise<Folder> {
-    return this.disk.later('make folder', () => {
-      this.platter.makeFolder(path);
+  make(path: string): Promise<AgentFolder> {
+    return this.disk.runLater('make folder', () => {
+      this.diskImage.makeFolder(path);
       return new SimFolder(this, path);
     });
   }
 }
 
-class SimFolder implements Folder {
+class SimFolder implements AgentFolder {
   constructor(
     private readonly files: SimFiles,
     private readonly path: string,
@@ -42,21 +42,22 @@ class SimFolder implements Folder {
   }
 
   has(name: string): Promise<boolean> {
-    return this.later('look', () => this.files.platter.find(this.at(name)) !== null);
+    return this.runLater('look', () => this.files.diskImage.find(this.pathOf(name)) !== null);
   }
 
-  async read(name: string, bytes_max: number): Promise<Buffer | FileFault> {
-    const file = await this.later('open', () => this.files.platter.find(this.at(name)));
+  async read(name: string, bytesMax: number): Promise<Buffer | FileFault> {
+    const file = await this.runLater('open', () => this.files.diskImage.find(this.pathOf(name)));
     if (file === null) return 'missing';
     if (!(file instanceof FileNode)) return 'not_a_file';
-    if (file.content().length > bytes_max) return 'too_large';
-    return this.later('read', () => Buffer.from(file.content()));
+    if (file.content().length > bytesMax) return 'too_large';
+    return this.runLater('read', () => Buffer.from(file.content()));
   }
 
   async write(name: string, text: string): Promise<void> {
-    const file = await this.later('open', () => {
-      if (this.files.platter.find(this.at(name)) !== null) throw diskError('EEXIST', `${name} is there`);
-      return this.files.platter.makeFile(this.at(name)) ?? missing(this.path);
+    const file = await this.runLater('open', () => {
+      if (this.files.diskImage.find(this.pathOf(name)) !== null)
+        throw diskError('EEXIST', `${name} is there`);
+      return this.files.diskImage.makeFile(this.pathOf(name)) ?? throwMissing(this.path);
     });
     const bytes = Buffer.from(text);
     const taken = await this.files.disk.write(file, bytes);
@@ -64,22 +65,22 @@ class SimFolder implements Folder {
   }
 
   rename(from: string, to: string): Promise<void> {
-    return this.later('rename', () => this.move(this.at(from), this.at(to)));
+    return this.runLater('rename', () => this.move(this.pathOf(from), this.pathOf(to)));
   }
 
   moveInto(folder: SimFolder, from: Buffer, to: string): Promise<void> {
-    return this.later('move', () => this.move(this.at(from.toString()), folder.at(to)));
+    return this.runLater('move', () => this.move(this.pathOf(from.toString()), folder.pathOf(to)));
   }
 
   unlink(name: string): Promise<void> {
-    return this.later('unlink', () => {
-      if (this.files.platter.find(this.at(name)) === null) missing(this.at(name));
-      this.files.platter.remove(this.at(name));
+    return this.runLater('unlink', () => {
+      if (this.files.diskImage.find(this.pathOf(name)) === null) throwMissing(this.pathOf(name));
+      this.files.diskImage.remove(this.pathOf(name));
     });
   }
 
   remove(name: string): Promise<void> {
-    return this.later('remove', () => this.files.platter.remove(this.at(name)));
+    return this.runLater('remove', () => this.files.diskImage.remove(this.pathOf(name)));
   }
 
   /** No simulated agent has so many outcomes that the oldest would go. */
@@ -90,19 +91,19 @@ class SimFolder implements Folder {
   async close(): Promise<void> {}
 
   private move(from: string, to: string): void {
-    if (!this.files.platter.rename(from, to)) missing(from);
+    if (!this.files.diskImage.rename(from, to)) throwMissing(from);
     this.files.onNamed(to);
   }
 
-  private at(name: string): string {
+  private pathOf(name: string): string {
     return `${this.path}/${name}`;
   }
 
-  private later<T>(label: string, effect: () => T): Promise<T> {
-    return this.files.disk.later(label, effect);
+  private runLater<T>(label: string, effect: () => T): Promise<T> {
+    return this.files.disk.runLater(label, effect);
   }
 }
 
-function missing(path: string): never {
+function throwMissing(path: string): never {
   throw diskError('ENOENT', `there is no ${path}`);
 }

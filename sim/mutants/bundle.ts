@@ -17,12 +17,12 @@ export async function bundle(mutant: Mutant | null, outfile: string): Promise<vo
     format: 'esm',
     packages: 'external',
     logLevel: 'silent',
-    plugins: mutant === null ? [] : [withFault(mutant)],
+    plugins: mutant === null ? [] : [mutantPlugin(mutant)],
   });
 }
 
 /** The fault goes into what is loaded and nowhere else: the source on the disk stays as it is. */
-function withFault(mutant: Mutant): Plugin {
+function mutantPlugin(mutant: Mutant): Plugin {
   const target = join(ROOT, mutant.file);
   return {
     name: mutant.name,

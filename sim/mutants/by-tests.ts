@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { realNowMs } from '../world/traps.js';
+import { realNowMs } from '../world/determinism-guards.js';
 import { ROOT } from './bundle.js';
 import type { Mutant } from './mutant.js';
-import type { Verdict } from './trial.js';
+import type { MutantVerdict } from './trial.js';
 
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 const CONFIG = join(ROOT, 'sim', 'mutants', 'unit-tests.config.ts');
@@ -11,12 +11,12 @@ const CONFIG = join(ROOT, 'sim', 'mutants', 'unit-tests.config.ts');
 const OUTPUT_CHARS_MAX = 100_000;
 
 /** Tries a mutant on the tests that are about it. Only a test that fails kills it; a run that breaks down does not. */
-export async function tryByTests(mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
-  const began_ms = realNowMs();
+export async function tryByTests(mutant: Mutant, tests: readonly string[]): Promise<MutantVerdict> {
+  const beganMs = realNowMs();
   const { code, printed } = await run(mutant.name, tests);
   const failed = /^\s*(?:×|FAIL)\s+(.*)$/m.exec(printed)?.[1];
-  const fate = code === 0 ? 'survived' : failed === undefined ? 'crashed' : 'killed';
-  return { fate, by: 'tests', says: failed ?? '', seeds: 0, seconds: (realNowMs() - began_ms) / 1000 };
+  const outcome = code === 0 ? 'survived' : failed === undefined ? 'crashed' : 'killed';
+  return { outcome, by: 'tests', message: failed ?? '', seeds: 0, seconds: (realNowMs() - beganMs) / 1000 };
 }
 
 function run(name: string, tests: readonly string[]): Promise<{ code: number | null; printed: string }> {

@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Baseline } from './baseline.js';
 import { bundle, ROOT } from './bundle.js';
 import { tryByTests } from './by-tests.js';
-import { Control } from './control.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 import { heading, row, summary } from './report.js';
-import { steps, tryMutant, type Verdict } from './trial.js';
+import { type MutantVerdict, trialSteps, tryMutant } from './trial.js';
 
 /** The code as it is must pass the search and these seeds, or there is no telling what kills a mutant. */
-const SOUND_SEEDS = 40;
+const BASELINE_SEEDS = 40;
 /** Not a time: the verdict must not hang on what else the machine has to do. */
 const SEEDS_MAX = 600;
 
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' } },
 });
 
-function chosen(): readonly Mutant[] {
+function selectedMutants(): readonly Mutant[] {
   const { only } = values;
   if (only === undefined) return MUTANTS;
   const found = MUTANTS.filter(({ name }) => name === only);
@@ -27,35 +27,35 @@ function chosen(): readonly Mutant[] {
   throw new Error(`There is no mutant ${only}. There are:\n${names.join('\n')}`);
 }
 
-async function assertSound(control: Control): Promise<void> {
-  for (const { by, order } of steps(true, SOUND_SEEDS)) {
-    const fault = await control.faultOf(order);
-    if (fault === null) continue;
+async function assertBaselinePasses(baseline: Baseline): Promise<void> {
+  for (const { by, job: order } of trialSteps(true, BASELINE_SEEDS)) {
+    const violation = await baseline.violationOf(order);
+    if (violation === null) continue;
     throw new Error(
-      `The code without any fault does not pass (${by}: ${fault}). Put that right first: now anything would kill a mutant.`,
+      `The code without any fault does not pass (${by}: ${violation}). Put that right first: now anything would kill a mutant.`,
     );
   }
-  process.stdout.write(`without a fault: the search and ${SOUND_SEEDS} seeds pass\n\n${heading()}\n`);
+  process.stdout.write(`without a fault: the search and ${BASELINE_SEEDS} seeds pass\n\n${heading()}\n`);
 }
 
-async function judge(mutant: Mutant, folder: string, control: Control): Promise<Verdict> {
+async function tryOne(mutant: Mutant, folder: string, baseline: Baseline): Promise<MutantVerdict> {
   if (mutant.tests !== undefined) return tryByTests(mutant, mutant.tests);
   const script = join(folder, `${mutant.name}.mjs`);
   try {
     await bundle(mutant, script);
   } catch (error) {
-    return { fate: 'unfit', by: '', says: String(error), seeds: 0, seconds: 0 };
+    return { outcome: 'unfit', by: '', message: String(error), seeds: 0, seconds: 0 };
   }
-  return tryMutant(script, steps(mutant.file.startsWith('src/core/'), SEEDS_MAX, mutant.mode), control);
+  return tryMutant(script, trialSteps(mutant.file.startsWith('src/core/'), SEEDS_MAX, mutant.mode), baseline);
 }
 
-async function judgeAll(folder: string, control: Control): Promise<Verdict[]> {
-  const verdicts: Verdict[] = [];
-  const mutants = chosen();
-  const left = mutants[Symbol.iterator]();
+async function tryAll(folder: string, baseline: Baseline): Promise<MutantVerdict[]> {
+  const verdicts: MutantVerdict[] = [];
+  const mutants = selectedMutants();
+  const remaining = mutants[Symbol.iterator]();
   const work = async (): Promise<void> => {
-    for (const mutant of left) {
-      const verdict = await judge(mutant, folder, control);
+    for (const mutant of remaining) {
+      const verdict = await tryOne(mutant, folder, baseline);
       verdicts.push(verdict);
       process.stdout.write(`${row(mutant, verdict)}\n`);
       process.stderr.write(`${verdicts.length} of ${mutants.length} tried\n`);
@@ -68,16 +68,16 @@ async function judgeAll(folder: string, control: Control): Promise<Verdict[]> {
 async function main(): Promise<void> {
   // Within node_modules, so that a bundle finds the libraries it needs.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.mutants-'));
-  let control: Control | null = null;
+  let baseline: Baseline | null = null;
   try {
     await bundle(null, join(folder, 'sound.mjs'));
-    control = new Control(join(folder, 'sound.mjs'));
-    await assertSound(control);
-    const verdicts = await judgeAll(folder, control);
+    baseline = new Baseline(join(folder, 'sound.mjs'));
+    await assertBaselinePasses(baseline);
+    const verdicts = await tryAll(folder, baseline);
     process.stdout.write(`\n${summary(verdicts)}\n`);
-    process.exitCode = verdicts.every(({ fate }) => fate === 'killed') ? 0 : 1;
+    process.exitCode = verdicts.every(({ outcome }) => outcome === 'killed') ? 0 : 1;
   } finally {
-    control?.end();
+    baseline?.end();
     rmSync(folder, { recursive: true, force: true });
   }
 }

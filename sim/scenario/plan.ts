@@ -1,6 +1,6 @@
 import type { Rng } from '../world/rng.js';
 
-interface TaskShape {
+interface SimTaskInput {
   readonly id: string;
   readonly description: string;
   readonly depends_on?: readonly string[];
@@ -9,8 +9,8 @@ interface TaskShape {
 }
 
 /** A plan as people send it, and everything in it that can be claimed. */
-export interface PlanShape {
-  readonly input: { readonly tracks: Readonly<Record<string, readonly TaskShape[]>> };
+export interface SimPlan {
+  readonly input: { readonly tracks: Readonly<Record<string, readonly SimTaskInput[]>> };
   readonly subjects: readonly string[];
 }
 
@@ -18,35 +18,35 @@ export interface PlanShape {
 const EDGES = ['REQ-F-AUTH-001#design_code', 'REQ-F-AUTH-001#code_unit_tests'];
 
 /** A few tracks, with work that waits for work of another track, and merges of subtasks. */
-export function planFor(rng: Rng): PlanShape {
-  const tracks: Record<string, TaskShape[]> = {};
-  const made: string[] = [];
+export function planFor(rng: Rng): SimPlan {
+  const tracks: Record<string, SimTaskInput[]> = {};
+  const taskIds: string[] = [];
   for (const track of ['A', 'B', 'C'].slice(0, 1 + rng.int(3))) {
-    const tasks: TaskShape[] = [];
+    const tasks: SimTaskInput[] = [];
     const count = 1 + rng.int(4);
     for (let number = 1; number <= count; number += 1) {
-      const task = taskFor(rng, `${track}-00${number}-work`, made);
+      const task = taskFor(rng, `${track}-00${number}-work`, taskIds);
       tasks.push(task);
-      made.push(task.id);
+      taskIds.push(task.id);
     }
     tracks[track] = tasks;
   }
   return { input: { tracks }, subjects: [...subjectsIn(tracks), ...EDGES] };
 }
 
-function taskFor(rng: Rng, id: string, before: readonly string[]): TaskShape {
-  const waits = rng.weighted({ before: 1, nothing: 2, another: 1 });
-  const depends_on = waits === 'another' && before.length > 0 ? [rng.pick(before)] : [];
+function taskFor(rng: Rng, id: string, earlierIds: readonly string[]): SimTaskInput {
+  const dependency = rng.weighted({ before: 1, nothing: 2, another: 1 });
+  const depends_on = dependency === 'another' && earlierIds.length > 0 ? [rng.pick(earlierIds)] : [];
   return {
     id,
     description: `do ${id}`,
-    ...(waits === 'before' ? {} : { depends_on }),
+    ...(dependency === 'before' ? {} : { depends_on }),
     ...(rng.chance(0.3) ? { priority: rng.int(10) } : {}),
     ...(rng.chance(0.4) ? { subtasks: 1 + rng.int(3) } : {}),
   };
 }
 
-function subjectsIn(tracks: PlanShape['input']['tracks']): string[] {
+function subjectsIn(tracks: SimPlan['input']['tracks']): string[] {
   return Object.values(tracks).flatMap((tasks) =>
     tasks.flatMap(({ id, subtasks = 0 }) => [
       id,

@@ -1,14 +1,14 @@
 import { DEFAULT_LIMITS, type Limits } from '../../src/core/claims/policy.js';
 import { Rng } from '../world/rng.js';
 import type { Fault } from './faults.js';
-import { type PlanShape, planFor } from './plan.js';
+import { planFor, type SimPlan } from './plan.js';
 
 /** `inbox`: agents that move files, and a serialiser; the others speak to coordinators over a network. */
 export type Mode = 'safety' | 'liveness' | 'inbox';
-export type Topology = 'file' | 'shared';
+export type SimTopology = 'file' | 'shared';
 
 /** What a run is told; everything else follows from the seed. */
-export interface RunOptions {
+export interface SeedRunOptions {
   readonly seed: number;
   readonly mode: Mode;
   readonly without?: readonly Fault[];
@@ -48,7 +48,7 @@ export interface Rates {
 export interface Scenario {
   readonly seed: number;
   readonly mode: Mode;
-  readonly topology: Topology;
+  readonly topology: SimTopology;
   readonly coordinators: number;
   readonly agents: number;
   readonly sessions: number;
@@ -58,7 +58,7 @@ export interface Scenario {
   readonly segment_bytes_max: number;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly limits: Limits;
-  readonly plan: PlanShape;
+  readonly plan: SimPlan;
   readonly rates: Rates;
   has(fault: Fault): boolean;
 }
@@ -67,21 +67,21 @@ export interface Scenario {
 export const COMMANDS = 500;
 const FAULTY_SHARE = 0.75;
 
-export function scenarioOf(options: RunOptions): Scenario {
+export function scenarioOf(options: SeedRunOptions): Scenario {
   const rng = new Rng(`scenario ${options.seed}`);
   const without = new Set<Fault>(options.without ?? []);
-  const topology: Topology = rng.chance(0.5) ? 'file' : 'shared';
+  const topology: SimTopology = rng.chance(0.5) ? 'file' : 'shared';
   const lease_seconds = rng.pick([5, 10, 20, 30]);
   const chosen = rng.fork('faults');
   // Each seed has its own mixture: a fault that is everywhere hides what happens without it.
   const picked = new Map<Fault, boolean>();
   const has = (fault: Fault): boolean => {
-    let here = picked.get(fault);
-    if (here === undefined) {
-      here = chosen.fork(fault).chance(FAULTY_SHARE);
-      picked.set(fault, here);
+    let isPicked = picked.get(fault);
+    if (isPicked === undefined) {
+      isPicked = chosen.fork(fault).chance(FAULTY_SHARE);
+      picked.set(fault, isPicked);
     }
-    return here && !without.has(fault);
+    return isPicked && !without.has(fault);
   };
   const agents = 5 + rng.int(4);
   return {
@@ -103,16 +103,16 @@ export function scenarioOf(options: RunOptions): Scenario {
   };
 }
 
-function policyFor(rng: Rng, lease_seconds: number): Record<string, unknown> {
+function policyFor(rng: Rng, leaseSeconds: number): Record<string, unknown> {
   const tasks = rng.weighted({ takeover: 7, hold: 3 });
   return {
     stale_policy: { task: tasks, edge: rng.pick(['takeover', 'hold']) },
     late_submit: rng.weighted({ accept: 2, reject: 1 }),
-    max_hold_seconds: rng.chance(0.35) ? lease_seconds * (2 + rng.int(6)) : null,
-    stale_threshold_seconds: lease_seconds * (1 + rng.int(3)),
-    claim_ttl_seconds: lease_seconds,
+    max_hold_seconds: rng.chance(0.35) ? leaseSeconds * (2 + rng.int(6)) : null,
+    stale_threshold_seconds: leaseSeconds * (1 + rng.int(3)),
+    claim_ttl_seconds: leaseSeconds,
     sweep_interval_seconds: rng.pick([1, 5, 15, 3600]),
-    suspend_max_seconds: lease_seconds * (1 + rng.int(8)),
+    suspend_max_seconds: leaseSeconds * (1 + rng.int(8)),
     max_attempts: rng.pick([2, 3, 10, 1000]),
     max_agents_per_track: rng.chance(0.3) ? 1 + rng.int(2) : null,
   };
@@ -132,18 +132,18 @@ function limitsFor(rng: Rng, mode: Mode): Limits {
 
 function ratesFor(
   rng: Rng,
-  { has, lease_ms, topology }: { has: Scenario['has']; lease_ms: number; topology: Topology },
+  { has, lease_ms, topology }: { has: Scenario['has']; lease_ms: number; topology: SimTopology },
 ): Rates {
   const every = (fault: Fault, leases: readonly number[]): number | null => {
-    const mean_ms = lease_ms * rng.pick(leases);
-    return has(fault) ? mean_ms : null;
+    const meanMs = lease_ms * rng.pick(leases);
+    return has(fault) ? meanMs : null;
   };
   const chance = (fault: Fault, chances: readonly number[]): number => {
     const drawn = rng.pick(chances);
     return has(fault) ? drawn : 0;
   };
   const isFile = topology === 'file';
-  const failover_ms = lease_ms * rng.between(2, 20);
+  const failoverMs = lease_ms * rng.between(2, 20);
   return {
     loss_chance: chance('loss', [0.01, 0.05, 0.2]),
     double_chance: chance('double', [0.02, 0.1]),
@@ -159,7 +159,7 @@ function ratesFor(
     rival_every_ms: isFile ? every('rival', [10, 30]) : null,
     partition_every_ms: every('partition', [3, 10]),
     agent_freeze_every_ms: every('agent_freeze', [2, 6]),
-    failover_at_ms: !isFile && has('failover') && rng.chance(0.3) ? failover_ms : null,
+    failover_at_ms: !isFile && has('failover') && rng.chance(0.3) ? failoverMs : null,
     power_chance: has('power') ? 0.7 : 0,
     rot_chance: has('rot') ? 0.15 : 0,
     clock_tick_ms: chance('coarse_clock', [0, 0, 20, 1000]),

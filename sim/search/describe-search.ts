@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { SearchModel } from './models.js';
 import { runSearch } from './search.js';
-import type { World } from './world.js';
 
 /** Every answer that must come up somewhere, or the search looked at less than it says. */
-const ANSWERS = [
+const REQUIRED_CODES = [
   ['UNKNOWN_TASK', 'SESSION_CLOSED', 'DENIED_COMPLETED', 'DENIED_HELD', 'DENIED_ACTIVE_CLAIM'],
   ['DENIED_DEPENDENCIES', 'DENIED_BACKOFF', 'DENIED_LIMIT', 'GRANTED'],
   ['NO_CLAIM', 'GENERATION_MISMATCH', 'SESSION_MISMATCH', 'ALREADY_EXPIRED', 'RENEWED', 'RELEASED'],
@@ -15,18 +15,18 @@ const ANSWERS = [
 ].flat();
 
 /** Searches each world to its end, and expects every answer and at least so many states among them. */
-export function describeSearch(worlds: readonly World[], { statesMin }: { statesMin: number }): void {
+export function describeSearch(models: readonly SearchModel[], { statesMin }: { statesMin: number }): void {
   describe('the rules, searched to the end of a small world', () => {
-    const answered = new Set<string>();
+    const seenCodes = new Set<string>();
     let states = 0;
     let transitions = 0;
 
-    it.each(worlds.map((world) => [world.name, world] as const))(
+    it.each(models.map((model) => [model.name, model] as const))(
       'break no invariant in any state of: %s',
-      (_, world) => {
-        const found = runSearch({ worlds: [world] });
+      (_, model) => {
+        const found = runSearch({ models: [model] });
         expect(found.violations).toEqual([]);
-        for (const code of found.codes.keys()) answered.add(code);
+        for (const code of found.codes.keys()) seenCodes.add(code);
         states += found.states;
         transitions += found.transitions;
       },
@@ -34,7 +34,7 @@ export function describeSearch(worlds: readonly World[], { statesMin }: { states
 
     it('give every answer somewhere, so that no part of them went unsearched', () => {
       console.log(`searched ${states} states, ${transitions} transitions`);
-      expect(ANSWERS.filter((code) => !answered.has(code))).toEqual([]);
+      expect(REQUIRED_CODES.filter((code) => !seenCodes.has(code))).toEqual([]);
       expect(states).toBeGreaterThan(statesMin);
     });
   });

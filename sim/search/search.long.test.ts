@@ -1,4 +1,4 @@
 import { describeSearch } from './describe-search.js';
-import { allWorlds } from './world.js';
+import { allModels } from './models.js';
 
-describeSearch(allWorlds(), { statesMin: 40_000 });
+describeSearch(allModels(), { statesMin: 40_000 });

@@ -1,12 +1,12 @@
-import type { ClaimsCommand, Context } from '../../src/core/claims/commands.js';
+import type { ClaimsCommand, DecisionContext } from '../../src/core/claims/commands.js';
 import { decide } from '../../src/core/claims/decide.js';
 import { emptyHead, type Head } from '../../src/core/claims/head.js';
 import { stateKey } from './canonical.js';
-import { checkDecision, checkSweeper, checkWayOut } from './checks.js';
-import { allWorlds, claimIdOf, PLAIN_CLAIM, TICK_MS, type World } from './world.js';
+import { checkDecision, checkRecoverable, checkSweeper } from './checks.js';
+import { allModels, claimIdOf, PLAIN_CLAIM, type SearchModel, TICK_MS } from './models.js';
 
 export interface SearchOptions {
-  readonly worlds?: readonly World[];
+  readonly models?: readonly SearchModel[];
   /** The search gives up looking for more after so many. */
   readonly violations_max?: number;
   /** A world with more states than this is a mistake in its making. */
@@ -14,9 +14,9 @@ export interface SearchOptions {
 }
 
 export interface SearchViolation {
-  readonly world: string;
+  readonly model: string;
   readonly invariant: string;
-  readonly says: string;
+  readonly message: string;
   /** The commands that lead there from the beginning, the offending one last. */
   readonly trace: readonly string[];
 }
@@ -29,11 +29,11 @@ export interface SearchResult {
   readonly codes: ReadonlyMap<string, number>;
 }
 
-interface State {
+interface SearchState {
   readonly heads: readonly Head[];
   readonly now_ms: number;
-  readonly parent: State | null;
-  readonly by: ClaimsCommand | 'start' | 'tick';
+  readonly parent: SearchState | null;
+  readonly transition: ClaimsCommand | 'start' | 'tick';
 }
 
 const STATES_MAX = 200_000;
@@ -44,8 +44,8 @@ export function runSearch(options: SearchOptions = {}): SearchResult {
   const codes = new Map<string, number>();
   let states = 0;
   let transitions = 0;
-  for (const world of options.worlds ?? allWorlds()) {
-    const search = new WorldSearch(world, violations, codes, options);
+  for (const model of options.models ?? allModels()) {
+    const search = new ModelSearch(model, violations, codes, options);
     search.run();
     states += search.states;
     transitions += search.transitions;
@@ -53,13 +53,13 @@ export function runSearch(options: SearchOptions = {}): SearchResult {
   return { states, transitions, violations, codes };
 }
 
-class WorldSearch {
+class ModelSearch {
   transitions = 0;
   private readonly seen = new Set<string>();
-  private readonly queue: State[] = [];
+  private readonly queue: SearchState[] = [];
 
   constructor(
-    private readonly world: World,
+    private readonly model: SearchModel,
     private readonly violations: SearchViolation[],
     private readonly codes: Map<string, number>,
     private readonly options: SearchOptions,
@@ -70,60 +70,67 @@ class WorldSearch {
   }
 
   run(): void {
-    const violations_max = this.options.violations_max ?? 20;
-    this.reach({ heads: this.world.subjects.map(emptyHead), now_ms: TICK_MS, parent: null, by: 'start' });
-    for (let next = 0; next < this.queue.length && this.violations.length < violations_max; next++) {
-      const state = this.queue[next] as State;
-      this.reach({ ...state, now_ms: state.now_ms + TICK_MS, parent: state, by: 'tick' });
-      this.world.subjects.forEach((_, index) => {
-        this.tryAll(state, index);
+    const violationsMax = this.options.violations_max ?? 20;
+    this.visit({
+      heads: this.model.subjects.map(emptyHead),
+      now_ms: TICK_MS,
+      parent: null,
+      transition: 'start',
+    });
+    for (let next = 0; next < this.queue.length && this.violations.length < violationsMax; next++) {
+      const state = this.queue[next] as SearchState;
+      this.visit({ ...state, now_ms: state.now_ms + TICK_MS, parent: state, transition: 'tick' });
+      this.model.subjects.forEach((_, index) => {
+        this.tryAllCommands(state, index);
       });
     }
   }
 
-  private tryAll(state: State, index: number): void {
+  private tryAllCommands(state: SearchState, index: number): void {
     const head = state.heads[index] as Head;
-    const ctx: Context = { now_ms: state.now_ms, rules: this.world.rules, claimIdOf };
+    const ctx: DecisionContext = { now_ms: state.now_ms, rules: this.model.rules, claimIdOf };
     const sweep = decide(head, { type: 'expire' }, ctx);
-    if (this.world.subjects.length === 1) {
-      checkWayOut(head, PLAIN_CLAIM, ctx, (invariant, says) =>
-        this.report(state, PLAIN_CLAIM, invariant, says),
+    if (this.model.subjects.length === 1) {
+      checkRecoverable(head, PLAIN_CLAIM, ctx, (invariant, message) =>
+        this.report(state, PLAIN_CLAIM, invariant, message),
       );
     }
-    for (const command of this.world.commands(state.heads, index)) {
+    for (const command of this.model.commands(state.heads, index)) {
       const decision = decide(head, command, ctx);
-      const say = (invariant: string, says: string): void => this.report(state, command, invariant, says);
+      const reportViolation = (invariant: string, message: string): void =>
+        this.report(state, command, invariant, message);
       this.transitions++;
       this.codes.set(decision.code, (this.codes.get(decision.code) ?? 0) + 1);
-      checkDecision(decision, command, ctx, say);
-      if (sweep.next !== head) checkSweeper(decision, sweep.next, command, ctx, say);
+      checkDecision(decision, command, ctx, reportViolation);
+      if (sweep.next !== head) checkSweeper(decision, sweep.next, command, ctx, reportViolation);
       if (decision.next === head) continue;
-      const wrong = this.world.wrong(state.heads, index, decision.next);
-      if (wrong !== null) say('INV-19', wrong);
+      const violation = this.model.violationIn(state.heads, index, decision.next);
+      if (violation !== null) reportViolation('INV-19', violation);
       const heads = state.heads.with(index, decision.next);
-      this.reach({ heads, now_ms: state.now_ms, parent: state, by: command });
+      this.visit({ heads, now_ms: state.now_ms, parent: state, transition: command });
     }
   }
 
-  private reach(state: State): void {
-    const { rules } = this.world;
+  private visit(state: SearchState): void {
+    const { rules } = this.model;
     const key = state.heads.map((head) => stateKey(head, state.now_ms, rules)).join();
     if (this.seen.has(key)) return;
     this.seen.add(key);
     this.queue.push(state);
     if (this.queue.length > (this.options.states_max ?? STATES_MAX)) {
-      throw new Error(`${this.world.name} has no end: ${this.queue.length} states and counting`);
+      throw new Error(`${this.model.name} has no end: ${this.queue.length} states and counting`);
     }
   }
 
-  private report(state: State, command: ClaimsCommand, invariant: string, says: string): void {
-    const trace = [describe(command)];
-    for (let at: State | null = state; at !== null; at = at.parent) trace.unshift(describe(at.by));
-    this.violations.push({ world: this.world.name, invariant, says, trace });
+  private report(state: SearchState, command: ClaimsCommand, invariant: string, message: string): void {
+    const trace = [describeTransition(command)];
+    for (let at: SearchState | null = state; at !== null; at = at.parent)
+      trace.unshift(describeTransition(at.transition));
+    this.violations.push({ model: this.model.name, invariant, message, trace });
   }
 }
 
-function describe(command: State['by']): string {
+function describeTransition(command: SearchState['transition']): string {
   if (typeof command === 'string') return command;
   const { type, ...rest } = command;
   return `${type} ${JSON.stringify(rest)}`;

@@ -1,7 +1,7 @@
 import type { Rng } from './rng.js';
 
 /** Bytes that grow. */
-class Bytes {
+class GrowingBuffer {
   private buffer = Buffer.alloc(0);
   length = 0;
 
@@ -34,7 +34,7 @@ class Bytes {
   }
 }
 
-type Change =
+type UnsyncedChange =
   | { readonly kind: 'write'; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: 'truncate'; readonly size: number };
 
@@ -42,21 +42,21 @@ type Change =
 const PAGE_BYTES = 256;
 
 /** What a loss of power leaves of the changes that no sync had confirmed. */
-export type Survival = 'none' | 'all' | 'torn' | 'pages';
+export type PowerLossOutcome = 'none' | 'all' | 'torn' | 'pages';
 
 /** A file: what processes see of it, and what would be left of it if the power went. */
 export class FileNode {
-  private readonly seen = new Bytes();
-  private readonly platter = new Bytes();
-  private unsynced: Change[] = [];
+  private readonly visible = new GrowingBuffer();
+  private readonly durable = new GrowingBuffer();
+  private unsynced: UnsyncedChange[] = [];
 
   content(): Buffer {
-    return this.seen.view();
+    return this.visible.view();
   }
 
   /** The bytes are the file's from now on. */
   append(bytes: Uint8Array): void {
-    this.change({ kind: 'write', at: this.seen.length, bytes });
+    this.change({ kind: 'write', at: this.visible.length, bytes });
   }
 
   truncate(size: number): void {
@@ -64,7 +64,7 @@ export class FileNode {
   }
 
   sync(): void {
-    for (const change of this.unsynced) apply(this.platter, change);
+    for (const change of this.unsynced) applyChange(this.durable, change);
     this.unsynced = [];
   }
 
@@ -73,18 +73,18 @@ export class FileNode {
     this.losePower(rng, 'pages');
   }
 
-  losePower(rng: Rng, survival: Survival): void {
+  losePower(rng: Rng, survival: PowerLossOutcome): void {
     if (survival === 'all') this.sync();
-    if (survival === 'torn') this.tear(rng);
-    if (survival === 'pages') this.scatter(rng);
+    if (survival === 'torn') this.applyTorn(rng);
+    if (survival === 'pages') this.applyRandomPages(rng);
     this.unsynced = [];
-    this.seen.set(this.platter.view());
+    this.visible.set(this.durable.view());
   }
 
   /** Rot: one byte of what is stored is another, and nobody is told. Returns a way to put it right. */
   flipByte(at: number): () => void {
     const flip = (): void => {
-      for (const bytes of [this.seen, this.platter]) {
+      for (const bytes of [this.visible, this.durable]) {
         const view = bytes.view();
         if (at < view.length) view[at] = (view[at] as number) ^ 0x15;
       }
@@ -95,54 +95,54 @@ export class FileNode {
 
   /** Somebody writes over what is stored, and nobody is told. Returns a way to put it right. */
   overwrite(content: Uint8Array): () => void {
-    const before = new Uint8Array(this.seen.view());
+    const before = new Uint8Array(this.visible.view());
     const put = (bytes: Uint8Array): void => {
       this.sync();
-      for (const stored of [this.seen, this.platter]) stored.set(bytes);
+      for (const stored of [this.visible, this.durable]) stored.set(bytes);
     };
     put(content);
     return () => put(before);
   }
 
-  private change(change: Change): void {
-    apply(this.seen, change);
+  private change(change: UnsyncedChange): void {
+    applyChange(this.visible, change);
     this.unsynced.push(change);
   }
 
   /** The changes in order up to some byte, and nothing after it. */
-  private tear(rng: Rng): void {
-    const total = this.unsynced.reduce((sum, change) => sum + weight(change), 0);
+  private applyTorn(rng: Rng): void {
+    const total = this.unsynced.reduce((sum, change) => sum + changeSize(change), 0);
     let left = rng.int(total + 1);
     for (const change of this.unsynced) {
-      if (left < weight(change)) {
+      if (left < changeSize(change)) {
         if (change.kind === 'write') {
-          apply(this.platter, { ...change, bytes: change.bytes.subarray(0, left) });
+          applyChange(this.durable, { ...change, bytes: change.bytes.subarray(0, left) });
         }
         return;
       }
-      apply(this.platter, change);
-      left -= weight(change);
+      applyChange(this.durable, change);
+      left -= changeSize(change);
     }
   }
 
   /** Each page by its own luck: a later one may be there and an earlier one not. */
-  private scatter(rng: Rng): void {
+  private applyRandomPages(rng: Rng): void {
     for (const change of this.unsynced) {
       if (change.kind === 'truncate') {
-        if (rng.chance(0.5)) apply(this.platter, change);
+        if (rng.chance(0.5)) applyChange(this.durable, change);
         continue;
       }
       for (let from = 0; from < change.bytes.length; from += PAGE_BYTES) {
         const bytes = change.bytes.subarray(from, from + PAGE_BYTES);
-        if (rng.chance(0.5)) apply(this.platter, { kind: 'write', at: change.at + from, bytes });
+        if (rng.chance(0.5)) applyChange(this.durable, { kind: 'write', at: change.at + from, bytes });
       }
     }
   }
 }
 
-const weight = (change: Change): number => (change.kind === 'write' ? change.bytes.length : 1);
+const changeSize = (change: UnsyncedChange): number => (change.kind === 'write' ? change.bytes.length : 1);
 
-function apply(bytes: Bytes, change: Change): void {
+function applyChange(bytes: GrowingBuffer, change: UnsyncedChange): void {
   if (change.kind === 'truncate') bytes.truncate(change.size);
   else if (change.bytes.length > 0) bytes.write(change.at, change.bytes);
 }

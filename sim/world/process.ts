@@ -1,7 +1,7 @@
 import type { Environment } from '../../src/coordinator/index.js';
 import type { ProcessClock } from '../../src/stores/clock.js';
 import type { Rng } from './rng.js';
-import { WORLD_EPOCH_MS, type World } from './world.js';
+import { type SimWorld, WORLD_EPOCH_MS } from './world.js';
 
 /** A busy process comes to its timers late, some more than others. */
 const TIMER_LATENESS = { min: 2, max: 12 };
@@ -12,32 +12,32 @@ const DRIFT_MAX = 0.0001;
  * A process of the simulated world: its own clock, its own life. What it waits for reaches it only while it lives;
  * while it is frozen everything waits for it.
  */
-export class Process {
+export class SimProcess {
   private alive = true;
-  private frozen_until_ms = 0;
-  private wall_offset_ms: number;
+  private frozenUntilMs = 0;
+  private wallOffsetMs: number;
   private readonly drift: number;
-  private readonly timer_lateness: number;
-  private readonly onDeath: (() => void)[] = [];
+  private readonly timerLateness: number;
+  private readonly killListeners: (() => void)[] = [];
   readonly clock: ProcessClock;
 
   constructor(
-    readonly world: World,
+    readonly world: SimWorld,
     readonly name: string,
     private readonly rng: Rng,
     /** Its clocks move in leaps of this; 0: they do not. */
-    tick_ms = 0,
+    tickMs = 0,
   ) {
     this.drift = 1 + rng.between(-DRIFT_MAX, DRIFT_MAX);
-    this.wall_offset_ms = rng.between(-500, 500);
-    this.timer_lateness = rng.between(TIMER_LATENESS.min, TIMER_LATENESS.max);
+    this.wallOffsetMs = rng.between(-500, 500);
+    this.timerLateness = rng.between(TIMER_LATENESS.min, TIMER_LATENESS.max);
     const passedMs = (): number => {
-      const passed_ms = world.now_ms * this.drift;
-      return tick_ms === 0 ? passed_ms : Math.floor(passed_ms / tick_ms) * tick_ms;
+      const passedMs = world.now_ms * this.drift;
+      return tickMs === 0 ? passedMs : Math.floor(passedMs / tickMs) * tickMs;
     };
     this.clock = {
       monotonicMs: () => 1000 + passedMs(),
-      wallMs: () => WORLD_EPOCH_MS + passedMs() + this.wall_offset_ms,
+      wallMs: () => WORLD_EPOCH_MS + passedMs() + this.wallOffsetMs,
     };
   }
 
@@ -46,22 +46,22 @@ export class Process {
   }
 
   get isFrozen(): boolean {
-    return this.world.now_ms < this.frozen_until_ms;
+    return this.world.now_ms < this.frozenUntilMs;
   }
 
   /** Runs `task` in this process after so long, unless the process is dead by then. */
-  after(after_ms: number, label: string, task: () => void): () => void {
-    let cancel = this.world.schedule(after_ms, `${this.name} ${label}`, () => {
+  after(afterMs: number, label: string, task: () => void): () => void {
+    let cancel = this.world.schedule(afterMs, `${this.name} ${label}`, () => {
       if (!this.alive) return;
       if (!this.isFrozen) return task();
-      cancel = this.after(this.frozen_until_ms - this.world.now_ms, label, task);
+      cancel = this.after(this.frozenUntilMs - this.world.now_ms, label, task);
     });
     return () => cancel();
   }
 
-  sleep(after_ms: number, label: string): Promise<void> {
+  sleep(afterMs: number, label: string): Promise<void> {
     return new Promise((resolve) => {
-      this.after(after_ms, label, resolve);
+      this.after(afterMs, label, resolve);
     });
   }
 
@@ -70,21 +70,21 @@ export class Process {
     if (!this.alive) return;
     this.alive = false;
     this.world.trace(`${this.name} dies`);
-    for (const tell of this.onDeath) tell();
+    for (const listener of this.killListeners) listener();
   }
 
-  whenDead(tell: () => void): void {
-    this.onDeath.push(tell);
+  onKilled(listener: () => void): void {
+    this.killListeners.push(listener);
   }
 
-  freeze(for_ms: number): void {
-    this.world.trace(`${this.name} is frozen for ${Math.round(for_ms)} ms`);
-    this.frozen_until_ms = Math.max(this.frozen_until_ms, this.world.now_ms + for_ms);
+  freeze(forMs: number): void {
+    this.world.trace(`${this.name} is frozen for ${Math.round(forMs)} ms`);
+    this.frozenUntilMs = Math.max(this.frozenUntilMs, this.world.now_ms + forMs);
   }
 
-  stepWallClock(by_ms: number): void {
-    this.world.trace(`${this.name} has its wall clock stepped by ${Math.round(by_ms)} ms`);
-    this.wall_offset_ms += by_ms;
+  stepWallClock(byMs: number): void {
+    this.world.trace(`${this.name} has its wall clock stepped by ${Math.round(byMs)} ms`);
+    this.wallOffsetMs += byMs;
   }
 
   environment(): Environment {
@@ -92,8 +92,8 @@ export class Process {
     return {
       clock: this.clock,
       randomBytes: (count) => random.bytes(count),
-      setTimer: (after_ms, task) => this.after(after_ms * this.timer_lateness, 'timer', task),
-      breathe: () => this.sleep(0, 'breathes'),
+      setTimer: (afterMs, task) => this.after(afterMs * this.timerLateness, 'timer', task),
+      yieldToEventLoop: () => this.sleep(0, 'breathes'),
     };
   }
 }

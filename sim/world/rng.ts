@@ -1,5 +1,5 @@
 /** Four 32-bit words out of any text, well mixed: the start of one stream of numbers. */
-function wordsOf(text: string): [number, number, number, number] {
+function seedWords(text: string): [number, number, number, number] {
   const words: [number, number, number, number] = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344];
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -24,7 +24,7 @@ export class Rng {
   private counter: number;
 
   constructor(private readonly name: string) {
-    [this.a, this.b, this.c, this.counter] = wordsOf(name);
+    [this.a, this.b, this.c, this.counter] = seedWords(name);
     for (let round = 0; round < WARM_UP_ROUNDS; round += 1) this.word();
   }
 

@@ -1,7 +1,7 @@
 import type { Disk, DiskFile, Lock } from '../../src/stores/file/disk.js';
+import { type DiskImage, FolderNode } from './disk-image.js';
 import type { FileNode } from './file-node.js';
-import { FolderNode, type Platter } from './platter.js';
-import type { Process } from './process.js';
+import type { SimProcess } from './process.js';
 import type { Rng } from './rng.js';
 
 /** How a disk misbehaves. Changed while the simulation runs. */
@@ -13,27 +13,27 @@ export interface DiskFaults {
   sync_failure_chance: number;
   /** How much longer than others this sync takes. */
   stallMs(path: string): number;
-  befell(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
+  onFault(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
   /** A folder is there by this name now. */
-  named(folder: string): void;
+  onNamed(folder: string): void;
 }
 
-interface Pending {
+interface PendingOperation {
   /** What may still reach the disk although the process that asked has died. */
   readonly finish: () => void;
 }
 
 /** The disk as one process sees it. What the process asked for happens a little later, or never. */
 export class SimDisk implements Disk {
-  private readonly pending = new Set<Pending>();
+  private readonly pending = new Set<PendingOperation>();
 
   constructor(
-    private readonly platter: Platter,
-    private readonly owner: Process,
+    private readonly diskImage: DiskImage,
+    private readonly owner: SimProcess,
     private readonly faults: DiskFaults,
     private readonly rng: Rng,
   ) {
-    owner.whenDead(() => {
+    owner.onKilled(() => {
       for (const { finish } of this.pending) if (rng.chance(0.5)) finish();
       this.pending.clear();
     });
@@ -44,79 +44,79 @@ export class SimDisk implements Disk {
   }
 
   async openAppend(path: string): Promise<DiskFile> {
-    return this.later('open', () => {
-      const there = this.platter.file(path);
-      if (there !== null) return new SimFile(this, there, path);
-      if (this.faults.isFull) throw this.full();
-      const made = this.platter.makeFile(path);
-      if (made === null) throw diskError('ENOENT', `no folder for ${path}`);
-      return new SimFile(this, made, path);
+    return this.runLater('open', () => {
+      const existing = this.diskImage.file(path);
+      if (existing !== null) return new SimFile(this, existing, path);
+      if (this.faults.isFull) throw this.diskFullError();
+      const created = this.diskImage.makeFile(path);
+      if (created === null) throw diskError('ENOENT', `no folder for ${path}`);
+      return new SimFile(this, created, path);
     });
   }
 
   async openRead(path: string): Promise<DiskFile | null> {
-    return this.later('open', () => {
-      const file = this.platter.file(path);
+    return this.runLater('open', () => {
+      const file = this.diskImage.file(path);
       return file === null ? null : new SimFile(this, file, path);
     });
   }
 
   rename(from: string, to: string): Promise<void> {
-    return this.later('rename', () => {
-      if (!this.platter.rename(from, to)) throw diskError('ENOENT', `cannot rename ${from} to ${to}`);
-      this.faults.named(to);
+    return this.runLater('rename', () => {
+      if (!this.diskImage.rename(from, to)) throw diskError('ENOENT', `cannot rename ${from} to ${to}`);
+      this.faults.onNamed(to);
     });
   }
 
   unlink(path: string): Promise<void> {
-    return this.later('unlink', () => this.platter.remove(path));
+    return this.runLater('unlink', () => this.diskImage.remove(path));
   }
 
   removeFolder(path: string): Promise<void> {
-    return this.later('remove folder', () => this.platter.remove(path));
+    return this.runLater('remove folder', () => this.diskImage.remove(path));
   }
 
   async makeFolder(path: string): Promise<void> {
-    const made = await this.later('make folder', () => {
-      if (this.platter.folder(path) !== null) return false;
-      if (this.faults.isFull) throw this.full();
-      this.platter.makeFolder(path);
-      this.faults.named(path);
+    const wasCreated = await this.runLater('make folder', () => {
+      if (this.diskImage.folder(path) !== null) return false;
+      if (this.faults.isFull) throw this.diskFullError();
+      this.diskImage.makeFolder(path);
+      this.faults.onNamed(path);
       return true;
     });
-    if (made) await this.later('sync new folders', () => this.syncAbove(path));
+    if (wasCreated) await this.runLater('sync new folders', () => this.syncParents(path));
   }
 
-  private syncAbove(path: string): void {
+  private syncParents(path: string): void {
     const parts = path.split('/');
     for (let length = parts.length - 1; length >= 0; length -= 1) {
-      const folder = this.platter.folder(parts.slice(0, length).join('/'));
-      if (folder !== null) this.platter.syncFolder(folder);
+      const folder = this.diskImage.folder(parts.slice(0, length).join('/'));
+      if (folder !== null) this.diskImage.syncFolder(folder);
     }
   }
 
   list(path: string): Promise<string[]> {
-    return this.later('list', () => [...(this.platter.folder(path)?.names.keys() ?? [])]);
+    return this.runLater('list', () => [...(this.diskImage.folder(path)?.names.keys() ?? [])]);
   }
 
   syncFolder(path: string): Promise<void> {
-    return this.later('sync folder', () => {
-      const folder = this.platter.folder(path);
+    return this.runLater('sync folder', () => {
+      const folder = this.diskImage.folder(path);
       if (!(folder instanceof FolderNode)) throw diskError('ENOENT', `no folder ${path}`);
       this.maybeFailSync(() => {});
-      this.platter.syncFolder(folder);
+      this.diskImage.syncFolder(folder);
     });
   }
 
   lock(path: string): Promise<Lock | null> {
-    return this.later('lock', () => {
-      if (!this.platter.lock(path, this.owner)) return null;
-      return { release: async () => this.platter.unlock(path, this.owner) };
+    return this.runLater('lock', () => {
+      if (!this.diskImage.lock(path, this.owner)) return null;
+      return { release: async () => this.diskImage.unlock(path, this.owner) };
     });
   }
 
   async lockOwner(path: string): Promise<string> {
-    return this.platter.lockOwner(path);
+    return this.diskImage.lockOwner(path);
   }
 
   write(file: FileNode, bytes: Uint8Array): Promise<number> {
@@ -125,7 +125,7 @@ export class SimDisk implements Disk {
     const finish = (): void => file.append(copy.subarray(0, this.rng.int(copy.length + 1)));
     const write = (): number => {
       if (this.rng.chance(this.faults.write_failure_chance)) {
-        this.faults.befell('write failure');
+        this.faults.onFault('write failure');
         finish();
         throw diskError('EIO', 'the disk could not take it all');
       }
@@ -134,12 +134,12 @@ export class SimDisk implements Disk {
         return copy.length;
       }
       const taken = this.rng.int(copy.length);
-      if (taken === 0 || this.rng.chance(0.5)) throw this.full();
-      this.faults.befell('disk full');
+      if (taken === 0 || this.rng.chance(0.5)) throw this.diskFullError();
+      this.faults.onFault('disk full');
       file.append(copy.subarray(0, taken));
       return taken;
     };
-    return this.later('write', write, finish);
+    return this.runLater('write', write, finish);
   }
 
   sync(file: FileNode, path: string): Promise<void> {
@@ -147,21 +147,21 @@ export class SimDisk implements Disk {
       this.maybeFailSync(() => file.failSync(this.rng));
       file.sync();
     };
-    const stall_ms = this.faults.stallMs(path);
-    if (stall_ms > 0) this.faults.befell('sync stalled');
-    return this.later('sync', sync, undefined, stall_ms);
+    const stallMs = this.faults.stallMs(path);
+    if (stallMs > 0) this.faults.onFault('sync stalled');
+    return this.runLater('sync', sync, undefined, stallMs);
   }
 
-  later<T>(
+  runLater<T>(
     label: string,
     effect: () => T,
-    finish: () => void = () => swallow(effect),
-    longer_ms = 0,
+    finish: () => void = () => ignoreErrors(effect),
+    extraMs = 0,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const pending = { finish };
       this.pending.add(pending);
-      this.owner.after(this.rng.between(0.05, 4) + longer_ms, label, () => {
+      this.owner.after(this.rng.between(0.05, 4) + extraMs, label, () => {
         this.pending.delete(pending);
         try {
           resolve(effect());
@@ -174,13 +174,13 @@ export class SimDisk implements Disk {
 
   private maybeFailSync(damage: () => void): void {
     if (!this.rng.chance(this.faults.sync_failure_chance)) return;
-    this.faults.befell('sync failure');
+    this.faults.onFault('sync failure');
     damage();
     throw diskError('EIO', 'the disk could not write');
   }
 
-  private full(): Error {
-    this.faults.befell('disk full');
+  private diskFullError(): Error {
+    this.faults.onFault('disk full');
     return diskError('ENOSPC', 'no space left');
   }
 }
@@ -197,7 +197,7 @@ class SimFile implements DiskFile {
   }
 
   read(into: Uint8Array, position: number): Promise<number> {
-    return this.disk.later('read', () => {
+    return this.disk.runLater('read', () => {
       const bytes = this.file.content().subarray(position, position + into.length);
       into.set(bytes);
       return bytes.length;
@@ -209,7 +209,7 @@ class SimFile implements DiskFile {
   }
 
   truncate(size: number): Promise<void> {
-    return this.disk.later('truncate', () => this.file.truncate(size));
+    return this.disk.runLater('truncate', () => this.file.truncate(size));
   }
 
   async size(): Promise<number> {
@@ -219,7 +219,7 @@ class SimFile implements DiskFile {
   async close(): Promise<void> {}
 }
 
-function swallow(effect: () => unknown): void {
+function ignoreErrors(effect: () => unknown): void {
   try {
     effect();
   } catch {
@@ -228,5 +228,5 @@ function swallow(effect: () => unknown): void {
 }
 
 /** As Node's errors look: the store tells them apart by `code`, and a disk's from a bug by `syscall`. */
-export const diskError = (code: string, says: string): Error =>
-  Object.assign(new Error(`${code}: ${says}`), { code, syscall: 'simulated' });
+export const diskError = (code: string, message: string): Error =>
+  Object.assign(new Error(`${code}: ${message}`), { code, syscall: 'simulated' });

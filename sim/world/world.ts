@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { EventQueue } from './queue.js';
+import { drainMicrotasks, runInOwnTurn } from './determinism-guards.js';
+import { EventQueue } from './event-queue.js';
 import { Rng } from './rng.js';
-import { inOwnTurn, settle } from './traps.js';
 
 /** Something that must never be. The run stops at the first. */
 export class ViolationError extends Error {
@@ -17,7 +17,7 @@ export const WORLD_EPOCH_MS = Date.UTC(2026, 0, 1);
  * The one place where things happen: a queue of events in virtual time. One event is run at a time, and everything
  * that follows from it is run to its end before the next, so that a seed always tells the same story.
  */
-export class World {
+export class SimWorld {
   readonly rng: Rng;
   /** True time, which nobody inside can see: milliseconds since the start. */
   now_ms = 0;
@@ -25,10 +25,10 @@ export class World {
   private readonly queue = new EventQueue();
   private sequence = 0;
   private readonly digest = createHash('sha256');
-  private untold = '';
+  private pendingLines = '';
   /** When each untold line was. */
-  private readonly times = new Float64Array(LINES_PER_DIGEST);
-  private lines = 0;
+  private readonly pendingTimesMs = new Float64Array(LINES_PER_DIGEST);
+  private pendingCount = 0;
   private failure: ViolationError | null = null;
 
   constructor(
@@ -39,44 +39,44 @@ export class World {
   }
 
   /** Runs `task` after so long. Returns a way to call it off. */
-  schedule(after_ms: number, label: string, task: () => void): () => void {
-    let off = false;
+  schedule(afterMs: number, label: string, task: () => void): () => void {
+    let isCancelled = false;
     this.sequence += 1;
     this.queue.push({
-      at_ms: this.now_ms + Math.max(after_ms, 0),
+      at_ms: this.now_ms + Math.max(afterMs, 0),
       sequence: this.sequence,
       label,
       task: () => {
-        if (!off) task();
+        if (!isCancelled) task();
       },
     });
     return () => {
-      off = true;
+      isCancelled = true;
     };
   }
 
   /** One line of the story; the lines of two runs of one seed are equal to the last byte. */
   trace(line: string): void {
-    this.tell(line);
+    this.appendTrace(line);
     this.onTrace?.(`${(this.now_ms / 1000).toFixed(3).padStart(10)}s  ${line}`);
   }
 
   /** Records the first violation; the run ends with the step in hand. */
-  violate(invariant: string, says: string): void {
-    this.trace(`VIOLATION ${invariant}: ${says}`);
-    this.failure ??= new ViolationError(`${invariant}: ${says}`);
+  violate(invariant: string, message: string): void {
+    this.trace(`VIOLATION ${invariant}: ${message}`);
+    this.failure ??= new ViolationError(`${invariant}: ${message}`);
   }
 
-  get violated(): boolean {
+  get hasViolation(): boolean {
     return this.failure !== null;
   }
 
   /** Runs events until `done`, until time is up, or until nothing is left to happen. */
-  run(until_ms: number, done: () => boolean): Promise<void> {
+  run(untilMs: number, isDone: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      inOwnTurn(() => {
+      runInOwnTurn(() => {
         try {
-          resolve(this.runNow(until_ms, done));
+          resolve(this.runNow(untilMs, isDone));
         } catch (error) {
           reject(error);
         }
@@ -84,41 +84,41 @@ export class World {
     });
   }
 
-  private runNow(until_ms: number, done: () => boolean): void {
-    while (!done()) {
+  private runNow(untilMs: number, isDone: () => boolean): void {
+    while (!isDone()) {
       if (this.failure !== null) throw this.failure;
       const event = this.queue.pop();
       if (event === undefined) return;
-      if (event.at_ms > until_ms) {
+      if (event.at_ms > untilMs) {
         this.queue.push(event);
-        this.now_ms = until_ms;
+        this.now_ms = untilMs;
         return;
       }
       this.now_ms = event.at_ms;
       this.steps += 1;
-      this.tell(event.label);
+      this.appendTrace(event.label);
       event.task();
-      settle();
+      drainMicrotasks();
     }
     if (this.failure !== null) throw this.failure;
   }
 
   /** The digest of the story so far. Ends the story. */
   fingerprint(): string {
-    this.digestUntold();
+    this.digestPending();
     return this.digest.digest('hex');
   }
 
-  private tell(line: string): void {
-    this.times[this.lines] = this.now_ms;
-    this.lines += 1;
-    this.untold += `${line}\n`;
-    if (this.lines === LINES_PER_DIGEST) this.digestUntold();
+  private appendTrace(line: string): void {
+    this.pendingTimesMs[this.pendingCount] = this.now_ms;
+    this.pendingCount += 1;
+    this.pendingLines += `${line}\n`;
+    if (this.pendingCount === LINES_PER_DIGEST) this.digestPending();
   }
 
-  private digestUntold(): void {
-    this.digest.update(this.untold).update(this.times.subarray(0, this.lines));
-    this.untold = '';
-    this.lines = 0;
+  private digestPending(): void {
+    this.digest.update(this.pendingLines).update(this.pendingTimesMs.subarray(0, this.pendingCount));
+    this.pendingLines = '';
+    this.pendingCount = 0;
   }
 }

@@ -3,12 +3,12 @@ import type { ProjectKey } from '../stores/store.js';
 import type { ServerAddress } from '../workspace/address.js';
 import { Workspace } from '../workspace/workspace.js';
 import { type ExitCode, wrongUsage } from './exit.js';
-import { namedAgent, terminalName, userAgent } from './identity.js';
+import { explicitAgent, terminalName, userAgent } from './identity.js';
 import type { Io } from './io.js';
-import { homeFolder } from './memory/home-folder.js';
-import { Memory, type Place } from './memory/memory.js';
 import { type Paint, paintFor } from './output/paint.js';
-import type { ServedHere } from './workspace/serve-here.js';
+import { CliState, type CliTarget } from './state/cli-state.js';
+import { homeFolder } from './state/home-folder.js';
+import type { CommandServer } from './workspace/command-server.js';
 
 /** The options that every command takes. */
 export interface GlobalOptions {
@@ -22,70 +22,72 @@ export interface GlobalOptions {
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
 /** A person waits for the answer: long enough for a server that restarts, not longer. */
-const PATIENCE = { tries: 4, within_seconds: 10 };
+const RETRY_POLICY = { tries: 4, within_seconds: 10 };
 
 /** What a command works with: who calls, where the server is, what is remembered, and where to write. */
-export class Context {
+export class CommandContext {
   readonly paint: Paint;
-  readonly memory: Memory;
+  readonly state: CliState;
   readonly is_json: boolean;
   exit_code: ExitCode = 0;
-  private here: Promise<ServedHere> | null = null;
-  private alone: Promise<string | null> | null = null;
+  private commandServer: Promise<CommandServer> | null = null;
+  private soleAgentPromise: Promise<string | null> | null = null;
 
   constructor(
     readonly io: Io,
     private readonly options: GlobalOptions,
   ) {
     this.paint = paintFor(io);
-    this.memory = new Memory(homeFolder(io));
+    this.state = new CliState(homeFolder(io));
     this.is_json = options.json === true;
   }
 
   get url(): string {
-    return this.named_url ?? DEFAULT_URL;
+    return this.explicitUrl ?? DEFAULT_URL;
   }
 
   /** The server that was named; null: nobody did. */
-  get named_url(): string | null {
-    return this.setting(this.options.url, 'GENESIS_URL');
+  get explicitUrl(): string | null {
+    return this.optionOrEnv(this.options.url, 'GENESIS_URL');
   }
 
   get tenant(): string {
-    return this.setting(this.options.tenant, 'GENESIS_TENANT') ?? 'default';
+    return this.optionOrEnv(this.options.tenant, 'GENESIS_TENANT') ?? 'default';
   }
 
   /** Who calls: whoever was named, the one agent of a workspace that has only one, or the user at this machine. */
   async agent(): Promise<string> {
-    return namedAgent(this.io, this.options.agent) ?? (await this.sole()) ?? userAgent(this.io);
+    return explicitAgent(this.io, this.options.agent) ?? (await this.soleAgent()) ?? userAgent(this.io);
   }
 
   /** The agent that has this workspace to itself; null: several may work here. */
-  private sole(): Promise<string | null> {
+  private soleAgent(): Promise<string | null> {
     const workspace = Workspace.find(this.io.cwd);
     if (workspace === null) return Promise.resolve(null);
     // Files that cannot be read are found out by the commands that need them.
-    this.alone ??= import('../workspace/load.js')
+    this.soleAgentPromise ??= import('../workspace/load.js')
       .then(({ soleAgent }) => soleAgent(workspace))
       .catch(() => null);
-    return this.alone;
+    return this.soleAgentPromise;
   }
 
   /** The project that was named; null: nobody did. */
-  get named_project(): string | null {
-    return this.setting(this.options.project, 'GENESIS_PROJECT');
+  get explicitProject(): string | null {
+    return this.optionOrEnv(this.options.project, 'GENESIS_PROJECT');
   }
 
   /** The session that was named; null: nobody did. */
-  get named_session(): string | null {
-    return this.setting(this.options.session, 'GENESIS_SESSION');
+  get explicitSession(): string | null {
+    return this.optionOrEnv(this.options.session, 'GENESIS_SESSION');
   }
 
-  async place(): Promise<Place> {
+  async target(): Promise<CliTarget> {
     const { url } = this;
-    const here = await this.projectHere();
-    const tenant = this.setting(this.options.tenant, 'GENESIS_TENANT') ?? here?.tenant_id ?? this.tenant;
-    const project = this.named_project ?? here?.project_id ?? (await this.memory.project(url, tenant));
+    const workspaceProject = await this.workspaceProject();
+    const tenant =
+      this.optionOrEnv(this.options.tenant, 'GENESIS_TENANT') ?? workspaceProject?.tenant_id ?? this.tenant;
+    const project =
+      this.explicitProject ?? workspaceProject?.project_id ?? (await this.state.project(url, tenant));
     if (project === null) {
       throw wrongUsage(
         'Which project? Say --project NAME, set GENESIS_PROJECT, or import a plan from here first.',
@@ -95,7 +97,7 @@ export class Context {
   }
 
   /** The project whose workspace this is. */
-  private async projectHere(): Promise<ProjectKey | null> {
+  private async workspaceProject(): Promise<ProjectKey | null> {
     const workspace = Workspace.find(this.io.cwd);
     if (workspace === null) return null;
     const { readProjectKey } = await import('../workspace/project-file.js');
@@ -105,42 +107,42 @@ export class Context {
 
   /** The session of this agent at this terminal, or the one that was named. */
   async session(): Promise<string> {
-    if (this.named_session !== null) return this.named_session;
-    const agent_id = await this.agent();
-    return this.memory.session(await this.place(), agent_id, await this.terminal(agent_id));
+    if (this.explicitSession !== null) return this.explicitSession;
+    const agentId = await this.agent();
+    return this.state.session(await this.target(), agentId, await this.terminal(agentId));
   }
 
   /** Who works alone goes on at any terminal. */
-  private async terminal(agent_id: string): Promise<string> {
-    return agent_id === (await this.sole()) ? '' : terminalName(this.io);
+  private async terminal(agentId: string): Promise<string> {
+    return agentId === (await this.soleAgent()) ? '' : terminalName(this.io);
   }
 
-  async forgetSession(): Promise<void> {
-    const agent_id = await this.agent();
-    await this.memory.forgetSession(await this.place(), agent_id, await this.terminal(agent_id));
+  async removeSession(): Promise<void> {
+    const agentId = await this.agent();
+    await this.state.removeSession(await this.target(), agentId, await this.terminal(agentId));
   }
 
   async genesis(): Promise<Genesis> {
     const { url, token } = await this.server();
-    return this.genesisAt({ ...(await this.place()), url }, token);
+    return this.genesisAt({ ...(await this.target()), url }, token);
   }
 
-  async genesisAt(place: Place, token = this.named_token): Promise<Genesis> {
+  async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
     // Loaded here alone: who works on a workspace's own files does not wait for it.
     const { Genesis } = await import('../client/index.js');
-    return new Genesis({ ...place, ...(token === null ? {} : { token }), retry: PATIENCE });
+    return new Genesis({ ...target, ...(token === null ? {} : { token }), retry: RETRY_POLICY });
   }
 
   /** For what belongs to the whole tenant. */
-  async genesisOfTenant(): Promise<Genesis> {
-    const { tenant, named_project } = this;
+  async genesisForTenant(): Promise<Genesis> {
+    const { tenant, explicitProject } = this;
     const { url, token } = await this.server();
-    return this.genesisAt({ url, tenant, project: named_project ?? 'default' }, token);
+    return this.genesisAt({ url, tenant, project: explicitProject ?? 'default' }, token);
   }
 
   /** The token that was named; null: none was. */
-  private get named_token(): string | null {
-    return this.setting(undefined, 'GENESIS_TOKEN');
+  private get explicitToken(): string | null {
+    return this.optionOrEnv(undefined, 'GENESIS_TOKEN');
   }
 
   /**
@@ -148,18 +150,18 @@ export class Context {
    * command itself. One with a token of its own gets that and no other.
    */
   async server(): Promise<ServerAddress> {
-    const workspace = this.named_url === null ? Workspace.find(this.io.cwd) : null;
-    if (workspace === null) return { url: this.url, token: this.named_token };
-    this.here ??= import('./workspace/serve-here.js').then(({ serveHere }) =>
-      serveHere((text) => this.remark(text), workspace),
+    const workspace = this.explicitUrl === null ? Workspace.find(this.io.cwd) : null;
+    if (workspace === null) return { url: this.url, token: this.explicitToken };
+    this.commandServer ??= import('./workspace/command-server.js').then(({ startCommandServer: serveHere }) =>
+      serveHere((text) => this.printNotice(text), workspace),
     );
-    const { url, token } = await this.here;
-    return { url, token: token ?? this.named_token };
+    const { url, token } = await this.commandServer;
+    return { url, token: token ?? this.explicitToken };
   }
 
   /** The command is done. */
   async close(): Promise<void> {
-    await (await this.here?.catch(() => null))?.stop();
+    await (await this.commandServer?.catch(() => null))?.stop();
   }
 
   print(text: string): void {
@@ -171,17 +173,17 @@ export class Context {
   }
 
   /** The wire's own JSON, or the same for a person. */
-  show<T>(reply: T, forPeople: (reply: T) => string): void {
+  show<T>(reply: T, renderText: (reply: T) => string): void {
     if (this.is_json) this.printJson(reply);
-    else this.print(forPeople(reply));
+    else this.print(renderText(reply));
   }
 
   /** Beside the output: nothing that reads the output sees it. */
-  remark(text: string): void {
+  printNotice(text: string): void {
     this.io.stderr.write(`${text}\n`);
   }
 
-  private setting(given: string | undefined, variable: string): string | null {
+  private optionOrEnv(given: string | undefined, variable: string): string | null {
     const value = given ?? this.io.env[variable];
     return value === undefined || value === '' ? null : value;
   }

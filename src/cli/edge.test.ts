@@ -4,19 +4,19 @@ import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { gen, type Setting, start } from './testing/terminal.js';
-import { F, project, put } from './testing/workspace.js';
+import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const run = promisify(execFile);
 const EDGE = 'intent_requirements';
-const SUBJECT = `${F}#${EDGE}`;
+const SUBJECT = `${FEATURE_ID}#${EDGE}`;
 const CHECKS = `edge: "intent→requirements"
 checklist:
   - {name: reads_well, type: agent, criterion: "A stranger can read it", required: true}
   - {name: has_keys, type: agent, criterion: "Every line has its key", required: true}
 `;
 const PASSED = ['--check', 'reads_well=pass', '--check', 'has_keys=pass'];
-const VECTOR = `feature: ${F}
+const VECTOR = `feature: ${FEATURE_ID}
 title: People log in
 intent: INT-001
 vector_type: feature
@@ -28,42 +28,43 @@ const HUMAN = `${VECTOR}constraints:
 `;
 
 const CONFIGURED = { [`.ai-workspace/graph/edges/${EDGE}.yml`]: CHECKS };
-const ASKING_A_HUMAN = { ...CONFIGURED, [`.ai-workspace/features/active/${F}.yml`]: HUMAN };
+const ASKING_A_HUMAN = { ...CONFIGURED, [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: HUMAN };
 const MODE = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
 
-const json = async (setting: Setting, ...argv: string[]) => {
+const json = async (setting: TerminalOptions, ...argv: string[]) => {
   const { out, code, err } = await gen(setting, ...argv, '--json');
   return { code, err, reply: JSON.parse(out) as Record<string, unknown> };
 };
 
-const claim = (setting: Setting, ...more: string[]) =>
+const claim = (setting: TerminalOptions, ...more: string[]) =>
   gen(setting, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
 
 /** Claims the edge, and writes a draft where the claim said. */
-async function drafting(setting: Setting): Promise<string> {
+async function drafting(setting: TerminalOptions): Promise<string> {
   const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
-  await put(setting.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
+  await writeProjectFile(setting.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
   return String(reply.work);
 }
 
-const shared = ({ cwd }: Setting) => readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
+const shared = ({ cwd }: TerminalOptions) => readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
 
-const submit = (setting: Setting, ...more: string[]) => gen(setting, 'task', 'submit', SUBJECT, ...more);
+const submit = (setting: TerminalOptions, ...more: string[]) =>
+  gen(setting, 'task', 'submit', SUBJECT, ...more);
 
-const trajectory = async (setting: Setting) => {
-  const { reply } = await json(setting, 'status', '--feature', F);
+const trajectory = async (setting: TerminalOptions) => {
+  const { reply } = await json(setting, 'status', '--feature', FEATURE_ID);
   return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
 };
 
 it('an edge is claimed, its checks are reported, and its drafts become files of the project', async () => {
-  const setting = await project(CONFIGURED);
+  const setting = await createProject(CONFIGURED);
   const { out, code } = await claim(setting);
   expect(code).toBe(0);
   expect(out).toContain('reads_well (agent)');
   expect(out).toContain(`gen task submit ${SUBJECT} --drafts`);
   const work = /Write to +(\S+)/.exec(out)?.[1] ?? '';
   expect(work).toMatch(/^\.ai-workspace\/agents\/agent-a\/drafts\//);
-  await put(setting.cwd, `${work}/docs/login.md`, 'People log in.\n');
+  await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'People log in.\n');
   const done = await submit(
     setting,
     '--drafts',
@@ -90,7 +91,7 @@ it('an edge is claimed, its checks are reported, and its drafts become files of 
 });
 
 it('checks that have not passed are named one by one, and the claim stays', async () => {
-  const setting = await project(CONFIGURED);
+  const setting = await createProject(CONFIGURED);
   await drafting(setting);
   const refused = await submit(setting, '--drafts', '--check', 'reads_well=error');
   expect(refused.code).toBe(1);
@@ -98,13 +99,17 @@ it('checks that have not passed are named one by one, and the claim stays', asyn
   expect(refused.err).toMatch(/reads_well: It could not be run to its end/);
   expect(refused.err).toMatch(/has_keys: Nobody reported it/);
   expect(await shared(setting)).toBeNull();
-  await put(setting.cwd, 'checks.json', '[{"name": "reads_well", "type": "agent", "result": "pass"}]');
+  await writeProjectFile(
+    setting.cwd,
+    'checks.json',
+    '[{"name": "reads_well", "type": "agent", "result": "pass"}]',
+  );
   const twice = await submit(setting, '--drafts', '--evaluators', 'checks.json', '--check', 'has_keys=pass');
   expect(twice.code).toBe(0);
 });
 
 it('a file of evaluators has the counts of its details, and is named where it has none', async () => {
-  const setting = await project(CONFIGURED);
+  const setting = await createProject(CONFIGURED);
   await claim(setting);
   for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
     await writeFile(join(setting.cwd, 'checks.json'), text);
@@ -126,7 +131,7 @@ it('a file of evaluators has the counts of its details, and is named where it ha
 });
 
 it('wrong usage is said, and nothing is submitted', async () => {
-  const setting = await project(CONFIGURED);
+  const setting = await createProject(CONFIGURED);
   await claim(setting);
   for (const wrong of ['reads_well', '=pass', 'reads_well=good', 'reads_well='])
     expect((await submit(setting, '--data', '1', '--check', wrong)).code, wrong).toBe(2);
@@ -136,7 +141,7 @@ it('wrong usage is said, and nothing is submitted', async () => {
 });
 
 it('drafts that cannot be taken are refused with a sentence', async () => {
-  const setting = await project(CONFIGURED);
+  const setting = await createProject(CONFIGURED);
   const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
   const empty = await submit(setting, '--drafts', ...PASSED);
   expect(empty.code).toBe(1);
@@ -147,18 +152,18 @@ it('drafts that cannot be taken are refused with a sentence', async () => {
 });
 
 it('what a person has changed meanwhile stays theirs, and is told', async () => {
-  const setting = await project(ASKING_A_HUMAN);
+  const setting = await createProject(ASKING_A_HUMAN);
   await drafting(setting);
   expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
-  await put(setting.cwd, 'docs/login.md', 'Mine.\n');
-  const approved = await gen(setting, 'review', '--feature', F, '--approve');
+  await writeProjectFile(setting.cwd, 'docs/login.md', 'Mine.\n');
+  const approved = await gen(setting, 'review', '--feature', FEATURE_ID, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.err).toMatch(/docs\/login\.md: It was changed/);
   expect(await shared(setting)).toBe('Mine.\n');
 });
 
 it('a worktree goes when its work was accepted, and stays while it is not', async () => {
-  const setting = await project({
+  const setting = await createProject({
     ...CONFIGURED,
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
     '.gitignore': '.ai-workspace/\n.home/\n',
@@ -177,22 +182,22 @@ it('a worktree goes when its work was accepted, and stays while it is not', asyn
 });
 
 it('an edge has one name, however it is spelled', async () => {
-  const setting = await project(CONFIGURED);
-  const spelled = `${F}#Intent → Requirements`;
+  const setting = await createProject(CONFIGURED);
+  const spelled = `${FEATURE_ID}#Intent → Requirements`;
   expect((await gen(setting, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
   expect((await gen(setting, 'task', 'renew', spelled)).code).toBe(0);
   expect((await gen(setting, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
 });
 
 it('a human approves: the edge has converged, and the drafts are files of the project', async () => {
-  const setting = await project(ASKING_A_HUMAN);
+  const setting = await createProject(ASKING_A_HUMAN);
   await drafting(setting);
   const waiting = await submit(setting, '--drafts', ...PASSED);
   expect(waiting.code).toBe(3);
-  expect(waiting.err).toContain(`gen review --feature ${F} --edge ${EDGE}`);
+  expect(waiting.err).toContain(`gen review --feature ${FEATURE_ID} --edge ${EDGE}`);
   expect(await shared(setting)).toBeNull();
   expect((await gen(setting, 'review')).out).toContain(EDGE);
-  const approved = await gen(setting, 'review', '--feature', F, '--edge', EDGE, '--approve');
+  const approved = await gen(setting, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.out).toContain('has converged');
   expect(await trajectory(setting)).toBe('converged');
@@ -201,10 +206,18 @@ it('a human approves: the edge has converged, and the drafts are files of the pr
 });
 
 it('a human rejects: nothing reaches the project, and nobody goes on before the hold is lifted', async () => {
-  const setting = await project(ASKING_A_HUMAN);
+  const setting = await createProject(ASKING_A_HUMAN);
   await drafting(setting);
   await submit(setting, '--drafts', ...PASSED);
-  const rejected = await gen(setting, 'review', '--feature', F, '--reject', '--comment', 'not this way');
+  const rejected = await gen(
+    setting,
+    'review',
+    '--feature',
+    FEATURE_ID,
+    '--reject',
+    '--comment',
+    'not this way',
+  );
   expect(rejected.out).toContain(`gen task unhold ${SUBJECT}`);
   expect(await shared(setting)).toBeNull();
   expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(1);
@@ -216,17 +229,17 @@ it('a human rejects: nothing reaches the project, and nobody goes on before the 
 });
 
 it('a human asks for changes: the same claim goes on, and is looked at again', async () => {
-  const setting = await project(ASKING_A_HUMAN);
+  const setting = await createProject(ASKING_A_HUMAN);
   const work = await drafting(setting);
   await submit(setting, '--drafts', ...PASSED);
-  const refined = await gen(setting, 'review', '--feature', F, '--refine', '--comment', 'say who');
+  const refined = await gen(setting, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
   expect(refined.code).toBe(0);
   expect(await shared(setting)).toBeNull();
   const { reply } = await json(setting, 'task', 'show', SUBJECT);
   expect(reply).toMatchObject({ generation: 1, claim: { state: 'ACTIVE' } });
-  await put(setting.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
+  await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
   expect((await submit(setting, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
-  expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(0);
+  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await shared(setting)).toBe('Customers log in.\n');
 });
 
@@ -235,20 +248,23 @@ it('a role without authority is told what to do, by the action of the project', 
   writer: {description: Writes, converge_edges: [design_code]}
 authority: {outside_authority_action: ${action}}
 `;
-  const rejecting = await project({ ...CONFIGURED, '.ai-workspace/agent_roles.yml': roles('reject') });
+  const rejecting = await createProject({ ...CONFIGURED, '.ai-workspace/agent_roles.yml': roles('reject') });
   await gen(rejecting, 'task', 'claim', SUBJECT, '--role', 'writer');
   const refused = await submit(rejecting, '--data', '1', ...PASSED);
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('OUTSIDE_AUTHORITY');
   expect(refused.err).toContain(`gen task release ${SUBJECT}`);
   expect(refused.err).toContain(`gen task claim ${SUBJECT} --role`);
-  const escalating = await project({ ...CONFIGURED, '.ai-workspace/agent_roles.yml': roles('escalate') });
+  const escalating = await createProject({
+    ...CONFIGURED,
+    '.ai-workspace/agent_roles.yml': roles('escalate'),
+  });
   await gen(escalating, 'task', 'claim', SUBJECT, '--role', 'writer');
   expect((await submit(escalating, '--data', '1', ...PASSED)).code).toBe(3);
 });
 
 it('one agent alone: no name, no lease, no inbox, and a second agent is told of the switch', async () => {
-  const { cwd, env } = await project({ ...CONFIGURED, '.ai-workspace/coordination.yml': MODE });
+  const { cwd, env } = await createProject({ ...CONFIGURED, '.ai-workspace/coordination.yml': MODE });
   const alone = { cwd, env: { GENESIS_HOME: env?.GENESIS_HOME ?? '' } };
   const second = await gen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');
   expect(second.code).toBe(1);
@@ -263,7 +279,7 @@ it('one agent alone: no name, no lease, no inbox, and a second agent is told of 
   const elsewhere = { ...alone, env: { ...alone.env, TMUX_PANE: '%7' } };
   const work = /Write to +(\S+)/.exec(granted.out)?.[1] ?? '';
   expect(work).toContain('/agents/primary/');
-  await put(cwd, `${work}/docs/login.md`, 'People log in.\n');
+  await writeProjectFile(cwd, `${work}/docs/login.md`, 'People log in.\n');
   expect((await submit(elsewhere, '--drafts', '--check', 'reads_well=pass')).err).toContain('NOT_CONVERGED');
   expect((await submit(elsewhere, '--drafts', ...PASSED)).code).toBe(0);
   expect(await shared(alone)).toBe('People log in.\n');
@@ -271,14 +287,14 @@ it('one agent alone: no name, no lease, no inbox, and a second agent is told of 
 });
 
 it('the whole life of an edge at a server that serves the workspace', async () => {
-  const setting = await project(ASKING_A_HUMAN);
+  const setting = await createProject(ASKING_A_HUMAN);
   const up = start(setting, 'up', '--port', '0');
-  const url = /http:\/\/[\d.:]+/.exec(await up.seen(/http:\/\/\S+/))?.[0] ?? '';
+  const url = /http:\/\/[\d.:]+/.exec(await up.waitForOutput(/http:\/\/\S+/))?.[0] ?? '';
   const there = { ...setting, env: { ...setting.env, GENESIS_URL: url } };
   await drafting(there);
   expect((await submit(there, '--drafts', '--check', 'reads_well=pass')).err).toContain('has_keys');
   expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
-  expect((await gen(there, 'review', '--feature', F, '--approve')).code).toBe(0);
+  expect((await gen(there, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await trajectory(there)).toBe('converged');
   await expect.poll(() => shared(setting), { timeout: 600_000 }).toBe('People log in.\n');
   up.stop('SIGTERM');
@@ -286,11 +302,11 @@ it('the whole life of an edge at a server that serves the workspace', async () =
 });
 
 it('who reviews is shown every file, where to read it, why, and what to check', async () => {
-  const setting = await project(ASKING_A_HUMAN);
+  const setting = await createProject(ASKING_A_HUMAN);
   const work = await drafting(setting);
-  await put(setting.cwd, `${work}/specification/login.md`, 'They do.\n');
+  await writeProjectFile(setting.cwd, `${work}/specification/login.md`, 'They do.\n');
   expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
-  const { out } = await gen({ ...setting, columns: 300 }, 'review', '--feature', F);
+  const { out } = await gen({ ...setting, columns: 300 }, 'review', '--feature', FEATURE_ID);
   const digest = createHash('sha256').update('People log in.\n').digest('hex');
   expect(out).toMatch(/docs\/login\.md +15 bytes/);
   expect(out).toContain(`sha256 ${digest}`);
@@ -299,18 +315,20 @@ it('who reviews is shown every file, where to read it, why, and what to check', 
   expect(out).toContain('it changes the specification (spec_mutation)');
   expect(out).toContain('product_owner_agrees: The owner has read it');
   expect(out).not.toContain('changed since');
-  await put(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
-  expect((await gen(setting, 'review', '--feature', F)).out).toContain('The draft was changed since');
+  await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
+  expect((await gen(setting, 'review', '--feature', FEATURE_ID)).out).toContain(
+    'The draft was changed since',
+  );
 });
 
 it('what a reviewer asks for reaches the agent, wherever it looks', async () => {
-  const setting = { ...(await project(ASKING_A_HUMAN)), columns: 300 };
+  const setting = { ...(await createProject(ASKING_A_HUMAN)), columns: 300 };
   await drafting(setting);
   await submit(setting, '--drafts', ...PASSED);
-  await gen(setting, 'review', '--feature', F, '--refine', '--comment', 'say who');
-  const told = await gen(setting, 'start');
-  expect(told.out).toContain('tester asked for changes: say who');
-  expect(told.out).toContain(`gen task submit ${SUBJECT} --drafts`);
+  await gen(setting, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
+  const reply = await gen(setting, 'start');
+  expect(reply.out).toContain('tester asked for changes: say who');
+  expect(reply.out).toContain(`gen task submit ${SUBJECT} --drafts`);
   expect((await gen(setting, 'task', 'show', SUBJECT)).out).toMatch(
     /CHANGES_REQUESTED by tester .*: say who/,
   );
@@ -320,7 +338,7 @@ it('what a reviewer asks for reaches the agent, wherever it looks', async () => 
 });
 
 it('a claim given back has no end ahead of it, and says why it was given back', async () => {
-  const setting = { ...(await project(CONFIGURED)), columns: 300 };
+  const setting = { ...(await createProject(CONFIGURED)), columns: 300 };
   await claim(setting);
   expect((await gen(setting, 'task', 'show', SUBJECT)).out).toContain(', until ');
   await gen(setting, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
@@ -332,13 +350,13 @@ it('a claim given back has no end ahead of it, and says why it was given back', 
 });
 
 it('who claims an edge is told what it is for, and under which paths to write', async () => {
-  const { out } = await claim({ ...(await project(CONFIGURED)), columns: 300 });
+  const { out } = await claim({ ...(await createProject(CONFIGURED)), columns: 300 });
   expect(out).toContain('  People log in\n');
   expect(out).toContain('Each file goes there under its path in the project');
 });
 
 it('a check that the edge does not have is named with the one that was meant, and nothing is submitted', async () => {
-  const setting = await project(CONFIGURED);
+  const setting = await createProject(CONFIGURED);
   await drafting(setting);
   const slip = await submit(setting, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
   expect(slip.code).toBe(2);
@@ -349,7 +367,7 @@ it('a check that the edge does not have is named with the one that was meant, an
 });
 
 it('a refusal is broken where somebody watches, and whole where a program reads', async () => {
-  const setting = { ...(await project(CONFIGURED)), columns: 60 };
+  const setting = { ...(await createProject(CONFIGURED)), columns: 60 };
   await claim(setting);
   const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
   const watched = { ...setting, is_watched: true };

@@ -34,14 +34,14 @@ export class CommandFailure extends Error {
 export const wrongUsage = (message: string): CommandFailure => new CommandFailure(message, EXIT.usage);
 
 /** A failure with a name of its own. */
-export const failed = (code: string, message: string): CommandFailure =>
+export const failureWithCode = (code: string, message: string): CommandFailure =>
   new CommandFailure(message, exitFor(code), localProblem(code, message));
 
-export const noWorkspace = (message: string): CommandFailure => failed('NO_WORKSPACE', message);
+export const noWorkspace = (message: string): CommandFailure => failureWithCode('NO_WORKSPACE', message);
 
 /** Of a file that was named and is not to be had; `more`: what did not happen because of it. */
-export const unreadable = (file: string, error: unknown, ...more: string[]): CommandFailure =>
-  failed(
+export const fileUnreadable = (file: string, error: unknown, ...consequences: string[]): CommandFailure =>
+  failureWithCode(
     'FILE_UNREADABLE',
-    [`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`, ...more].join(' '),
+    [`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`, ...consequences].join(' '),
   );

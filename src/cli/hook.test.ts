@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { answered } from '../../test/support/house.js';
-import { StillTime } from '../../test/support/still-time.js';
-import { house } from './testing/house.js';
+import { unwrap } from '../../test/support/coordinator-harness.js';
+import { FrozenTime } from '../../test/support/frozen-time.js';
+import { startHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
 /** A server with a plan, a claim on it, and hooks called as a client calls them. */
 async function begin(lease_duration_seconds = 300) {
-  const { setting, server } = await house();
+  const { setting, server } = await startHarness();
   const { coordinator } = server;
   await gen(setting, 'plan', 'import', 'plan.yaml');
-  const { claim } = answered(
+  const { claim } = unwrap(
     await coordinator.next(SCOPE, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
   );
   const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
@@ -20,9 +20,9 @@ async function begin(lease_duration_seconds = 300) {
   const hook = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
     const ran = await gen({ ...setting, env, stdin: JSON.stringify(event) }, 'hook', verb);
     expect(ran).toMatchObject({ code: 0, err: '' });
-    const { hookSpecificOutput: said } = JSON.parse(ran.out);
-    if (said !== undefined) expect(said.hookEventName).toBe((event as typeof used).hook_event_name);
-    return said?.additionalContext ?? '';
+    const { hookSpecificOutput: reply } = JSON.parse(ran.out);
+    if (reply !== undefined) expect(reply.hookEventName).toBe((event as typeof used).hook_event_name);
+    return reply?.additionalContext ?? '';
   };
   const used = { session_id: 'conversation-1', hook_event_name: 'PostToolUse', tool_response: {} };
   const granted = {
@@ -30,7 +30,7 @@ async function begin(lease_duration_seconds = 300) {
     tool_response: [{ type: 'text', text: JSON.stringify({ success: true, handle }) }],
   };
   const renewals = async () => {
-    const { events } = answered(await coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
+    const { events } = unwrap(await coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
     return events.length;
   };
   return { setting, env, coordinator, handle, hook, used, granted, renewals };
@@ -52,7 +52,7 @@ test('the use of a tool renews what the conversation took, however its reply is 
 });
 
 test('not every use of a tool renews: a lease that has hardly begun is left alone', async () => {
-  const time = StillTime.begin();
+  const time = FrozenTime.begin();
   const { hook, used, granted, renewals } = await begin();
   await hook('renew', granted);
   time.advance(59);

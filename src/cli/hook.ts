@@ -1,53 +1,53 @@
 import type { Readable } from 'node:stream';
-import type { AddCommands } from './act.js';
-import type { Context } from './context.js';
-import { HookMemory } from './hook/hook-memory.js';
-import { afterTool, atStart, type HookEvent, type Keeping } from './hook/hooks.js';
+import type { AddCommands } from './command-action.js';
+import type { CommandContext } from './context.js';
+import { HookState } from './hook/hook-state.js';
+import { type HookContext, type HookEvent, onConversationStart, onToolUse } from './hook/hooks.js';
 import { SdkFleet } from './mcp/sdk-fleet.js';
 
-export const registerHook: AddCommands = (program, act) => {
+export const addHook: AddCommands = (program, wrapAction) => {
   const hook = program
     .command('hook')
     .description('what coding agents call by themselves, once set up (gen setup)');
   hook
     .command('renew')
     .description('after the use of a tool: keep the claims of this conversation')
-    .action(act((context) => answer(context, afterTool)));
+    .action(wrapAction((context) => runHook(context, onToolUse)));
   hook
     .command('handles')
     .description('at the start of a conversation, or before its context is cut: tell it what it holds')
-    .action(act((context) => answer(context, told)));
+    .action(wrapAction((context) => runHook(context, announceHandles)));
 };
 
-type Hook = (event: HookEvent, keeping: Keeping) => Promise<string | null>;
+type HookHandler = (event: HookEvent, keeping: HookContext) => Promise<string | null>;
 
 /** Where nothing that is said now would be heard, it is said after the next use of a tool. */
-const told: Hook = async (event, keeping) => {
-  if (event.hook_event_name !== 'PreCompress') return atStart(keeping);
-  await keeping.memory.markCompacted();
+const announceHandles: HookHandler = async (event, hookContext) => {
+  if (event.hook_event_name !== 'PreCompress') return onConversationStart(hookContext);
+  await hookContext.state.markCompacted();
   return null;
 };
 
 /** A hook never stands in the way of the work it serves: whatever happens, it answers, and ends well. */
-async function answer(context: Context, hook: Hook): Promise<void> {
+async function runHook(context: CommandContext, hook: HookHandler): Promise<void> {
   const event = await readEvent(context.io.stdin);
   const { session_id, hook_event_name } = event;
   let additionalContext: string | null = null;
   try {
     if (session_id !== undefined) {
       const fleet = new SdkFleet(await context.genesis());
-      const memory = new HookMemory(context.io, session_id);
-      const renew: Keeping['renew'] = (handle) => fleet.renew(handle);
-      additionalContext = await hook(event, { memory, renew, now_ms: Date.now() });
+      const state = new HookState(context.io, session_id);
+      const renew: HookContext['renew'] = (handle) => fleet.renew(handle);
+      additionalContext = await hook(event, { state, renew, now_ms: Date.now() });
     }
   } catch (error) {
-    context.remark(error instanceof Error ? error.message : String(error));
+    context.printNotice(error instanceof Error ? error.message : String(error));
   }
-  const heard =
+  const output =
     additionalContext === null
       ? {}
       : { hookSpecificOutput: { hookEventName: hook_event_name, additionalContext } };
-  context.printJson(heard);
+  context.printJson(output);
 }
 
 async function readEvent(stdin: Readable): Promise<HookEvent> {

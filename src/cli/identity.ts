@@ -7,12 +7,12 @@ import type { Io } from './io.js';
 const AGENT_LENGTH_MAX = 100;
 
 /** The agent that was named, by option or by `GENESIS_AGENT`; null: nobody did. */
-export function namedAgent(io: Io, given: string | undefined): string | null {
-  const named = given ?? io.env.GENESIS_AGENT;
-  if (named === undefined || named === '') return null;
-  const fault = idFault('agent_id', named);
-  if (fault !== null) throw wrongUsage(`${JSON.stringify(named)} names no agent: ${fault}.`);
-  return named;
+export function explicitAgent(io: Io, given: string | undefined): string | null {
+  const agentId = given ?? io.env.GENESIS_AGENT;
+  if (agentId === undefined || agentId === '') return null;
+  const fault = idFault('agent_id', agentId);
+  if (fault !== null) throw wrongUsage(`${JSON.stringify(agentId)} names no agent: ${fault}.`);
+  return agentId;
 }
 
 /** The user at this machine. */

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from './testing/house.js';
+import { temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const read = (cwd: string, ...parts: string[]): Promise<string> =>
@@ -67,7 +67,7 @@ it('asks five questions at a terminal, and takes what it guesses for what is not
     devDependencies: { typescript: '5', '@biomejs/biome': '2' },
   };
   await writeFile(join(cwd, 'package.json'), JSON.stringify(manifest));
-  const setting = { cwd, stdin: 'Bookshop\nservice\n\n\nSell books\n', asks: true };
+  const setting = { cwd, stdin: 'Bookshop\nservice\n\n\nSell books\n', isStdinTty: true };
   const { code, err } = await gen(setting, 'init');
   expect(code).toBe(0);
   expect(err.match(/\?/g)).toHaveLength(5);
@@ -84,13 +84,13 @@ it.each([
   ['go.mod', 'module shop', 'go', 'go test ./...'],
   ['Cargo.toml', '[package]', 'rust', 'cargo test'],
   ['package.json', '{broken', 'javascript', ''],
-])('guesses the tools from %s', async (file, text, language, test_runner) => {
+])('guesses the tools from %s', async (file, text, language, testRunner) => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, file), text);
   expect((await gen({ cwd }, 'init')).code).toBe(0);
   const constraints = await read(cwd, 'context', 'project_constraints.yml');
   expect(constraints).toMatch(new RegExp(`primary: "?${language}`));
-  expect(constraints).toContain(`test_runner:\n    command: "${test_runner}"`);
+  expect(constraints).toContain(`test_runner:\n    command: "${testRunner}"`);
 });
 
 it('is told of wrong input: a kind there is not, a link in the place of the workspace, files that are faulty', async () => {

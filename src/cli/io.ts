@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { PlainOutput } from './output/plain-output.js';
+import { SanitizedOutput } from './output/sanitized-output.js';
 
 /** The world around the program, so that a test can be the terminal. */
 export interface RawIo {
@@ -20,14 +20,14 @@ export interface RawIo {
 
 /** What a command has of it. Commands have no other way to write, so none can forget to make text plain. */
 export interface Io extends Omit<RawIo, 'stdout' | 'stderr'> {
-  readonly stdout: PlainOutput;
-  readonly stderr: PlainOutput;
+  readonly stdout: SanitizedOutput;
+  readonly stderr: SanitizedOutput;
 }
 
-export const plainIo = (raw: RawIo): Io => ({
+export const sanitizedIo = (raw: RawIo): Io => ({
   ...raw,
-  stdout: new PlainOutput(raw.stdout),
-  stderr: new PlainOutput(raw.stderr),
+  stdout: new SanitizedOutput(raw.stdout),
+  stderr: new SanitizedOutput(raw.stderr),
 });
 
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -47,8 +47,8 @@ export function processIo(): RawIo {
   process.stderr.on('error', () => {});
   // What Node prints of a fault by itself would reach the terminal as it is.
   process.on('uncaughtException', (error: unknown) => {
-    const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    new PlainOutput(process.stderr).write(`${told}\n`);
+    const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    new SanitizedOutput(process.stderr).write(`${errorText}\n`);
     process.exit(1);
   });
   return {
@@ -70,14 +70,14 @@ export function processIo(): RawIo {
 }
 
 /** A container may run under a number that no user has. */
-const UNREAD_REMARKS_MS = 2000;
+const STDERR_DRAIN_CHECK_MS = 2000;
 
 /** Node ends a process when standard error was read, which may never happen: from here on it does not wait for that. */
-export function leaveUnreadRemarks(): void {
+export function exitDespiteUnreadStderr(): void {
   setInterval(() => {
     const { stdout, stderr } = process;
     if (stderr.writableLength > 0 && stdout.writableLength === 0) process.exit();
-  }, UNREAD_REMARKS_MS).unref();
+  }, STDERR_DRAIN_CHECK_MS).unref();
 }
 
 function userName(): string {

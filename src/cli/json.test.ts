@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { planned, temporaryFolder } from './testing/house.js';
+import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
-import { F, project } from './testing/workspace.js';
+import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const READS = [
   'plan check plan.yaml',
@@ -17,7 +17,7 @@ const READS = [
 ];
 
 it('whatever reads prints JSON and nothing else when it is asked to', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const env = { ...setting.env, HOME: setting.cwd, PATH: '' };
   await gen(setting, 'next');
   for (const line of [...READS, 'setup claude', 'setup claude --undo']) {
@@ -28,9 +28,9 @@ it('whatever reads prints JSON and nothing else when it is asked to', async () =
 });
 
 it('also while it watches', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const watching = start(setting, 'status', '--watch', '--json');
-  const text = await watching.seen('\n');
+  const text = await watching.waitForOutput('\n');
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);
   expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ total: { completed: 0 } });
@@ -52,20 +52,20 @@ const FAILURES: readonly (readonly [line: string, code: string])[] = [
 it('what fails before anybody was asked is one JSON object too, in the shape of what a server finds wrong', async () => {
   const cwd = await temporaryFolder();
   for (const [line, code] of FAILURES) {
-    const told = await gen({ cwd }, ...line.split(' '), '--json');
-    expect(told.code, line).toBe(code === 'WRONG_USAGE' ? 2 : 1);
-    expect(JSON.parse(told.out), line).toMatchObject({ code, detail: expect.any(String), status: 0 });
+    const reply = await gen({ cwd }, ...line.split(' '), '--json');
+    expect(reply.code, line).toBe(code === 'WRONG_USAGE' ? 2 : 1);
+    expect(JSON.parse(reply.out), line).toMatchObject({ code, detail: expect.any(String), status: 0 });
   }
 });
 
 it('a wrong input is wrong usage, whoever finds it', async () => {
-  const { setting } = await planned();
-  for (const where of [setting, await project()]) {
+  const { setting } = await startPlannedHarness();
+  for (const where of [setting, await createProject()]) {
     const claimed = await gen(
       where,
       'task',
       'claim',
-      `${F}#design_code`,
+      `${FEATURE_ID}#design_code`,
       '--role',
       'x'.repeat(500),
       '--json',
@@ -75,6 +75,6 @@ it('a wrong input is wrong usage, whoever finds it', async () => {
   }
   const lease = await gen(setting, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
   expect([JSON.parse(lease.out).code, lease.code]).toEqual(['INVALID_LEASE', 2]);
-  const kept = await gen(await project(), 'checkpoint', '--message', 'x'.repeat(100_000), '--json');
+  const kept = await gen(await createProject(), 'checkpoint', '--message', 'x'.repeat(100_000), '--json');
   expect([JSON.parse(kept.out).code, kept.code]).toEqual(['INVALID_REQUEST', 2]);
 });

@@ -10,7 +10,7 @@ import {
 } from '../workspace/tracked-secrets.js';
 import { WORKSPACE_FOLDER, type Workspace } from '../workspace/workspace.js';
 import type { Io } from './io.js';
-import { count } from './output/text.js';
+import { countText } from './output/text.js';
 import { shellLine } from './setup/shell-line.js';
 
 /** Names the secret files of a store that git tracks, and the commands that end it. Empty: there are none. */
@@ -18,13 +18,13 @@ export async function trackedWarning(io: Io, folder: string): Promise<string[]> 
   const isWorkspace = basename(dirname(folder)) === WORKSPACE_FOLDER;
   const { paths, hasKeys } = await trackedSecrets(folder, isWorkspace ? WORKSPACE_SECRETS : STORE_SECRETS);
   if (paths.length === 0) return [];
-  const at = relative(io.cwd, folder) || '.';
+  const displayFolder = relative(io.cwd, folder) || '.';
   const names = [...new Set(paths.map((path) => path.split('/', 1)[0] ?? ''))];
   const secrets = names.filter((name) => name.toLowerCase() === STORE_FILE);
   const others = names.filter((name) => !secrets.includes(name));
-  const git = `git -C ${quoted(at)} rm --quiet`;
+  const git = `git -C ${quoted(displayFolder)} rm --quiet`;
   return [
-    `Git tracks ${names.map((name) => `${at}/${name}`).join(' and ')}: everyone who has the repository has what is secret there.`,
+    `Git tracks ${names.map((name) => `${displayFolder}/${name}`).join(' and ')}: everyone who has the repository has what is secret there.`,
     hasKeys
       ? 'No key works here until that ends. Stop the server, run this, commit, and create new keys (gen key create):'
       : 'Run this, and commit:',
@@ -44,19 +44,19 @@ export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
 
 /** Counts the keys that do not work here, or will not for long. `url`: of the store, as it may be shown. */
 export async function keyWarning({ keys }: Coordinator, url: string): Promise<string[]> {
-  const ring = await keys.ring();
-  const [refused, unbound] = [ring.refused().length, ring.unbound().length];
+  const ring = await keys.openKeyRing();
+  const [refused, unbound] = [ring.rejectedKeys().length, ring.legacyUnboundKeys().length];
   const { untrusted_files } = ring.project.store.capabilities;
   const lines: string[] = [];
   if (refused > 0 && untrusted_files !== 'secret') {
     lines.push(
-      `${count(refused, 'key')} of this log ${refused === 1 ? 'is' : 'are'} refused: made in another store, or before keys were bound to ` +
+      `${countText(refused, 'key')} of this log ${refused === 1 ? 'is' : 'are'} refused: made in another store, or before keys were bound to ` +
         `their store. Stop the server and create new ones: gen key create --role admin --store ${quoted(url)}`,
     );
   }
   if (unbound > 0) {
     lines.push(
-      `${count(unbound, 'key')} ${unbound === 1 ? 'was' : 'were'} made before keys were bound to their store. They work until you ` +
+      `${countText(unbound, 'key')} ${unbound === 1 ? 'was' : 'were'} made before keys were bound to their store. They work until you ` +
         `run, once: gen migrate --store ${quoted(url)}`,
     );
   }

@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../server/server.js';
 import { openStoreUrl } from '../server/store-url.js';
-import { planned, temporaryFolder } from './testing/house.js';
+import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 it('keys close the door, and open it to who has one', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const made = await gen(setting, 'key', 'create', '--role', 'admin', '--label', 'mine');
   expect(made.out).toMatch(/^gck_live_\w+_[\w-]+\n$/);
   expect(await gen(setting, 'status')).toMatchObject({
@@ -29,7 +29,7 @@ it('makes a key in a store that nobody serves, and the server that opens it asks
   expect(made.out).toMatch(/^gck_live_/);
   const server = await startServer({ ...(await openStoreUrl(store, () => {})), port: 0 });
   onTestFinished(() => server.stop());
-  expect(server.open).toBe(false);
+  expect(server.isOpen).toBe(false);
   const outside = { cwd, env: { GENESIS_URL: server.url } };
   expect((await gen(outside, 'key', 'list')).code).toBe(1);
   const inside = { cwd, env: { GENESIS_URL: server.url, GENESIS_TOKEN: made.out.trim() } };

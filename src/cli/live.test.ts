@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
-import { planned } from './testing/house.js';
+import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
 it('events are shown as they happen, one JSON line each', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Whether the stream is open is known by what it tells: something happens until it is.
   const happening = (async () => {
-    for (let told = false; !told; ) {
+    for (let reply = false; !reply; ) {
       await gen(setting, 'next');
       await gen(setting, 'task', 'release', 'A-001-schema');
-      told = following.text() !== '';
+      reply = following.text() !== '';
     }
   })();
-  const text = await following.seen('\n');
+  const text = await following.waitForOutput('\n');
   await happening;
   following.stop('SIGINT');
   expect((await following.ended).code).toBe(0);
@@ -24,17 +24,17 @@ it('events are shown as they happen, one JSON line each', async () => {
 });
 
 it('the status is drawn anew when something happens', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const watching = start(
     { ...setting, columns: 100, env: { ...setting.env, NO_COLOR: '1' } },
     'status',
     '--watch',
   );
-  await watching.seen('1 ready');
+  await watching.waitForOutput('1 ready');
   await gen(setting, 'next');
-  await watching.seen(/agent-a/);
+  await watching.waitForOutput(/agent-a/);
   await gen(setting, 'task', 'submit', 'A-001-schema', '--data', '1');
-  await watching.seen('1 completed');
+  await watching.waitForOutput('1 completed');
   expect(watching.text()).toContain('\u001b[H\u001b[2J\u001b[3J');
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { leaveUnreadRemarks, processIo } from './io.js';
+import { exitDespiteUnreadStderr, processIo } from './io.js';
 import { run } from './program.js';
 
 process.exitCode = await run(process.argv.slice(2), processIo());
-leaveUnreadRemarks();
+exitDespiteUnreadStderr();

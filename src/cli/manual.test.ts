@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { allFamilies } from './families.js';
 import { buildProgram } from './program.js';
+import { allCommandGroups } from './registry.js';
 import { commandReference } from './testing/manual.js';
 import { start } from './testing/terminal.js';
 
@@ -12,7 +12,7 @@ const MARK =
 it('the manual says of every command what --help says', async () => {
   const { io } = start({ cwd: '.' }, '--version');
   const [before = ''] = (await readFile(PAGE, 'utf8')).split(MARK);
-  const page = `${before}${MARK}\n${commandReference(buildProgram(io, await allFamilies(), () => {}))}`;
+  const page = `${before}${MARK}\n${commandReference(buildProgram(io, await allCommandGroups(), () => {}))}`;
   if (process.env.GENESIS_WRITE_DOCS === '1') await writeFile(PAGE, page);
   expect(await readFile(PAGE, 'utf8')).toBe(page);
 });

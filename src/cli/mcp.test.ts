@@ -5,13 +5,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { answered } from '../../test/support/house.js';
-import { call, forgetfulAgent, mcpClient, REVISIONS, type Revision } from '../../test/support/mcp-client.js';
-import { StillTime } from '../../test/support/still-time.js';
+import { unwrap } from '../../test/support/coordinator-harness.js';
+import { FrozenTime } from '../../test/support/frozen-time.js';
+import {
+  callTool,
+  forgetfulAgent,
+  mcpClient,
+  REVISIONS,
+  type Revision,
+} from '../../test/support/mcp-client.js';
 import type { RunningServer } from '../server/server.js';
-import { house } from './testing/house.js';
+import { startHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
-import { F, project } from './testing/workspace.js';
+import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
@@ -22,7 +28,7 @@ const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 
 /** A real server with a plan, and how `gen mcp` is started for it. */
 async function fleet(env: Record<string, string> = {}) {
-  const { setting, server } = await house();
+  const { setting, server } = await startHarness();
   await gen(setting, 'plan', 'import', 'plan.yaml');
   const started = {
     env: { PATH: process.env.PATH ?? '', ...setting.env, GENESIS_PROJECT: 'shop', ...env },
@@ -65,33 +71,33 @@ test.each(REVISIONS)('a whole plan is done over stdio in revision %s', async (re
   const heard = await forgetfulAgent(client);
   expect(heard.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
   expect(heard.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
-  expect(await call(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });
-  expect(await call(client, 'explain', { task_id: 'no such' })).toMatchObject({ is_error: true });
-  const { agents } = answered(await server.coordinator.queries.agents(SCOPE));
+  expect(await callTool(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });
+  expect(await callTool(client, 'explain', { task_id: 'no such' })).toMatchObject({ is_error: true });
+  const { agents } = unwrap(await server.coordinator.queries.agents(SCOPE));
   expect(agents.map(({ agent_id }) => agent_id)).toEqual(['agent-a']);
 });
 
 test('a claim outlives its lease while the client lives, and not longer', async () => {
-  const time = StillTime.begin();
+  const time = FrozenTime.begin();
   const { server, client, pid } = await begin(OLDER);
-  const { handle } = await call(client, 'next', { lease_duration_seconds: 1 });
+  const { handle } = await callTool(client, 'next', { lease_duration_seconds: 1 });
   for (const renewals of [1, 2, 3, 4]) {
     await happened(server, 'LEASE_RENEWED', renewals);
     // At the server time goes on with the renewals: however slow the machine is, none comes too late.
     time.advance(0.5);
   }
-  expect(await call(client, 'renew', { handle })).toMatchObject({ success: true });
+  expect(await callTool(client, 'renew', { handle })).toMatchObject({ success: true });
   await client.close();
   await isGone(pid);
   const other = { agent_id: 'beta', session_id: 's2' };
-  expect(answered(await server.coordinator.next(SCOPE, other)).claim).toBeNull();
+  expect(unwrap(await server.coordinator.next(SCOPE, other)).claim).toBeNull();
   time.advance(1);
-  const taken = answered(await server.coordinator.next(SCOPE, other));
+  const taken = unwrap(await server.coordinator.next(SCOPE, other));
   expect(taken.claim).toMatchObject({ task_id: 'A-001-schema', generation: 2 });
 });
 
 test('it ends with its standard input, though it held something', async () => {
-  StillTime.begin();
+  FrozenTime.begin();
   const { server, started } = await fleet();
   const child = spawn(process.execPath, ARGS, { ...started, stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => {
@@ -111,28 +117,28 @@ test('it ends with its standard input, though it held something', async () => {
 });
 
 test('what was given back is renewed no more', async () => {
-  StillTime.begin();
+  FrozenTime.begin();
   const { server, client } = await begin(OLDER);
   const renewing = vi.spyOn(server.coordinator, 'renewLease');
-  const first = await call(client, 'next', { lease_duration_seconds: 1 });
-  await call(client, 'release', { handle: first.handle });
-  const second = await call(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });
+  const first = await callTool(client, 'next', { lease_duration_seconds: 1 });
+  await callTool(client, 'release', { handle: first.handle });
+  const second = await callTool(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });
   await happened(server, 'LEASE_RENEWED', 3);
   const { generation } = second.handle as { generation: number };
-  const asked = renewing.mock.calls.map(
+  const request = renewing.mock.calls.map(
     ([, body]) => (body as { expected_generation: number }).expected_generation,
   );
-  expect(new Set(asked)).toEqual(new Set([generation]));
+  expect(new Set(request)).toEqual(new Set([generation]));
 });
 
 test('a server that is not there is said to the model, with what to do', async () => {
   const { server, client } = await begin(OLDER);
   await server.stop();
-  expect(await call(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
+  expect(await callTool(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
 });
 
 test('in a workspace without a server, the one agent takes an edge through its life', async () => {
-  const { cwd } = await project({
+  const { cwd } = await createProject({
     '.ai-workspace/coordination.yml':
       'project: {name: shop, project_id: shop}\ncoordination: {mode: single}\n',
     '.ai-workspace/graph/edges/intent_requirements.yml':
@@ -141,10 +147,10 @@ test('in a workspace without a server, the one agent takes an edge through its l
   const env = { PATH: process.env.PATH ?? '' };
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, cwd, env });
   const client = await mcpClient(transport, OLDER);
-  const granted = await call(client, 'claim', { feature_id: F, edge: 'intent_requirements' });
+  const granted = await callTool(client, 'claim', { feature_id: FEATURE_ID, edge: 'intent_requirements' });
   expect(granted).toMatchObject({ reason: 'GRANTED', agent_id: 'primary', checks: [{ name: 'reads_well' }] });
   expect(granted).not.toHaveProperty('expires_at');
   const evaluators = [{ name: 'reads_well', result: 'pass' }];
-  const done = await call(client, 'submit', { handle: granted.handle, result_data: 'text', evaluators });
+  const done = await callTool(client, 'submit', { handle: granted.handle, result_data: 'text', evaluators });
   expect(done).toMatchObject({ accepted: true });
 });

@@ -3,30 +3,30 @@ import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { StillTime } from '../../test/support/still-time.js';
+import { FrozenTime } from '../../test/support/frozen-time.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { startServer } from '../server/server.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
-import { planned, temporaryFolder } from './testing/house.js';
-import { gen, type Setting } from './testing/terminal.js';
-import { F, project, put } from './testing/workspace.js';
+import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { gen, type TerminalOptions } from './testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
-const json = async (setting: Setting, ...argv: string[]) => {
+const json = async (setting: TerminalOptions, ...argv: string[]) => {
   const { out, code } = await gen(setting, ...argv, '--json');
   return { code, reply: JSON.parse(out) as Record<string, never> };
 };
 
-const logOf = ({ cwd }: Setting) =>
+const logOf = ({ cwd }: TerminalOptions) =>
   readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8').catch(() => '');
 
 /** An agent that hands in what it may not converge, so that a human is asked. */
-async function escalated({ cwd }: Setting): Promise<void> {
+async function escalated({ cwd }: TerminalOptions): Promise<void> {
   const { store, blobs, key } = await openWorkspaceStore(new Workspace(cwd), () => {});
   const coordinator = await Coordinator.open({ store, blobs });
   const by = { agent_id: 'agent-b', session_id: 's-b', agent_role: 'observer' };
-  await coordinator.claimTask(key, { feature_id: F, edge: 'intent_requirements', ...by });
-  const task_id = `${F}#intent_requirements`;
+  await coordinator.claimTask(key, { feature_id: FEATURE_ID, edge: 'intent_requirements', ...by });
+  const task_id = `${FEATURE_ID}#intent_requirements`;
   const draft = { task_id, session_id: 's-b', generation: 1, result_data: 'a draft' };
   const refused = await coordinator.submitResult(key, draft);
   const failing = 'failing' in refused ? (refused.failing ?? []) : [];
@@ -41,12 +41,12 @@ async function escalated({ cwd }: Setting): Promise<void> {
 }
 
 it('start says where to go, why, and what to do, and writes nothing', async () => {
-  const setting = await project();
+  const setting = await createProject();
   const { code, out } = await gen(setting, 'start');
   expect(code).toBe(0);
   expect(out).toMatch(/State: .*IN_PROGRESS/);
-  expect(out).toContain(`${F} on intent_requirements`);
-  expect(out).toContain(`gen task claim ${F}#intent_requirements`);
+  expect(out).toContain(`${FEATURE_ID} on intent_requirements`);
+  expect(out).toContain(`gen task claim ${FEATURE_ID}#intent_requirements`);
   expect(await logOf(setting)).toBe('');
   expect((await gen(setting, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
 });
@@ -61,28 +61,31 @@ it('without a workspace every command says how to get one', async () => {
 });
 
 it('where only a human can go on, start says so with exit code 3', async () => {
-  const setting = await project({ 'specification/INTENT.md': '' });
+  const setting = await createProject({ 'specification/INTENT.md': '' });
   const { code, out } = await gen(setting, 'start');
   expect(out).toContain('NEEDS_INTENT');
   expect(code).toBe(3);
 });
 
 it('status shows features, one feature, health and course, and fits 80 columns', async () => {
-  const setting = await project();
-  for (const argv of [[], ['--feature', F], ['--health'], ['--gantt']]) {
+  const setting = await createProject();
+  for (const argv of [[], ['--feature', FEATURE_ID], ['--health'], ['--gantt']]) {
     const { out } = await gen({ ...setting, env: { ...setting.env, NO_COLOR: '1' } }, 'status', ...argv);
-    expect(out).toContain(argv[0] === '--health' ? 'not healthy' : F);
+    expect(out).toContain(argv[0] === '--health' ? 'not healthy' : FEATURE_ID);
     if (argv[0] !== '--gantt')
       for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   }
   expect((await gen(setting, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
   expect((await gen(setting, 'status', '--write')).code).toBe(2);
   const { reply } = await json(setting, 'status');
-  expect(reply).toMatchObject({ state: 'IN_PROGRESS', features: [{ feature_id: F, requirements: [F] }] });
+  expect(reply).toMatchObject({
+    state: 'IN_PROGRESS',
+    features: [{ feature_id: FEATURE_ID, requirements: [FEATURE_ID] }],
+  });
 });
 
 it('the page of the course is made anew, and never over a page of somebody else', async () => {
-  const setting = await project();
+  const setting = await createProject();
   const page = join(setting.cwd, '.ai-workspace/STATUS.md');
   expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
   expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
@@ -93,7 +96,7 @@ it('the page of the course is made anew, and never over a page of somebody else'
 });
 
 it('a log of another tool is read where it lies', async () => {
-  const setting = await project();
+  const setting = await createProject();
   const line = (event_type: string, more: object) =>
     JSON.stringify({
       event_type,
@@ -107,7 +110,7 @@ it('a log of another tool is read where it lies', async () => {
     'no json',
     line('edge_converged', { edge: 'intent→requirements' }),
   ];
-  await put(setting.cwd, 'other/old.jsonl', log.join('\n'));
+  await writeProjectFile(setting.cwd, 'other/old.jsonl', log.join('\n'));
   const { code, reply } = await json(setting, 'status', '--log', 'other/old.jsonl');
   expect(code).toBe(0);
   expect(reply.features).toContainEqual(
@@ -118,29 +121,29 @@ it('a log of another tool is read where it lies', async () => {
 });
 
 it('what files say is shown before anybody has taken it into the log', async () => {
-  const setting = await project();
+  const setting = await createProject();
   expect((await gen(setting, 'checkpoint')).code).toBe(0);
-  await put(
+  await writeProjectFile(
     setting.cwd,
     '.ai-workspace/features/active/REQ-F-NEW-001.yml',
     'feature: REQ-F-NEW-001\ntitle: New\n',
   );
   expect((await gen(setting, 'status')).out).toContain('REQ-F-NEW-001');
-  await put(setting.cwd, '.ai-workspace/profiles/standard.yml', 'profile: [');
+  await writeProjectFile(setting.cwd, '.ai-workspace/profiles/standard.yml', 'profile: [');
   const broken = await gen(setting, 'status');
   expect(broken.code).toBe(1);
   expect(broken.err).toMatch(/profiles\/standard\.yml/);
 });
 
 it('a side question is spawned, folded back, and its file is never written over', async () => {
-  const setting = await project();
+  const setting = await createProject();
   const spawned = await json(
     setting,
     'spawn',
     '--type',
     'spike',
     '--parent',
-    F,
+    FEATURE_ID,
     '--edge',
     'design_code',
     '--reason',
@@ -157,7 +160,7 @@ it('a side question is spawned, folded back, and its file is never written over'
   expect(early.code).toBe(1);
   expect(early.err).toContain('--answered');
   await expect(stat(file)).rejects.toThrow();
-  await put(setting.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md', '# By hand\n');
+  await writeProjectFile(setting.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md', '# By hand\n');
   expect((await gen(setting, ...back, '--answered')).code).toBe(0);
   expect(await readFile(file, 'utf8')).toBe('# By hand\n');
   expect((await gen(setting, ...back, '--answered')).err).toContain('ALREADY_FOLDED_BACK');
@@ -165,7 +168,7 @@ it('a side question is spawned, folded back, and its file is never written over'
 });
 
 it('spawn says what is missing', async () => {
-  const setting = await project();
+  const setting = await createProject();
   expect((await gen(setting, 'spawn')).code).toBe(2);
   expect((await gen(setting, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
   expect((await gen(setting, 'spawn', '--type', 'spike', '--reason', 'x')).err).toContain('--parent');
@@ -185,7 +188,7 @@ it('spawn says what is missing', async () => {
 });
 
 it('a checkpoint is a file that stays as it is, and the same context has the same hash', async () => {
-  const setting = await project();
+  const setting = await createProject();
   const first = await json(setting, 'checkpoint', '--message', 'one');
   const second = await json(setting, 'checkpoint');
   expect(first.reply.snapshot).toMatchObject({ message: 'one', git_ref: null });
@@ -195,12 +198,15 @@ it('a checkpoint is a file that stays as it is, and the same context has the sam
   for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o444);
   const hashOf = ({ snapshot }: { snapshot?: { context_hash: string } }) => snapshot?.context_hash;
   expect(hashOf(second.reply)).toBe(hashOf(first.reply));
-  await put(setting.cwd, 'specification/requirements.md', 'changed\n');
+  await writeProjectFile(setting.cwd, 'specification/requirements.md', 'changed\n');
   expect(hashOf((await json(setting, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
 });
 
 it('gaps and trace look through the files', async () => {
-  const setting = await project({ 'src/login.ts': `// Implements: ${F}\n`, 'src/plain.ts': 'export {}\n' });
+  const setting = await createProject({
+    'src/login.ts': `// Implements: ${FEATURE_ID}\n`,
+    'src/plain.ts': 'export {}\n',
+  });
   const dry = await json(setting, 'gaps', '--dry-run');
   expect(dry.code).toBe(1);
   expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
@@ -209,12 +215,16 @@ it('gaps and trace look through the files', async () => {
   expect(written.out).toContain('src/plain.ts');
   expect(written.out).toContain('This is in the log now');
   expect(await logOf(setting)).toContain('gaps_validated');
-  await put(setting.cwd, 'tests/login.test.ts', `// Validates: ${F}\nlog({ req: '${F}' })\n`);
-  await put(setting.cwd, 'src/plain.ts', `// Implements: ${F}\n`);
+  await writeProjectFile(
+    setting.cwd,
+    'tests/login.test.ts',
+    `// Validates: ${FEATURE_ID}\nlog({ req: '${FEATURE_ID}' })\n`,
+  );
+  await writeProjectFile(setting.cwd, 'src/plain.ts', `// Implements: ${FEATURE_ID}\n`);
   expect((await json(setting, 'gaps')).code).toBe(0);
-  const traced = await json(setting, 'trace', F);
+  const traced = await json(setting, 'trace', FEATURE_ID);
   expect(traced.reply).toMatchObject({
-    features: [{ feature_id: F }],
+    features: [{ feature_id: FEATURE_ID }],
     places: {
       implements: [{ file: 'src/login.ts', line: 1 }, {}],
       validates: [{ file: 'tests/login.test.ts' }],
@@ -226,32 +236,32 @@ it('gaps and trace look through the files', async () => {
 });
 
 it('a review shows the candidate, and decides on that one alone', async () => {
-  const setting = await project();
+  const setting = await createProject();
   await gen(setting, 'checkpoint');
   expect((await gen(setting, 'review')).out).toContain('Nothing waits');
   await escalated(setting);
   const drafts = '.ai-workspace/agents/agent-b/drafts/%52%45%51-%46-%41%55%54%48-001/intent_requirements';
-  await put(setting.cwd, `${drafts}/needs.md`, 'a draft\n');
-  const shown = await gen(setting, 'review', '--feature', F);
+  await writeProjectFile(setting.cwd, `${drafts}/needs.md`, 'a draft\n');
+  const shown = await gen(setting, 'review', '--feature', FEATURE_ID);
   expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);
   // A draft that was not handed in is nothing to decide on.
   expect(shown.out).not.toContain('needs.md');
   expect(shown.out).toMatch(/[1-9]\d* of \d+ checks passed, 0 failed/);
   expect(shown.out).toContain('agent-b');
   expect((await gen(setting, 'review', '--approve')).code).toBe(2);
-  expect((await gen(setting, 'review', '--feature', F, '--approve', '--reject')).code).toBe(2);
-  expect((await gen(setting, 'review', '--feature', F, '--comment', 'x')).code).toBe(2);
-  const decided = await gen(setting, 'review', '--feature', F, '--approve', '--comment', 'fine');
+  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve', '--reject')).code).toBe(2);
+  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--comment', 'x')).code).toBe(2);
+  const decided = await gen(setting, 'review', '--feature', FEATURE_ID, '--approve', '--comment', 'fine');
   expect(decided.code).toBe(0);
   expect(decided.out.indexOf('candidate')).toBeLessThan(
     decided.out.indexOf('has converged with this candidate'),
   );
   expect(await logOf(setting)).toContain('review_completed');
-  expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(1);
+  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(1);
 });
 
 it('a release is made once, with a manifest that is never written over', async () => {
-  const setting = await project();
+  const setting = await createProject();
   expect((await gen(setting, 'release')).code).toBe(2);
   expect((await gen(setting, 'release', '--version', '../x')).code).toBe(2);
   const path = 'docs/releases/release-1.0.0.yml';
@@ -271,45 +281,53 @@ it('a release is made once, with a manifest that is never written over', async (
 });
 
 it('a release says what is not in it', async () => {
-  const setting = await project();
+  const setting = await createProject();
   const plain = { ...setting, env: { ...setting.env, NO_COLOR: '1' } };
   const { code, out } = await gen(plain, 'release', '--version', '1.0.0', '--dry-run');
   expect(code).toBe(0);
   expect(out).toContain('✓ No feature is critical, so none had to converge.');
-  expect(out).toContain(`! No feature has converged: this release has none. Left out: ${F}.`);
+  expect(out).toContain(`! No feature has converged: this release has none. Left out: ${FEATURE_ID}.`);
   expect(out).toContain('! Known gaps: 1.');
 });
 
 it('a feature is traced by its id, whatever it is called', async () => {
-  const setting = await project();
-  const asked = ['spawn', '--type', 'feature', '--id', 'CART', '--reason', 'people buy more than one thing'];
-  expect((await gen(setting, ...asked)).code).toBe(0);
+  const setting = await createProject();
+  const request = [
+    'spawn',
+    '--type',
+    'feature',
+    '--id',
+    'CART',
+    '--reason',
+    'people buy more than one thing',
+  ];
+  expect((await gen(setting, ...request)).code).toBe(0);
   const { code, out } = await gen(setting, 'trace', 'CART');
   expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
 });
 
 it('a checkpoint says why it names no commit', async () => {
-  const setting = await project();
+  const setting = await createProject();
   expect((await gen(setting, 'checkpoint')).out).toContain('this is no git repository');
   await promisify(execFile)('git', ['init', '-q'], { cwd: setting.cwd });
   expect((await gen(setting, 'checkpoint')).out).toContain('nothing has been committed yet');
 });
 
 it('a workspace exports the project that it is', async () => {
-  const setting = await project();
+  const setting = await createProject();
   await gen(setting, 'checkpoint');
   const { code, out } = await gen(setting, 'export');
   expect([code, out]).toEqual([0, expect.stringContaining('checkpoint_created')]);
 });
 
 it('zoom of a project without a methodology says what to do', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const { code, err } = await gen(setting, 'zoom');
   expect([code, err]).toEqual([1, expect.stringContaining('gen init')]);
 });
 
 it('status of a project that nobody ever wrote in says so', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const { code, out, err } = await gen(setting, 'status', '--project', 'shpo');
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain('There is no project shpo of default there');
@@ -317,7 +335,7 @@ it('status of a project that nobody ever wrote in says so', async () => {
 });
 
 it('zoom shows the graph, and one edge of it', async () => {
-  const setting = await project();
+  const setting = await createProject();
   expect((await gen(setting, 'zoom')).out).toContain('Construction');
   expect((await gen(setting, 'zoom', '--edge', 'design→code')).out).toContain('What it asks for');
   const unknown = await gen(setting, 'zoom', '--edge', 'a→b');
@@ -326,27 +344,34 @@ it('zoom shows the graph, and one edge of it', async () => {
 });
 
 it('while another process has the log, reading works, and writing says where to turn', async () => {
-  const time = StillTime.begin();
-  const setting = await project();
+  const time = FrozenTime.begin();
+  const setting = await createProject();
   await gen(setting, 'checkpoint');
   const { store, blobs } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
   onTestFinished(() => store.close());
-  for (const argv of [['status'], ['start'], ['trace', F], ['zoom'], ['gaps', '--dry-run'], ['review']]) {
+  for (const argv of [
+    ['status'],
+    ['start'],
+    ['trace', FEATURE_ID],
+    ['zoom'],
+    ['gaps', '--dry-run'],
+    ['review'],
+  ]) {
     expect((await gen(setting, ...argv)).out, argv.join(' ')).not.toBe('');
   }
-  const refused = await time.passUntil(gen(setting, 'checkpoint'));
+  const refused = await time.advanceUntil(gen(setting, 'checkpoint'));
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('GENESIS_URL');
   const server = await startServer({ store, blobs, port: 0 });
   onTestFinished(() => server.stop());
   const there = { ...setting, env: { ...setting.env, GENESIS_URL: server.url } };
   expect((await gen(there, 'checkpoint')).code).toBe(0);
-  const [own, told] = [await json(setting, 'status'), await json(there, 'status')];
-  expect(told.reply).toEqual(own.reply);
+  const [own, reply] = [await json(setting, 'status'), await json(there, 'status')];
+  expect(reply.reply).toEqual(own.reply);
 });
 
 it('a damaged log is named, with what to do', async () => {
-  const setting = await project();
+  const setting = await createProject();
   await gen(setting, 'checkpoint');
   const file = join(setting.cwd, '.ai-workspace/events/events.jsonl');
   await chmod(file, 0o644);

@@ -1,19 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { StillTime } from '../../test/support/still-time.js';
+import { FrozenTime } from '../../test/support/frozen-time.js';
 import { readAddress, writeAddress } from '../workspace/address.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
 import { gen, start } from './testing/terminal.js';
-import { F, project } from './testing/workspace.js';
+import { createProject, FEATURE_ID } from './testing/workspace.js';
 
-const SUBJECT = `${F}#intent_requirements`;
+const SUBJECT = `${FEATURE_ID}#intent_requirements`;
 
 it('of four who claim an edge at once, without a server, one has it and three hear who', async () => {
   // Nobody runs out of the patience to wait for the others.
-  StillTime.begin();
-  const setting = await project({});
+  FrozenTime.begin();
+  const setting = await createProject({});
   const claims = ['a1', 'a2', 'a3', 'a4'].map((agent) =>
     gen(setting, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
   );
@@ -27,8 +27,8 @@ it('of four who claim an edge at once, without a server, one has it and three he
 });
 
 it('features begun at once are all begun', async () => {
-  StillTime.begin();
-  const setting = await project({});
+  FrozenTime.begin();
+  const setting = await createProject({});
   const spawned = ['REQ-F-A-001', 'REQ-F-B-001', 'REQ-F-C-001'].map((id) =>
     gen(setting, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
   );
@@ -36,36 +36,36 @@ it('features begun at once are all begun', async () => {
 });
 
 it('who follows the events keeps nobody out, and sees what others do', async () => {
-  StillTime.begin();
-  const setting = await project({});
+  FrozenTime.begin();
+  const setting = await createProject({});
   const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
-  await following.seen(/METHODOLOGY_CHANGED/);
+  await following.waitForOutput(/METHODOLOGY_CHANGED/);
   expect((await gen(setting, 'task', 'claim', SUBJECT, '--agent', 'a1')).code).toBe(0);
-  await following.seen(/a1/);
+  await following.waitForOutput(/a1/);
   expect(
     (await gen(setting, 'spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x')).code,
   ).toBe(0);
-  await following.seen(/REQ-F-B-001/);
+  await following.waitForOutput(/REQ-F-B-001/);
   following.stop('SIGINT');
   expect((await following.ended).code).toBe(0);
 });
 
 it('only who has the log is believed to serve it', async () => {
-  const { cwd } = await project({});
+  const { cwd } = await createProject({});
   const workspace = new Workspace(cwd);
   const { store } = await openWorkspaceStore(workspace, () => {});
   const address = { url: 'http://127.0.0.1:4680', token: null };
   await writeAddress(workspace, address);
   expect(await readAddress(workspace)).toEqual(address);
   const path = join(workspace.events, 'server.json');
-  const said = await readFile(path, 'utf8');
-  await writeFile(path, said.replace(String(process.pid), '1'));
+  const reply = await readFile(path, 'utf8');
+  await writeFile(path, reply.replace(String(process.pid), '1'));
   expect(await readAddress(workspace)).toBeNull();
   await store.close();
 });
 
 it('another project than the workspace’s own is not taken for it', async () => {
-  const setting = await project({});
+  const setting = await createProject({});
   const { code, err } = await gen(setting, 'status', '--project', 'other');
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('This is the workspace of') });
 });

@@ -1,20 +1,20 @@
 import type { OpenedStore } from '../server/store-url.js';
-import type { Context } from './context.js';
-import { plainText } from './output/text.js';
-import { spoken } from './spoken.js';
+import type { CommandContext } from './context.js';
+import { singleLine } from './output/text.js';
+import { throwUserError } from './user-errors.js';
 
 /** Opens a store itself, without a server, for one piece of work. One that cannot be opened is a sentence. */
 export async function withStore<T>(
-  context: Context,
+  context: CommandContext,
   url: string,
   work: (opened: OpenedStore) => Promise<T>,
 ): Promise<T> {
   // Loaded here alone: no other command has to wait for it.
   const { openStoreUrl } = await import('../server/store-url.js');
-  const warn = (sentence: string) => context.remark(plainText(sentence));
-  const opened = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS).catch(spoken);
+  const warn = (sentence: string) => context.printNotice(singleLine(sentence));
+  const opened = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS).catch(throwUserError);
   try {
-    return await work(opened).catch(spoken);
+    return await work(opened).catch(throwUserError);
   } finally {
     await opened.store.close();
   }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { house, PLAN, planned, temporaryFolder } from './testing/house.js';
+import { PLAN, startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 it('finds everything wrong with a plan, with its place, and needs no server', async () => {
@@ -21,13 +21,13 @@ it('finds everything wrong with a plan, with its place, and needs no server', as
 });
 
 it('counts the parts of tasks beside the tasks', async () => {
-  const { setting } = await house();
+  const { setting } = await startHarness();
   expect((await gen(setting, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 parts');
   expect((await gen(setting, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 parts (');
 });
 
 it('draws tracks, dependencies and states, within the width of the terminal', async () => {
-  const { setting } = await house();
+  const { setting } = await startHarness();
   await gen({ ...setting, stdin: PLAN }, 'plan', 'import', '-');
   await gen(setting, 'next');
   const { out } = await gen(setting, 'plan', 'show');
@@ -44,7 +44,7 @@ it('draws tracks, dependencies and states, within the width of the terminal', as
 });
 
 it('a task with work done on it may not vanish from the plan', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   await gen(setting, 'next');
   await writeFile(
     join(setting.cwd, 'less.yaml'),

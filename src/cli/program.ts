@@ -1,13 +1,13 @@
 import { Command, CommanderError, Option } from 'commander';
 import { GenesisError } from '../client/replies.js';
-import type { Act, AddCommands } from './act.js';
-import { Context, type GlobalOptions } from './context.js';
+import type { ActionWrapper, AddCommands } from './command-action.js';
+import { CommandContext, type GlobalOptions } from './context.js';
 import { CommandFailure, EXIT, type ExitCode, wrongUsage } from './exit.js';
-import { familiesFor } from './families.js';
-import { type Io, plainIo, type RawIo } from './io.js';
-import { remarked } from './output/wrap.js';
+import { type Io, type RawIo, sanitizedIo } from './io.js';
+import { wrapNotice } from './output/wrap.js';
+import { commandGroupsFor } from './registry.js';
 import { problemFailure } from './replies.js';
-import { spokenFailure } from './spoken.js';
+import { userErrorFailure } from './user-errors.js';
 import { VERSION } from './version.js';
 
 const EXAMPLES = `
@@ -27,7 +27,7 @@ GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 /** The command line with these commands. `onExit` hears the code of the command that ran. */
 export function buildProgram(
   io: Io,
-  families: readonly AddCommands[],
+  commandGroups: readonly AddCommands[],
   onExit: (code: ExitCode) => void,
 ): Command {
   const program = new Command('gen')
@@ -46,23 +46,23 @@ export function buildProgram(
     .showSuggestionAfterError()
     .exitOverride();
   addGlobalOptions(program);
-  const act: Act = (action) =>
+  const wrapAction: ActionWrapper = (action) =>
     async function (this: unknown, ...args) {
       const command = args.at(-1) as unknown as Command;
-      const context = new Context(io, command.optsWithGlobals<GlobalOptions>());
+      const context = new CommandContext(io, command.optsWithGlobals<GlobalOptions>());
       try {
         await action(context, ...args);
         onExit(context.exit_code);
       } catch (error) {
         const { message, exit_code, body } = failureOf(error);
         if (context.is_json) context.printJson(body);
-        context.remark(remarked(message, io));
+        context.printNotice(wrapNotice(message, io));
         onExit(exit_code);
       } finally {
         await context.close();
       }
     };
-  for (const add of families) add(program, act);
+  for (const add of commandGroups) add(program, wrapAction);
   return program;
 }
 
@@ -70,7 +70,7 @@ export function buildProgram(
 function failureOf(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
   if (error instanceof GenesisError) return problemFailure(error.problem);
-  return spokenFailure(error instanceof Error ? error : new Error(String(error)));
+  return userErrorFailure(error instanceof Error ? error : new Error(String(error)));
 }
 
 function addGlobalOptions(program: Command): void {
@@ -90,12 +90,12 @@ function addGlobalOptions(program: Command): void {
 }
 
 /** Runs one command line to its end; help of a command's command is what `--help` says of it. Never throws for what a person can cause or mend. */
-export async function run(words: readonly string[], raw: RawIo): Promise<ExitCode> {
-  const io = plainIo(raw);
-  const argv = words[0] === 'help' && words.length > 2 ? [...words.slice(1), '--help'] : words;
+export async function run(args: readonly string[], raw: RawIo): Promise<ExitCode> {
+  const io = sanitizedIo(raw);
+  const argv = args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : args;
   let code: ExitCode = EXIT.done;
-  const program = buildProgram(io, await familiesFor(argv), (exit_code) => {
-    code = exit_code;
+  const program = buildProgram(io, await commandGroupsFor(argv), (exitCode) => {
+    code = exitCode;
   });
   try {
     // `--version` alone is asked of the program; after a command it is the command's own.

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { Genesis } from '../client/index.js';
-import { expected } from './replies.js';
+import { unwrapReply } from './replies.js';
 
 /** A command's body is at most 1 MiB; what comes near to it goes by blob. */
 const INLINE_BYTES_MAX = 768 * 1024;
@@ -12,7 +12,7 @@ export type ResultBody = { readonly result_data: unknown } | { readonly blob_sha
 export async function resultBody(genesis: Genesis, bytes: Uint8Array): Promise<ResultBody> {
   if (bytes.byteLength > INLINE_BYTES_MAX || !isUtf8(bytes)) {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    expected(await genesis.putBlob(sha256, bytes));
+    unwrapReply(await genesis.putBlob(sha256, bytes));
     return { blob_sha256: sha256 };
   }
   const text = Buffer.from(bytes).toString('utf8');

@@ -2,12 +2,12 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { StillTime } from '../../test/support/still-time.js';
-import { planned } from './testing/house.js';
+import { FrozenTime } from '../../test/support/frozen-time.js';
+import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
 it('run hands in the result file, or the end of the output, and gives back what failed', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const wrote = await gen(setting, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
   expect(wrote).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
   const said = await gen(
@@ -21,8 +21,8 @@ it('run hands in the result file, or the end of the output, and gives back what 
     'echo "$GENESIS_TASK_ID gen $GENESIS_GENERATION"',
   );
   expect(said).toMatchObject({ code: 0, out: 'B-001-api gen 1\n' });
-  const results = async (task_id: string) => {
-    const path = `/api/tenants/default/projects/shop/tasks/${encodeURIComponent(task_id)}/results`;
+  const results = async (taskId: string) => {
+    const path = `/api/tenants/default/projects/shop/tasks/${encodeURIComponent(taskId)}/results`;
     const reply = await fetch(setting.env.GENESIS_URL + path);
     return ((await reply.json()) as { results: unknown }).results;
   };
@@ -42,8 +42,8 @@ it('run hands in the result file, or the end of the output, and gives back what 
 });
 
 it('run stops the program and all it started when the claim is lost, however deaf they are', async () => {
-  const time = StillTime.begin();
-  const { setting } = await planned();
+  const time = FrozenTime.begin();
+  const { setting } = await startPlannedHarness();
   const deaf =
     "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo told > told' TERM; echo $$ > started; " +
     'while :; do wait; done';
@@ -55,7 +55,7 @@ it('run stops the program and all it started when the claim is lost, however dea
   await written(join(setting.cwd, 'told'));
   expect(isAlive(group)).toBe(true);
   // Only the time that it is given to stop is still to pass.
-  expect(await time.passUntil(ended)).toMatchObject({
+  expect(await time.advanceUntil(ended)).toMatchObject({
     code: 1,
     err: expect.stringContaining('A-001-schema: exit code 137'),
   });
@@ -63,9 +63,9 @@ it('run stops the program and all it started when the claim is lost, however dea
 });
 
 it('run passes on the word to stop, and hands in what the program still finishes', async () => {
-  StillTime.begin();
+  FrozenTime.begin();
   givePatience();
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const tidy =
     'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
   const running = start(setting, 'run', '--', 'sh', '-c', tidy);
@@ -83,7 +83,7 @@ it('run passes on the word to stop, and hands in what the program still finishes
 });
 
 it('run in a loop works until all is done', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const looped = await gen(setting, 'run', '--loop', '--json', '--', 'true');
   expect(looped.code).toBe(0);
   expect(JSON.parse(looped.out)).toMatchObject({ accepted: 5, refused: 0, failed: 0, lost: 0 });
@@ -94,7 +94,7 @@ it('run in a loop works until all is done', async () => {
 });
 
 it('run claims nothing for a program that cannot be started', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const file = join(setting.cwd, 'agent.sh');
   const missing = await gen(setting, 'run', '--loop', '--', './agent.sh');
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('There is no program ./agent.sh') });

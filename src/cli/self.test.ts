@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { resolvesTo } from './self.js';
-import { temporaryFolder } from './testing/house.js';
+import { temporaryFolder } from './testing/cli-harness.js';
 
 /** A program, and folders with something that is called `gen`. */
 async function installed() {

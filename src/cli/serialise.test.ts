@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from './testing/house.js';
+import { temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
@@ -25,8 +25,8 @@ async function workspaceFolder(coordination = ''): Promise<string> {
   return cwd;
 }
 
-async function drop(cwd: string, agent_id: string, name: string, command: object): Promise<void> {
-  const folder = join(cwd, '.ai-workspace', 'events', 'inbox', agent_id);
+async function drop(cwd: string, agentId: string, name: string, command: object): Promise<void> {
+  const folder = join(cwd, '.ai-workspace', 'events', 'inbox', agentId);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, `.${name}`), JSON.stringify(command));
   await rename(join(folder, `.${name}`), join(folder, name));
@@ -35,11 +35,11 @@ async function drop(cwd: string, agent_id: string, name: string, command: object
 /** Resolves as soon as the outcome is there. */
 async function outcomeOf(
   cwd: string,
-  agent_id: string,
+  agentId: string,
   name: string,
 ): Promise<{ ok: boolean; reply: object }> {
   for (;;) {
-    const path = join(cwd, '.ai-workspace', 'events', 'outcome', agent_id, name);
+    const path = join(cwd, '.ai-workspace', 'events', 'outcome', agentId, name);
     const text = await readFile(path, 'utf8').catch(() => null);
     if (text !== null) return JSON.parse(text);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -70,9 +70,9 @@ it('decides what lies in the inboxes, counts it, and leaves a log that verify fi
   await drop(cwd, 'a-01', '1.json', CLAIM);
   await drop(cwd, 'b-01', '1.json', CLAIM);
   await drop(cwd, 'b-01', '2.json', { event_type: 'nonsense' });
-  const told = await gen({ cwd: join(cwd, '.ai-workspace', 'features') }, 'serialise', '--json');
-  expect(told.err).toBe('');
-  expect(JSON.parse(told.out)).toEqual({
+  const reply = await gen({ cwd: join(cwd, '.ai-workspace', 'features') }, 'serialise', '--json');
+  expect(reply.err).toBe('');
+  expect(JSON.parse(reply.out)).toEqual({
     commands: 2,
     outcomes: { GRANTED: 1, DENIED_ACTIVE_CLAIM: 1 },
     broken: 1,
@@ -172,8 +172,8 @@ it('says of a log that another program wrote that it is one, and what to do with
   const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
   await writeFile(join(cwd, '.ai-workspace', 'events', 'events.jsonl'), line);
   for (const command of ['status', 'start']) {
-    const told = await gen({ cwd }, command);
-    expect(told, command).toMatchObject({ code: 1, out: '' });
-    expect(told.err).toMatch(/not written by this program[\s\S]*gen import --foreign .*gen status --log /);
+    const reply = await gen({ cwd }, command);
+    expect(reply, command).toMatchObject({ code: 1, out: '' });
+    expect(reply.err).toMatch(/not written by this program[\s\S]*gen import --foreign .*gen status --log /);
   }
 });

@@ -2,22 +2,22 @@ import type { Io, StopSignal } from './io.js';
 
 /** A signal that aborts when somebody asks the command to stop, and when it ends for another reason. */
 export function stopSignal(io: Io): { signal: AbortSignal; end: () => void } {
-  const stopping = new AbortController();
-  const stopListening = io.onStop(() => stopping.abort());
+  const controller = new AbortController();
+  const stopListening = io.onStop(() => controller.abort());
   const end = (): void => {
     stopListening();
-    stopping.abort();
+    controller.abort();
   };
-  return { signal: stopping.signal, end };
+  return { signal: controller.signal, end };
 }
 
 /** Resolves with the first word to stop. The second one ends the process at once: somebody means it. */
-export function askedToStop(io: Io): Promise<StopSignal> {
+export function waitForStop(io: Io): Promise<StopSignal> {
   return new Promise((resolve) => {
-    let asked = false;
+    let isRequested = false;
     io.onStop((signal) => {
-      if (asked) process.exit(1);
-      asked = true;
+      if (isRequested) process.exit(1);
+      isRequested = true;
       resolve(signal);
     });
   });

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Workspace } from '../workspace/workspace.js';
 import type { Io } from './io.js';
-import { homeFolder } from './memory/home-folder.js';
+import { homeFolder } from './state/home-folder.js';
 
 const FILE = 'file:';
 const WORKSPACE = 'workspace:';

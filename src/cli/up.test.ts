@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { PLAN, temporaryFolder } from './testing/house.js';
+import { PLAN, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
@@ -40,22 +40,22 @@ async function serving() {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'plan.yaml'), PLAN);
   const server = spawned(cwd, {}, 'up', '--port', '0', '--json', '--limit', 'min_lease_duration_seconds=1');
-  const told = JSON.parse(await firstLine(server));
-  const env = { GENESIS_URL: told.url as string, GENESIS_AGENT: 'agent-a' };
+  const reply = JSON.parse(await firstLine(server));
+  const env = { GENESIS_URL: reply.url as string, GENESIS_AGENT: 'agent-a' };
   const setting = { cwd, env };
   expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
-  return { cwd, env, setting, server, told };
+  return { cwd, env, setting, server, told: reply };
 }
 
 it('up says where it listens, keeps others from its log, stops when told, and leaves a sound log', async () => {
-  const { cwd, setting, server, told } = await serving();
-  expect(told).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
+  const { cwd, setting, server, told: reply } = await serving();
+  expect(reply).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
   const second = await gen({ cwd }, 'up', '--port', '0');
   expect(second).toMatchObject({
     code: 1,
     err: expect.stringContaining(`The process ${server.pid} has the store`),
   });
-  expect(await gen({ cwd }, 'up', '--port', String(told.port), '--store', 'memory:')).toMatchObject({
+  expect(await gen({ cwd }, 'up', '--port', String(reply.port), '--store', 'memory:')).toMatchObject({
     code: 1,
     err: expect.stringContaining('--port'),
   });

@@ -1,14 +1,14 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { StillTime } from '../../test/support/still-time.js';
-import { house, planned, temporaryFolder } from './testing/house.js';
+import { FrozenTime } from '../../test/support/frozen-time.js';
+import { startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';
 
 it('takes work and hands it in without naming anything twice', async () => {
-  const { setting } = await house();
+  const { setting } = await startHarness();
   expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
   const taken = await gen(setting, 'next');
   expect(taken).toMatchObject({ code: 0, out: expect.stringContaining(`gen task submit ${TASK}`) });
@@ -23,7 +23,7 @@ it('takes work and hands it in without naming anything twice', async () => {
 });
 
 it('who claims what it holds is told so, and not sent away', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   const own = await gen(setting, 'task', 'claim', TASK);
   expect(own.code).toBe(1);
@@ -37,7 +37,7 @@ it('who claims what it holds is told so, and not sent away', async () => {
 });
 
 it('a claim by name is told what the work is, as the next one would be', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const next = await gen(setting, 'next', '--json');
   const { briefing } = JSON.parse(next.out);
   await gen(setting, 'task', 'release', TASK);
@@ -47,8 +47,8 @@ it('a claim by name is told what the work is, as the next one would be', async (
 });
 
 it('prints the wire’s own JSON and nothing else', async () => {
-  StillTime.begin();
-  const { setting, server } = await planned();
+  FrozenTime.begin();
+  const { setting, server } = await startPlannedHarness();
   const { out, err } = await gen(setting, 'next', '--json');
   const granted = JSON.parse(out);
   expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { id: expect.any(String) } });
@@ -62,7 +62,7 @@ it('prints the wire’s own JSON and nothing else', async () => {
 });
 
 it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob', async () => {
-  const { setting, server } = await planned();
+  const { setting, server } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   expect((await gen({ ...setting, stdin: 'plain text' }, 'task', 'submit', TASK)).code).toBe(0);
   await gen(setting, 'task', 'claim', 'B-001-api');
@@ -78,7 +78,7 @@ it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob
 });
 
 it('an empty standard input is no result: the work stays with who holds it', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   await gen(setting, 'next');
   const empty = await gen(setting, 'task', 'submit', TASK);
   expect(empty).toMatchObject({ code: 2, err: expect.stringContaining('--file') });
@@ -86,7 +86,7 @@ it('an empty standard input is no result: the work stays with who holds it', asy
 });
 
 it('a zombie never submits under the handle of its successor, though both sit in one folder', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
   const successor = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b', '--json');
@@ -104,7 +104,7 @@ it('a zombie never submits under the handle of its successor, though both sit in
 });
 
 it('refused work that was kept is adopted', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
   await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
@@ -116,7 +116,7 @@ it('refused work that was kept is adopted', async () => {
 });
 
 it('exit codes: 1 refused or not there, 2 wrong usage, 3 a human is needed', async () => {
-  const { setting } = await house();
+  const { setting } = await startHarness();
   expect(await gen(setting, 'status')).toMatchObject({
     code: 2,
     err: expect.stringContaining('Which project?'),
@@ -143,13 +143,13 @@ it('exit codes: 1 refused or not there, 2 wrong usage, 3 a human is needed', asy
 
 it('help of a command’s command is its own', async () => {
   const setting = { cwd: await temporaryFolder() };
-  const asked = await gen(setting, 'help', 'task', 'submit');
-  expect(asked).toEqual(await gen(setting, 'task', 'submit', '--help'));
-  expect(asked).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
+  const request = await gen(setting, 'help', 'task', 'submit');
+  expect(request).toEqual(await gen(setting, 'task', 'submit', '--help'));
+  expect(request).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
 });
 
 it('says how to start a server where none answers', async () => {
-  const { setting, server } = await house();
+  const { setting, server } = await startHarness();
   await server.stop();
   const nowhere = { ...setting, env: { ...setting.env, GENESIS_PROJECT: 'shop' } };
   const { code, err } = await gen(nowhere, 'status');
@@ -159,8 +159,8 @@ it('says how to start a server where none answers', async () => {
 });
 
 it('renews, notes and releases by the handle it remembers', async () => {
-  StillTime.begin();
-  const { setting } = await planned();
+  FrozenTime.begin();
+  const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK, '--lease', '10m');
   expect(await gen(setting, 'task', 'renew', TASK)).toMatchObject({
     code: 0,
@@ -176,7 +176,7 @@ it('renews, notes and releases by the handle it remembers', async () => {
 });
 
 it('a handle from elsewhere is shown with its generation and claim id', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
   const elsewhere = {
     ...setting,
@@ -190,7 +190,7 @@ it('a handle from elsewhere is shown with its generation and claim id', async ()
 });
 
 it('keeps its memory to its owner, and begins a new session where the old one was closed', async () => {
-  const { setting, server } = await planned();
+  const { setting, server } = await startPlannedHarness();
   const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
   for (const drawer of ['handles', 'sessions']) {
     const folder = join(setting.cwd, '.genesis', drawer);
@@ -207,7 +207,7 @@ it('keeps its memory to its owner, and begins a new session where the old one wa
 });
 
 it('a person adds a task and gives work to somebody else', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const added = await gen(
     setting,
     'task',

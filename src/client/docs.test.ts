@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transform } from 'esbuild';
 import { expect, test } from 'vitest';
-import { builtFile, openHouse, planOf, startChild, tempFolder } from './testing/house.js';
+import { builtFile, openClientHarness, planOf, startChild, tempFolder } from './testing/client-harness.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
 test('the snippets of docs/sdk.md run one after the other', async () => {
-  const { server, outbox } = await openHouse(planOf({ A: 1 }));
+  const { server, outbox } = await openClientHarness(planOf({ A: 1 }));
   const folder = await tempFolder();
   const client = pathToFileURL(builtFile('index.js')).href;
   const text = await readFile(join(ROOT, 'docs', 'sdk.md'), 'utf8');
   const snippets = [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
   expect(snippets).toHaveLength(5);
-  const said: (string | null)[] = [];
+  const reply: (string | null)[] = [];
   for (const [n, snippet] of snippets.entries()) {
     const file = join(folder, `${n}.mjs`);
     const { code } = await transform(snippet, { loader: 'ts' });
     await writeFile(file, code.replaceAll('"genesis-fleet"', `'${client}'`));
     const child = startChild(file, [], { GENESIS_URL: server.url, XDG_STATE_HOME: outbox });
-    said.push(await child.line());
-    expect(await child.complaints()).toBe('');
+    reply.push(await child.nextLine());
+    expect(await child.stderrText()).toBe('');
   }
-  expect(said.slice(0, 3)).toEqual(['2 accepted, 0 refused', 'B-001-schema accepted', 'ACCEPTED']);
+  expect(reply.slice(0, 3)).toEqual(['2 accepted, 0 refused', 'B-001-schema accepted', 'ACCEPTED']);
 });

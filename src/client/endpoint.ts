@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import type { SignedCommand } from '../core/signing.js';
-import type { Reply } from './asked.js';
-import { Http, newRequestId, type Request, type RetryOptions } from './http.js';
+import { Http, type HttpRequest, newRequestId, type RetryOptions } from './http.js';
+import type { CallReply } from './requests.js';
 import { publicKeyText, signCommand } from './sign-command.js';
 
-export interface CallsOptions {
+export interface ApiClientOptions {
   /** GENESIS_URL, else the local server. */
   readonly url?: string;
   /** GENESIS_TOKEN. */
@@ -23,13 +23,13 @@ export interface CallsOptions {
 const DEFAULT_URL = 'http://127.0.0.1:4680';
 
 /** A project at a server: its paths, and how its commands are signed and sent. */
-export class Endpoint {
+export class ProjectEndpoint {
   readonly url: string;
   readonly tenant: string;
   readonly project: string;
   protected readonly http: Http;
 
-  constructor(private readonly options: CallsOptions = {}) {
+  constructor(private readonly options: ApiClientOptions = {}) {
     const { env } = process;
     const project = options.project ?? env.GENESIS_PROJECT;
     if (project === undefined) throw new TypeError('expected options.project or GENESIS_PROJECT');
@@ -52,26 +52,26 @@ export class Endpoint {
     return signing_key === undefined ? null : publicKeyText(signing_key);
   }
 
-  protected signed(command: SignedCommand, asked: object): Record<string, unknown> {
-    const body: Record<string, unknown> = withRequestId(asked);
+  protected withSignature(command: SignedCommand, request: object): Record<string, unknown> {
+    const body: Record<string, unknown> = withRequestId(request);
     const { signing_key } = this.options;
     if (signing_key === undefined) return body;
-    const told = { tenant_id: this.tenant, project_id: this.project, command, body };
-    return { ...body, signature: signCommand(told, signing_key) };
+    const commandToSign = { tenant_id: this.tenant, project_id: this.project, command, body };
+    return { ...body, signature: signCommand(commandToSign, signing_key) };
   }
 
   /** The same client once more, in another thread, whatever its environment. */
-  protected settled(): CallsOptions {
+  protected resolvedOptions(): ApiClientOptions {
     const { url, tenant, project } = this;
     const { token } = this.http.options;
     return { ...this.options, url, tenant, project, ...(token === undefined ? {} : { token }) };
   }
 
-  protected command<T>(path: string, body: object, options: CallOptions = {}): Reply<T> {
+  protected command<T>(path: string, body: object, options: HttpCallOptions = {}): CallReply<T> {
     return this.http.json({ method: 'POST', path: this.path(path), body: withRequestId(body), ...options });
   }
 
-  protected read<T>(path: string, query: Record<string, string | number | undefined> = {}): Reply<T> {
+  protected read<T>(path: string, query: Record<string, string | number | undefined> = {}): CallReply<T> {
     return this.http.json({ method: 'GET', path, query });
   }
 
@@ -83,34 +83,34 @@ export class Endpoint {
     return this.tenantPath(`/projects/${encodeURIComponent(this.project)}${rest}`);
   }
 
-  protected taskPath(task_id: string, rest = ''): string {
-    return this.path(`/tasks/${encodeURIComponent(task_id)}${rest}`);
+  protected taskPath(taskId: string, rest = ''): string {
+    return this.path(`/tasks/${encodeURIComponent(taskId)}${rest}`);
   }
 
-  protected sessionPath(session_id: string): string {
-    return this.tenantPath(`/sessions/${encodeURIComponent(session_id)}`);
+  protected sessionPath(sessionId: string): string {
+    return this.tenantPath(`/sessions/${encodeURIComponent(sessionId)}`);
   }
 }
 
-type CallOptions = Pick<Request, 'wait_seconds' | 'timeout_seconds' | 'tries' | 'signal'>;
+type HttpCallOptions = Pick<HttpRequest, 'wait_seconds' | 'timeout_seconds' | 'tries' | 'signal'>;
 
 /** Made before the first try and kept over all of them: that is what makes a repetition the same request. */
 export const withRequestId = <T extends object>(body: T) => ({
   request_id: newRequestId(),
-  ...defined(body),
+  ...omitUndefined(body),
 });
 
-export const withSession = <T extends { session_id?: string }>(body: T) => ({
+export const withEnvSession = <T extends { session_id?: string }>(body: T) => ({
   session_id: process.env.GENESIS_SESSION,
-  ...defined(body),
+  ...omitUndefined(body),
 });
 
-export const withAgent = <T extends { agent_id?: string; session_id?: string }>(body: T) => ({
+export const withEnvAgent = <T extends { agent_id?: string; session_id?: string }>(body: T) => ({
   agent_id: process.env.GENESIS_AGENT,
-  ...withSession(body),
+  ...withEnvSession(body),
 });
 
 /** A field given as undefined is a field left out. */
-export function defined<T extends object>(body: T): T {
+export function omitUndefined<T extends object>(body: T): T {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
 }

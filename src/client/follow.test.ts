@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { granted, openHouse, planOf } from './testing/house.js';
+import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
 
 test('every event once and in order, over connections that break', async () => {
-  const { genesis, direct, proxy } = await openHouse(planOf({ A: 30 }));
+  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 30 }));
   const listening = new AbortController();
   const positions: number[] = [];
   let connections = 0;
-  proxy.judge = (request) => {
+  proxy.actionFor = (request) => {
     if (request.includes('/events/stream')) connections += 1;
     return 'pass';
   };
@@ -14,30 +14,32 @@ test('every event once and in order, over connections that break', async () => {
   const following = (async () => {
     for await (const { event } of genesis.follow({}, { signal: listening.signal })) {
       positions.push(event.position);
-      if (positions.length % 20 === 0) proxy.cut();
+      if (positions.length % 20 === 0) proxy.cutConnections();
       if (event.event_type === 'RESULT_SUBMITTED' && event.task_id === 'A-030-part') break;
     }
   })();
   for (let n = 0; n < wanted / 2; n++) {
-    const { claim } = granted(await direct.next({ agent_id: 'agent-a', session_id: 'sess-a' }));
+    const { claim } = expectNoProblem(await direct.next({ agent_id: 'agent-a', session_id: 'sess-a' }));
     if (claim === null) throw new Error('nothing to do');
     const { task_id, session_id, generation, id: claim_id } = claim;
     await direct.submitResult({ task_id, session_id, generation, claim_id, result_data: n });
   }
   await following;
-  const { events } = granted(await direct.events({ limit: 1000 }));
+  const { events } = expectNoProblem(await direct.events({ limit: 1000 }));
   expect(connections).toBeGreaterThan(1);
   expect(positions).toEqual(events.map(({ position }) => position));
 });
 
 test('a feed goes on from a cursor, and ends with its signal', async () => {
-  const { genesis } = await openHouse(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
   let after = '';
   for await (const { cursor } of genesis.follow()) {
     after = cursor;
     break;
   }
-  granted(await genesis.claimTask({ task_id: 'A-001-part', agent_id: 'agent-a', session_id: 'sess-a' }));
+  expectNoProblem(
+    await genesis.claimTask({ task_id: 'A-001-part', agent_id: 'agent-a', session_id: 'sess-a' }),
+  );
   const listening = new AbortController();
   const types: string[] = [];
   for await (const { event } of genesis.follow({ after }, { signal: listening.signal })) {
@@ -49,7 +51,7 @@ test('a feed goes on from a cursor, and ends with its signal', async () => {
 });
 
 test('a request that the server will never like ends the feed with its problem', async () => {
-  const { genesis } = await openHouse(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
   const feed = genesis.follow({ after: 'no cursor of ours' });
   await expect(feed.next()).rejects.toMatchObject({ problem: { code: 'INVALID_REQUEST' } });
 });

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { Calls } from './calls.js';
-import type { CallsOptions } from './endpoint.js';
-import { defaultOutbox, type Finished, Outbox, outboxFolder, type SubmitOutcome } from './outbox.js';
-import { Renewals } from './renewals.js';
+import { ApiClient } from './api-client.js';
+import type { ApiClientOptions } from './endpoint.js';
+import { defaultOutbox, type FinishedResult, Outbox, outboxFolder, type SubmitOutcome } from './outbox.js';
+import { LeaseRenewals } from './renewals.js';
 import { isProblem, type Problem, type SubmissionReply } from './replies.js';
-import { Worker } from './work.js';
-import type { Handler, WorkOptions, WorkSummary } from './work-options.js';
+import { WorkLoop } from './work-loop.js';
+import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 
-export interface GenesisOptions extends CallsOptions {
+export interface GenesisOptions extends ApiClientOptions {
   /** The folder where finished results wait for their answer; by default in the user's state folder. */
   readonly outbox?: string;
 }
@@ -16,7 +16,7 @@ export interface GenesisOptions extends CallsOptions {
 const INLINE_BYTES_MAX = 512 * 1024;
 
 /** The client: every call of the wire contract, and `work`, which makes them in the right order. */
-export class Genesis extends Calls {
+export class Genesis extends ApiClient {
   private readonly outbox: Outbox;
 
   constructor(options: GenesisOptions = {}) {
@@ -26,12 +26,12 @@ export class Genesis extends Calls {
   }
 
   /** Takes work and hands it to `handler` until there is none left, keeping each claim while it is worked on. */
-  async work(options: WorkOptions, handler: Handler): Promise<WorkSummary> {
-    const renewals = await Renewals.start(this.settled(), (renewal) => this.renewAlone(renewal));
-    const submit = (finished: Finished) => this.submitFinished(finished);
+  async work(options: WorkOptions, handler: WorkHandler): Promise<WorkSummary> {
+    const renewals = await LeaseRenewals.start(this.resolvedOptions(), (renewal) => this.renewOnce(renewal));
+    const submit = (finished: FinishedResult) => this.submitFinished(finished);
     try {
-      const tools = { calls: this, outbox: this.outbox, renewals, submit };
-      return await new Worker(tools, options, handler).run();
+      const dependencies = { client: this, outbox: this.outbox, renewals, submit };
+      return await new WorkLoop(dependencies, options, handler).run();
     } finally {
       await renewals.stop();
     }
@@ -47,7 +47,7 @@ export class Genesis extends Calls {
     return this.outbox.outcomes();
   }
 
-  private async submitFinished(finished: Finished): Promise<SubmissionReply | Problem> {
+  private async submitFinished(finished: FinishedResult): Promise<SubmissionReply | Problem> {
     const { task_id, session_id, claim_id, generation, request_id, result_data } = finished;
     const handle = { task_id, session_id, claim_id, generation, request_id };
     const bytes = Buffer.from(JSON.stringify(result_data));

@@ -18,7 +18,7 @@ export interface HttpOptions {
   readonly retry?: RetryOptions | undefined;
 }
 
-export interface Request {
+export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
@@ -34,21 +34,21 @@ export interface Request {
   readonly tries?: number;
 }
 
-interface Failure {
+interface AttemptFailure {
   readonly problem: Problem;
   /** False: no server was there, so nothing happened. */
   readonly may_have_happened: boolean;
   readonly retry_after_ms?: number;
 }
-type Outcome<T> = { readonly reply: T } | Failure;
+type AttemptOutcome<T> = { readonly reply: T } | AttemptFailure;
 
-const TRIES = 10;
-const WITHIN_SECONDS = 30;
-const TIMEOUT_SECONDS = 10;
+const DEFAULT_TRIES = 10;
+const DEFAULT_WITHIN_SECONDS = 30;
+const DEFAULT_TIMEOUT_SECONDS = 10;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2000;
 /** Answers that say nothing about what became of the request, or that it may be sent again. */
-const PASSING = new Set([408, 429, 502, 503, 504]);
+const TRANSIENT_STATUSES = new Set([408, 429, 502, 503, 504]);
 
 export const newRequestId = (): string => randomUUID();
 
@@ -56,70 +56,73 @@ export const newRequestId = (): string => randomUUID();
 export class Http {
   constructor(readonly options: HttpOptions) {}
 
-  json<T>(request: Request): Promise<T | Problem> {
+  json<T>(request: HttpRequest): Promise<T | Problem> {
     return this.send(request, async (response) => (await jsonOf(response)) as T);
   }
 
-  bytes(request: Request): Promise<Uint8Array | Problem> {
+  bytes(request: HttpRequest): Promise<Uint8Array | Problem> {
     return this.send(request, async (response) => new Uint8Array(await bytesOf(response, BLOB_BYTES_MAX)));
   }
 
   /** One try, with its response still open: what a feed reads from. */
-  open(request: Request, signal: AbortSignal): Promise<Response> {
-    return fetch(this.address(request), this.initial(request, signal));
+  openStream(request: HttpRequest, signal: AbortSignal): Promise<Response> {
+    return fetch(this.urlOf(request), this.requestInit(request, signal));
   }
 
-  private async send<T>(request: Request, read: (response: Response) => Promise<T>): Promise<T | Problem> {
-    const { within_seconds = WITHIN_SECONDS } = this.options.retry ?? {};
-    const tries = request.tries ?? this.options.retry?.tries ?? TRIES;
-    const end_ms = performance.now() + within_seconds * 1000;
-    let reached = false;
-    for (let tried = 1; ; tried++) {
+  private async send<T>(
+    request: HttpRequest,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T | Problem> {
+    const { within_seconds = DEFAULT_WITHIN_SECONDS } = this.options.retry ?? {};
+    const tries = request.tries ?? this.options.retry?.tries ?? DEFAULT_TRIES;
+    const endMs = performance.now() + within_seconds * 1000;
+    let mayHaveArrived = false;
+    for (let attempt = 1; ; attempt++) {
       const outcome = await this.attempt(request, read);
       if ('reply' in outcome) return outcome.reply;
-      reached ||= outcome.may_have_happened;
-      const pause_ms = outcome.retry_after_ms ?? pauseAfter(tried);
-      const over = tried >= tries || performance.now() + pause_ms > end_ms || request.signal?.aborted;
-      if (over) return reached ? outcome.problem : unreachable(this.options.url, outcome.problem);
-      await sleep(pause_ms, undefined, { signal: request.signal }).catch(() => {});
+      mayHaveArrived ||= outcome.may_have_happened;
+      const pauseMs = outcome.retry_after_ms ?? retryDelayMs(attempt);
+      const isOver = attempt >= tries || performance.now() + pauseMs > endMs || request.signal?.aborted;
+      if (isOver) return mayHaveArrived ? outcome.problem : unreachable(this.options.url, outcome.problem);
+      await sleep(pauseMs, undefined, { signal: request.signal }).catch(() => {});
       if (request.signal?.aborted) return outcome.problem;
     }
   }
 
   private async attempt<T>(
-    request: Request,
+    request: HttpRequest,
     read: (response: Response) => Promise<T>,
-  ): Promise<Outcome<T | Problem>> {
-    const try_seconds = request.timeout_seconds ?? this.options.timeout_seconds ?? TIMEOUT_SECONDS;
-    const timeout_ms = (try_seconds + (request.wait_seconds ?? 0)) * 1000;
+  ): Promise<AttemptOutcome<T | Problem>> {
+    const trySeconds = request.timeout_seconds ?? this.options.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS;
+    const timeoutMs = (trySeconds + (request.wait_seconds ?? 0)) * 1000;
     const limit = new AbortController();
     const stop = () => limit.abort();
-    const timer = setTimeout(stop, timeout_ms);
+    const timer = setTimeout(stop, timeoutMs);
     sharedSignal(request.signal)?.addEventListener('abort', stop);
     if (request.signal?.aborted) stop();
     try {
-      const response = await fetch(this.address(request), this.initial(request, limit.signal));
-      if (isProblemResponse(response)) return await refused(response);
+      const response = await fetch(this.urlOf(request), this.requestInit(request, limit.signal));
+      if (isProblemResponse(response)) return await refusedOutcome(response);
       if (response.ok || isJson(response)) return { reply: await read(response) };
-      return await refused(response);
+      return await refusedOutcome(response);
     } catch (error) {
       if (error instanceof ReplyTooLarge) return { reply: error.problem };
-      return noAnswer(this.options.url, error, limit.signal.aborted);
+      return noAnswerFailure(this.options.url, error, limit.signal.aborted);
     } finally {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', stop);
     }
   }
 
-  private address({ path, query = {} }: Request): string {
-    const asked = new URLSearchParams();
+  private urlOf({ path, query = {} }: HttpRequest): string {
+    const params = new URLSearchParams();
     for (const [name, value] of Object.entries(query))
-      if (value !== undefined) asked.set(name, String(value));
-    const search = asked.size === 0 ? '' : `?${asked}`;
+      if (value !== undefined) params.set(name, String(value));
+    const search = params.size === 0 ? '' : `?${params}`;
     return `${this.options.url.replace(/\/+$/, '')}${path}${search}`;
   }
 
-  private initial(request: Request, signal: AbortSignal): RequestInit {
+  private requestInit(request: HttpRequest, signal: AbortSignal): RequestInit {
     const { method, body, content_type } = request;
     const headers: Record<string, string> = { accept: 'application/json', ...request.headers };
     if (this.options.token !== undefined) headers.authorization = `Bearer ${this.options.token}`;
@@ -133,8 +136,8 @@ export class Http {
 }
 
 /** Growing, and spread out so that a fleet that lost its server does not come back as one. */
-export function pauseAfter(tried: number): number {
-  return Math.min(PAUSE_MS * 2 ** (tried - 1), PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
+export function retryDelayMs(attempt: number): number {
+  return Math.min(PAUSE_MS * 2 ** (attempt - 1), PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
 }
 
 const contentType = (response: Response): string => response.headers.get('content-type') ?? '';
@@ -155,11 +158,11 @@ export async function problemOf(response: Response): Promise<Problem> {
 }
 
 /** No repetition helps: a person has to put a file back. */
-export const isLasting = ({ code }: Problem): boolean => code === 'LOG_DAMAGED';
+export const isPermanent = ({ code }: Problem): boolean => code === 'LOG_DAMAGED';
 
-async function refused(response: Response): Promise<Outcome<Problem>> {
+async function refusedOutcome(response: Response): Promise<AttemptOutcome<Problem>> {
   const problem = await problemOf(response);
-  if (!PASSING.has(response.status) || isLasting(problem)) return { reply: problem };
+  if (!TRANSIENT_STATUSES.has(response.status) || isPermanent(problem)) return { reply: problem };
   const retry_after_ms = retryAfterMs(response.headers.get('retry-after'));
   return { problem, may_have_happened: true, ...(retry_after_ms === null ? {} : { retry_after_ms }) };
 }
@@ -171,13 +174,13 @@ function retryAfterMs(value: string | null): number | null {
   return Number.isFinite(ms) ? Math.max(ms, 0) + Math.random() * PAUSE_MS : null;
 }
 
-const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const NEVER_SENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-function noAnswer(url: string, error: unknown, gaveUp: boolean): Failure {
+function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): AttemptFailure {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-  const why = gaveUp ? 'no answer in time' : (cause?.code ?? cause?.message ?? String(error));
+  const why = isTimedOut ? 'no answer in time' : (cause?.code ?? cause?.message ?? String(error));
   const detail = `No answer from ${url} (${why}). It may have happened: repeat it with the same request_id.`;
-  const may_have_happened = !NEVER_SENT.has(cause?.code ?? '');
+  const may_have_happened = !NEVER_SENT_CODES.has(cause?.code ?? '');
   return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened };
 }
 

@@ -1,11 +1,11 @@
-export type * from './asked.js';
-export type { CallsOptions } from './endpoint.js';
-export type { Followed } from './follow.js';
+export type { ApiClientOptions } from './endpoint.js';
+export type { FollowedEvent } from './follow.js';
 export * from './genesis.js';
 export type { RetryOptions } from './http.js';
-export type { MethodologyCalls } from './methodology.js';
+export type { MethodologyClient } from './methodology.js';
 export type { SubmitOutcome } from './outbox.js';
 export { ClaimLost } from './renewals.js';
 export * from './replies.js';
+export type * from './requests.js';
 export { publicKeyText, signCommand } from './sign-command.js';
-export type { Handler, Work, WorkContext, WorkOptions, WorkSummary } from './work-options.js';
+export type { Work, WorkContext, WorkHandler, WorkOptions, WorkSummary } from './work-options.js';

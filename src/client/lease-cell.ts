@@ -1,8 +1,8 @@
 /** Time that every thread of this process reads alike, and that nobody sets. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-const ENDS = 0;
-const LOST = 1;
+const ENDS_INDEX = 0;
+const LOST_INDEX = 1;
 
 /**
  * Until when a claim is surely ours, in memory that threads share: a thread that was too busy to hear of a renewal
@@ -11,23 +11,23 @@ const LOST = 1;
 export class LeaseCell {
   private readonly cells: BigInt64Array;
 
-  constructor(readonly memory: SharedArrayBuffer = new SharedArrayBuffer(16)) {
-    this.cells = new BigInt64Array(memory);
+  constructor(readonly buffer: SharedArrayBuffer = new SharedArrayBuffer(16)) {
+    this.cells = new BigInt64Array(buffer);
   }
 
   get ends_ms(): number {
-    return Number(Atomics.load(this.cells, ENDS)) / 1e6;
+    return Number(Atomics.load(this.cells, ENDS_INDEX)) / 1e6;
   }
 
-  set ends_ms(at_ms: number) {
-    Atomics.store(this.cells, ENDS, BigInt(Math.round(at_ms * 1e6)));
+  set ends_ms(atMs: number) {
+    Atomics.store(this.cells, ENDS_INDEX, BigInt(Math.round(atMs * 1e6)));
   }
 
-  get lost(): boolean {
-    return Atomics.load(this.cells, LOST) === 1n;
+  get isLost(): boolean {
+    return Atomics.load(this.cells, LOST_INDEX) === 1n;
   }
 
-  lose(): void {
-    Atomics.store(this.cells, LOST, 1n);
+  markLost(): void {
+    Atomics.store(this.cells, LOST_INDEX, 1n);
   }
 }

@@ -1,12 +1,12 @@
-import type { Calls } from './calls.js';
+import type { ApiClient } from './api-client.js';
 import { isProblem } from './replies.js';
 
-const LEASE_SECONDS = 300;
+const DEFAULT_LEASE_SECONDS = 300;
 /** However short the work: a server that starts again within it costs nobody a claim. */
 const LEASE_SECONDS_MIN = 30;
-const REMEMBERED_MAX = 200;
-const ASKED = 100;
-const OF_TEN = 0.9;
+const DURATIONS_MAX = 200;
+const SAMPLE_TASKS_MAX = 100;
+const DURATION_PERCENTILE = 0.9;
 
 /**
  * How long a lease to ask for: about what nine in ten pieces of the track took. Then a piece needs a few renewals,
@@ -16,34 +16,36 @@ export class LeaseProposals {
   private readonly durations = new Map<string, Promise<number[]>>();
   private bounds: Promise<{ min_seconds: number; max_seconds: number }> | null = null;
 
-  constructor(private readonly calls: Calls) {}
+  constructor(private readonly client: ApiClient) {}
 
   async proposeFor(track: string | undefined): Promise<number> {
     this.bounds ??= this.readBounds();
     const { min_seconds, max_seconds } = await this.bounds;
-    const known = [...(await this.of(track))].sort((a, b) => a - b);
-    const usual = known[Math.ceil(known.length * OF_TEN) - 1];
+    const durations = [...(await this.durationsOf(track))].sort((a, b) => a - b);
+    const percentileMs = durations[Math.ceil(durations.length * DURATION_PERCENTILE) - 1];
     const seconds =
-      usual === undefined ? LEASE_SECONDS : Math.max(Math.ceil(usual / 1000), LEASE_SECONDS_MIN);
+      percentileMs === undefined
+        ? DEFAULT_LEASE_SECONDS
+        : Math.max(Math.ceil(percentileMs / 1000), LEASE_SECONDS_MIN);
     return Math.min(Math.max(seconds, min_seconds), max_seconds);
   }
 
-  async learn(track: string | undefined, duration_ms: number): Promise<void> {
-    const known = await this.of(track);
-    known.push(duration_ms);
-    if (known.length > REMEMBERED_MAX) known.shift();
+  async recordDuration(track: string | undefined, durationMs: number): Promise<void> {
+    const durations = await this.durationsOf(track);
+    durations.push(durationMs);
+    if (durations.length > DURATIONS_MAX) durations.shift();
   }
 
-  private of(track: string | undefined): Promise<number[]> {
-    const known = this.durations.get(track ?? '') ?? this.readDurations(track);
-    this.durations.set(track ?? '', known);
-    return known;
+  private durationsOf(track: string | undefined): Promise<number[]> {
+    const durations = this.durations.get(track ?? '') ?? this.readDurations(track);
+    this.durations.set(track ?? '', durations);
+    return durations;
   }
 
   private async readDurations(track: string | undefined): Promise<number[]> {
-    const done = await this.calls.tasks({
+    const done = await this.client.tasks({
       phase: 'COMPLETED',
-      limit: ASKED,
+      limit: SAMPLE_TASKS_MAX,
       ...(track === undefined ? {} : { track }),
     });
     if (isProblem(done)) return [];
@@ -54,8 +56,8 @@ export class LeaseProposals {
   }
 
   private async readBounds(): Promise<{ min_seconds: number; max_seconds: number }> {
-    const limits = await this.calls.limits();
-    if (isProblem(limits)) return { min_seconds: LEASE_SECONDS, max_seconds: LEASE_SECONDS };
+    const limits = await this.client.limits();
+    if (isProblem(limits)) return { min_seconds: DEFAULT_LEASE_SECONDS, max_seconds: DEFAULT_LEASE_SECONDS };
     return {
       min_seconds: limits.min_lease_duration_seconds,
       max_seconds: limits.max_lease_duration_seconds,

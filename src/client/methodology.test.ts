@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { granted, openHouse, planOf } from './testing/house.js';
+import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
 
 const F = 'REQ-F-AUTH-001';
 const files = {
@@ -8,36 +8,42 @@ const files = {
 };
 
 test('every call of the methodology reaches its project, and answers with a typed value', async () => {
-  const { genesis } = await openHouse(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
   const { methodology } = genesis;
-  expect(granted(await methodology.init({ files })).feature_count).toBe(1);
-  expect(granted(await methodology.start()).feature).toBe(F);
-  expect(granted(await methodology.status()).project.active_features).toBe(1);
-  expect(granted(await methodology.feature(F)).current_edge).toBe('intent_requirements');
-  expect(granted(await methodology.health()).counts.features).toBe(1);
-  expect(granted(await methodology.gantt()).gantt).toContain(F);
-  expect(granted(await methodology.zoom({ edge: 'design→code' })).edge?.edge).toBe('design_code');
-  expect(granted(await methodology.trace({ req: F })).features).toHaveLength(1);
-  const spawned = granted(await methodology.spawn({ vector_type: 'spike', parent: F, reason: 'which one' }));
+  expect(expectNoProblem(await methodology.init({ files })).feature_count).toBe(1);
+  expect(expectNoProblem(await methodology.start()).feature).toBe(F);
+  expect(expectNoProblem(await methodology.status()).project.active_features).toBe(1);
+  expect(expectNoProblem(await methodology.feature(F)).current_edge).toBe('intent_requirements');
+  expect(expectNoProblem(await methodology.health()).counts.features).toBe(1);
+  expect(expectNoProblem(await methodology.gantt()).gantt).toContain(F);
+  expect(expectNoProblem(await methodology.zoom({ edge: 'design→code' })).edge?.edge).toBe('design_code');
+  expect(expectNoProblem(await methodology.trace({ req: F })).features).toHaveLength(1);
+  const spawned = expectNoProblem(
+    await methodology.spawn({ vector_type: 'spike', parent: F, reason: 'which one' }),
+  );
   expect(spawned.feature_id).toBe('REQ-F-SPIKE-001');
   const answer = { fold_back_status: 'converged', summary: 'the first', recommendation: 'proceed' } as const;
   const child = { feature_id: 'REQ-F-SPIKE-001', ...answer };
-  expect(granted(await methodology.foldBack(child))).toMatchObject({
+  expect(expectNoProblem(await methodology.foldBack(child))).toMatchObject({
     success: false,
     reason: 'NOT_CONVERGED',
   });
-  expect(granted(await methodology.foldBack({ ...child, question_answered: true })).parent).toBe(F);
-  expect(granted(await methodology.checkpoint({ context_hash: 'sha256:0' })).snapshot?.tasks.total).toBe(1);
-  expect(granted(await methodology.gaps({ layers_run: [1], keys: [] })).result).toBe('COMPLETE');
-  expect(granted(await methodology.gapsFound()).last?.total_req_keys).toBe(0);
-  expect(granted(await methodology.reviews()).reviews).toEqual([]);
+  expect(expectNoProblem(await methodology.foldBack({ ...child, question_answered: true })).parent).toBe(F);
+  expect(
+    expectNoProblem(await methodology.checkpoint({ context_hash: 'sha256:0' })).snapshot?.tasks.total,
+  ).toBe(1);
+  expect(expectNoProblem(await methodology.gaps({ layers_run: [1], keys: [] })).result).toBe('COMPLETE');
+  expect(expectNoProblem(await methodology.gapsFound()).last?.total_req_keys).toBe(0);
+  expect(expectNoProblem(await methodology.reviews()).reviews).toEqual([]);
   const unseen = {
     task_id: `${F}#design_code`,
     generation: 1,
     iteration: 1,
     candidate_sha256: 'a'.repeat(64),
   };
-  expect(granted(await methodology.review({ ...unseen, decision: 'approved' })).success).toBe(false);
-  expect(granted(await methodology.release({ version: '1.0.0', dry_run: true })).reason).toBe('READY');
+  expect(expectNoProblem(await methodology.review({ ...unseen, decision: 'approved' })).success).toBe(false);
+  expect(expectNoProblem(await methodology.release({ version: '1.0.0', dry_run: true })).reason).toBe(
+    'READY',
+  );
   expect(await methodology.feature('REQ-F-NONE')).toMatchObject({ code: 'NOT_FOUND', status: 404 });
 });

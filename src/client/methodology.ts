@@ -1,95 +1,97 @@
 import type * as wire from '../coordinator/methodology/wire.js';
 import type { ConfigureResult } from '../coordinator/wire.js';
-import type { FeatureView } from '../core/features/feature.js';
-import type { Health } from '../core/features/health.js';
+import type { FeatureView } from '../core/features/feature-view.js';
+import type { HealthReport } from '../core/features/health.js';
 import type { MethodologyStatus } from '../core/features/status.js';
 import type { ZoomView } from '../core/features/zoom.js';
-import type { Reply } from './asked.js';
-import { defined, withRequestId } from './endpoint.js';
-import type { Request } from './http.js';
+import { omitUndefined, withRequestId } from './endpoint.js';
+import type { HttpRequest } from './http.js';
 import type { GateReply } from './replies.js';
+import type { CallReply } from './requests.js';
 
 /** How a call reaches the server, for the tenant and with the credential of its client. */
-export type Send = <T>(request: Pick<Request, 'method' | 'path' | 'query' | 'body'>) => Reply<T>;
+export type SendRequest = <T>(
+  request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>,
+) => CallReply<T>;
 
-type Seen<T> = Reply<T & wire.Seen>;
+type SeenReply<T> = CallReply<T & wire.LogPosition>;
 
 /** The methodology's own calls, of one project. */
-export class MethodologyCalls {
+export class MethodologyClient {
   constructor(
-    private readonly project_id: string,
-    private readonly send: Send,
+    private readonly projectId: string,
+    private readonly send: SendRequest,
   ) {}
 
   /** Makes the project one of the methodology, or changes what it says: YAML files by their path. */
   init(
-    asked: { files?: Readonly<Record<string, string>>; request_id?: string } = {},
-  ): Reply<ConfigureResult> {
-    return this.post('/api/init', asked);
+    request: { files?: Readonly<Record<string, string>>; request_id?: string } = {},
+  ): CallReply<ConfigureResult> {
+    return this.post('/api/init', request);
   }
 
   /** Where to go next; writes nothing. */
-  start(asked: wire.StartBody = {}): Reply<wire.StartReply> {
-    return this.post('/api/start', asked);
+  start(request: wire.StartBody = {}): CallReply<wire.StartReply> {
+    return this.post('/api/start', request);
   }
 
-  status(): Seen<MethodologyStatus> {
+  status(): SeenReply<MethodologyStatus> {
     return this.get('/api/status');
   }
-  feature(feature: string): Seen<FeatureView> {
+  feature(feature: string): SeenReply<FeatureView> {
     return this.get('/api/status', { feature });
   }
-  health(): Seen<Health> {
+  health(): SeenReply<HealthReport> {
     return this.get('/api/status', { health: 'true' });
   }
   /** Mermaid, as text. */
-  gantt(): Seen<{ gantt: string }> {
+  gantt(): SeenReply<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true' });
   }
-  zoom(asked: wire.ZoomBody = {}): Seen<ZoomView> {
-    return this.get('/api/zoom', { ...asked });
+  zoom(request: wire.ZoomBody = {}): SeenReply<ZoomView> {
+    return this.get('/api/zoom', { ...request });
   }
-  trace(asked: wire.TraceBody): Reply<wire.TraceReply> {
-    return this.get('/api/trace', { ...asked });
+  trace(request: wire.TraceBody): CallReply<wire.TraceReply> {
+    return this.get('/api/trace', { ...request });
   }
 
-  spawn(asked: wire.SpawnBody): Reply<wire.SpawnReply> {
-    return this.post('/api/spawn', asked);
+  spawn(request: wire.SpawnBody): CallReply<wire.SpawnReply> {
+    return this.post('/api/spawn', request);
   }
-  foldBack(asked: wire.FoldBackBody): Reply<wire.FoldBackReply> {
-    return this.post('/api/spawn/fold_back', asked);
+  foldBack(request: wire.FoldBackBody): CallReply<wire.FoldBackReply> {
+    return this.post('/api/spawn/fold_back', request);
   }
-  checkpoint(asked: wire.CheckpointBody): Reply<wire.CheckpointReply> {
-    return this.post('/api/checkpoint', asked);
+  checkpoint(request: wire.CheckpointBody): CallReply<wire.CheckpointReply> {
+    return this.post('/api/checkpoint', request);
   }
 
   /** What waits for a human. */
-  reviews(): Reply<wire.ReviewsReply> {
+  reviews(): CallReply<wire.ReviewsReply> {
     return this.get('/api/review');
   }
-  review(asked: wire.ReviewBody): Reply<GateReply> {
-    return this.post('/api/review', asked);
+  review(request: wire.MethodologyReviewBody): CallReply<GateReply> {
+    return this.post('/api/review', request);
   }
 
-  gaps(asked: wire.GapsBody): Reply<wire.GapsReply> {
-    return this.post('/api/gaps', asked);
+  gaps(request: wire.GapsBody): CallReply<wire.GapsReply> {
+    return this.post('/api/gaps', request);
   }
-  gapsFound(): Reply<wire.GapsFoundReply> {
+  gapsFound(): CallReply<wire.GapsFoundReply> {
     return this.get('/api/gaps');
   }
-  release(asked: wire.ReleaseBody): Reply<wire.ReleaseReply> {
-    return this.post('/api/release', asked);
+  release(request: wire.VersionReleaseBody): CallReply<wire.VersionReleaseReply> {
+    return this.post('/api/release', request);
   }
 
-  private post<T>(path: string, asked: object): Reply<T> {
+  private post<T>(path: string, request: object): CallReply<T> {
     return this.send({
       method: 'POST',
       path,
-      body: { project_id: this.project_id, ...withRequestId(asked) },
+      body: { project_id: this.projectId, ...withRequestId(request) },
     });
   }
 
-  private get<T>(path: string, query: Readonly<Record<string, string | undefined>> = {}): Reply<T> {
-    return this.send({ method: 'GET', path, query: { project_id: this.project_id, ...defined(query) } });
+  private get<T>(path: string, query: Readonly<Record<string, string | undefined>> = {}): CallReply<T> {
+    return this.send({ method: 'GET', path, query: { project_id: this.projectId, ...omitUndefined(query) } });
   }
 }

@@ -2,15 +2,22 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Genesis } from './genesis.js';
-import { type Finished, Outbox } from './outbox.js';
+import { type FinishedResult, Outbox } from './outbox.js';
 import type { SubmissionReply } from './replies.js';
-import { builtFile, granted, openHouse, planOf, startChild, tempFolder } from './testing/house.js';
+import {
+  builtFile,
+  expectNoProblem,
+  openClientHarness,
+  planOf,
+  startChild,
+  tempFolder,
+} from './testing/client-harness.js';
 
 /** A child is started anew again and again: built, it comes up at once. */
 const childOf = (name: string): string => builtFile(`client/testing/${name}.child.js`);
 
 const AGENT = { agent_id: 'agent-a' };
-const FINISHED: Finished = {
+const FINISHED: FinishedResult = {
   request_id: 'r-1',
   task_id: 'A-001-part',
   session_id: 'sess-a',
@@ -33,13 +40,13 @@ const ACCEPTED: SubmissionReply = {
 test.each(['lose_request', 'lose_reply'] as const)(
   'an agent killed between its result and the answer (%s): the next start submits it, and it counts once',
   async (loss) => {
-    const { genesis, direct, proxy, outbox } = await openHouse(planOf({ A: 1 }));
-    proxy.judge = (request) => (request.endsWith('/results') ? loss : 'pass');
+    const { genesis, direct, proxy, outbox } = await openClientHarness(planOf({ A: 1 }));
+    proxy.actionFor = (request) => (request.endsWith('/results') ? loss : 'pass');
     const child = startChild(childOf('agent'), [proxy.url, outbox]);
-    expect(await child.line()).toBe('working A-001-part');
-    await proxy.seen('/results');
+    expect(await child.nextLine()).toBe('working A-001-part');
+    await proxy.waitForRequest('/results');
     await child.kill();
-    proxy.judge = () => 'pass';
+    proxy.actionFor = () => 'pass';
 
     const summary = await genesis.work(AGENT, async () => {
       throw new Error('there is nothing left to do');
@@ -48,7 +55,7 @@ test.each(['lose_request', 'lose_reply'] as const)(
     expect(await genesis.outcomes()).toMatchObject([
       { agent_id: 'agent-child', accepted: true, generation: 1 },
     ]);
-    const { results } = granted(await direct.results('A-001-part'));
+    const { results } = expectNoProblem(await direct.results('A-001-part'));
     expect(results).toMatchObject([{ accepted: true, agent_id: 'agent-child' }]);
     expect(await genesis.flushOutbox()).toEqual([]);
   },
@@ -57,28 +64,29 @@ test.each(['lose_request', 'lose_reply'] as const)(
 test('a server killed and started again loses nothing, and nothing counts twice', async () => {
   const root = join(await tempFolder(), 'store');
   const first = startChild(childOf('server'), [root]);
-  const port = (await first.line()) ?? '';
+  const port = (await first.nextLine()) ?? '';
   const url = `http://127.0.0.1:${port}`;
   const genesis = new Genesis({ url, project: 'shop', outbox: await tempFolder() });
-  granted(await genesis.putPlan(planOf({ A: 6 })));
+  expectNoProblem(await genesis.putPlan(planOf({ A: 6 })));
   let done = 0;
   let revived: Promise<unknown> = Promise.resolve();
   const summary = await genesis.work({ ...AGENT, concurrency: 2 }, async ({ task_id }) => {
-    if (++done === 3) revived = first.kill().then(() => startChild(childOf('server'), [root, port]).line());
+    if (++done === 3)
+      revived = first.kill().then(() => startChild(childOf('server'), [root, port]).nextLine());
     return task_id;
   });
   expect(await revived).toBe(port);
   expect(summary).toMatchObject({ accepted: 6, refused: 0, pending: 0 });
-  const { events } = granted(await genesis.events({ type: 'RESULT_SUBMITTED', limit: 1000 }));
+  const { events } = expectNoProblem(await genesis.events({ type: 'RESULT_SUBMITTED', limit: 1000 }));
   expect(events.map(({ task_id }) => task_id).sort()).toHaveLength(6);
   expect(new Set(events.map(({ task_id }) => task_id)).size).toBe(6);
 });
 
 test('two who flush at once send a result once; its outcome is remembered and its file is gone', async () => {
   const outbox = new Outbox(await tempFolder());
-  await outbox.giveBack(await outbox.put(FINISHED));
+  await outbox.returnToPending(await outbox.put(FINISHED));
   const sent: string[] = [];
-  const submit = async ({ request_id }: Finished) => {
+  const submit = async ({ request_id }: FinishedResult) => {
     sent.push(request_id);
     return ACCEPTED;
   };
@@ -91,7 +99,7 @@ test('two who flush at once send a result once; its outcome is remembered and it
 
 test('what was not answered for good stays; what was refused and not kept by the server is kept here', async () => {
   const outbox = new Outbox(await tempFolder());
-  await outbox.giveBack(await outbox.put(FINISHED));
+  await outbox.returnToPending(await outbox.put(FINISHED));
   await outbox.flush(async () => ({ code: 'UNAUTHENTICATED', detail: 'the key expired', status: 401 }));
   expect(await outbox.pending()).toBe(1);
   const refused = {
@@ -108,21 +116,21 @@ test('what was not answered for good stays; what was refused and not kept by the
 
 describe('where the disk does not take it', () => {
   async function withoutDisk() {
-    const house = await openHouse(planOf({ A: 1 }));
+    const harness = await openClientHarness(planOf({ A: 1 }));
     const file = join(await tempFolder(), 'full');
     await writeFile(file, '');
     const warnings: string[] = [];
     const heard = (warning: Error) => void warnings.push(warning.message);
     process.on('warning', heard);
     onTestFinished(() => void process.off('warning', heard));
-    return { ...house, genesis: house.client({ outbox: file, retry: { tries: 1 } }), warnings };
+    return { ...harness, genesis: harness.client({ outbox: file, retry: { tries: 1 } }), warnings };
   }
 
   test('a result is submitted all the same, and who runs it hears of it', async () => {
     const { genesis, direct, warnings } = await withoutDisk();
     const summary = await genesis.work(AGENT, async () => ({ ok: true }));
     expect(summary).toMatchObject({ accepted: 1, refused: 0, pending: 0 });
-    expect(granted(await direct.task('A-001-part')).phase).toBe('COMPLETED');
+    expect(expectNoProblem(await direct.task('A-001-part')).phase).toBe('COMPLETED');
     expect(warnings.join()).toMatch(/A-001-part cannot be written to .*It is submitted all the same/);
   });
 
@@ -130,7 +138,7 @@ describe('where the disk does not take it', () => {
     const { genesis, direct, proxy } = await withoutDisk();
     const stopping = new AbortController();
     let lost = 0;
-    proxy.judge = (request) => {
+    proxy.actionFor = (request) => {
       if (!request.endsWith('/results') || lost > 0) return 'pass';
       lost += 1;
       stopping.abort();
@@ -138,7 +146,7 @@ describe('where the disk does not take it', () => {
     };
     const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async () => ({ ok: true }));
     expect(summary).toMatchObject({ accepted: 1, pending: 0 });
-    expect(granted(await direct.events({ type: 'RESULT_SUBMITTED' })).events).toHaveLength(1);
+    expect(expectNoProblem(await direct.events({ type: 'RESULT_SUBMITTED' })).events).toHaveLength(1);
   });
 });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isProblem, type Problem, type SubmissionReply } from './replies.js';
 
 /** A finished result, as it is to be submitted. Its request_id is its name. */
-export interface Finished {
+export interface FinishedResult {
   readonly request_id: string;
   readonly task_id: string;
   readonly session_id: string;
@@ -35,18 +35,18 @@ export interface SubmitOutcome {
   readonly answered_at: string;
 }
 
-export type Submit = (finished: Finished) => Promise<SubmissionReply | Problem>;
+export type SubmitFinished = (finished: FinishedResult) => Promise<SubmissionReply | Problem>;
 
 export const PENDING_MAX = 1000;
-const KEPT_MAX = 1000;
+const REFUSED_MAX = 1000;
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 /** A file that a process took and that has not moved since is free again, whoever that process seems to be. */
-const TAKEN_MS_MAX = 10 * 60 * 1000;
+const OWNED_MS_MAX = 10 * 60 * 1000;
 
-const FREE = '.json';
-const TAKEN = '.taken';
-const KEPT = '.refused';
-const UNFINISHED = '.tmp';
+const PENDING_SUFFIX = '.json';
+const OWNED_SUFFIX = '.taken';
+const REFUSED_SUFFIX = '.refused';
+const TEMP_SUFFIX = '.tmp';
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 /** This process, and not the one before it that had the same number. */
 const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -58,8 +58,8 @@ export function defaultOutbox(): string {
 }
 
 /** Each server and project has a folder of its own: a result is never sent to another. */
-export const outboxFolder = (root: string, ...place: readonly string[]): string =>
-  join(root, createHash('sha256').update(place.join('\n')).digest('hex').slice(0, 16));
+export const outboxFolder = (root: string, ...scope: readonly string[]): string =>
+  join(root, createHash('sha256').update(scope.join('\n')).digest('hex').slice(0, 16));
 
 /**
  * Finished results on disk until they are answered for good, so that one survives the crash of whoever finished
@@ -69,50 +69,51 @@ export class Outbox {
   constructor(readonly folder: string) {}
 
   /** Durable when it returns, and taken by this process. */
-  async put(finished: Finished): Promise<string> {
+  async put(finished: FinishedResult): Promise<string> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    const path = this.takenPath(finished.request_id);
-    await writeDurably(`${path}${UNFINISHED}`, JSON.stringify(finished));
-    await rename(`${path}${UNFINISHED}`, path);
+    const path = this.ownedPath(finished.request_id);
+    await writeDurably(`${path}${TEMP_SUFFIX}`, JSON.stringify(finished));
+    await rename(`${path}${TEMP_SUFFIX}`, path);
     await syncFolder(this.folder);
     return path;
   }
 
   async pending(): Promise<number> {
-    return (await this.names()).filter((name) => name.endsWith(FREE) || name.endsWith(TAKEN)).length;
+    return (await this.names()).filter((name) => name.endsWith(PENDING_SUFFIX) || name.endsWith(OWNED_SUFFIX))
+      .length;
   }
 
   /** Whether something is there that nobody is sending. */
-  async isBehind(): Promise<boolean> {
-    return (await this.names()).some((name) => name.endsWith(FREE));
+  async hasUnsent(): Promise<boolean> {
+    return (await this.names()).some((name) => name.endsWith(PENDING_SUFFIX));
   }
 
   /** Sends what is there and nobody else is sending. The outcomes of what was answered for good. */
-  async flush(submit: Submit): Promise<SubmitOutcome[]> {
+  async flush(submit: SubmitFinished): Promise<SubmitOutcome[]> {
     const outcomes: SubmitOutcome[] = [];
-    await this.tidy();
+    await this.cleanUp();
     for (const name of await this.names()) {
-      const path = await this.take(name);
+      const path = await this.takeOwnership(name);
       if (path === null) continue;
       const outcome = await this.send(path, submit);
-      if (isProblem(outcome)) await this.giveBack(path);
+      if (isProblem(outcome)) await this.returnToPending(path);
       else outcomes.push(outcome);
     }
     return outcomes;
   }
 
   /** A problem is no answer: the file stays, still taken. */
-  async send(path: string, submit: Submit): Promise<SubmitOutcome | Problem> {
-    const finished = await finishedIn(path);
+  async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | Problem> {
+    const finished = await readFinished(path);
     if (isProblem(finished)) return finished;
     const reply = await submit(finished);
-    if (isProblem(reply) && !isFinal(reply)) return reply;
-    const outcome = outcomeOf(finished, reply, this.keptPath(finished.request_id));
+    if (isProblem(reply) && !isFinalProblem(reply)) return reply;
+    const outcome = outcomeOf(finished, reply, this.refusedPath(finished.request_id));
     await this.settle(path, outcome).catch((error: unknown) => {
       // It is answered, whatever becomes of our notes: sent once more, it would have the same answer.
-      const said = `${outcome.task_id} was answered (${outcome.reason})`;
+      const summary = `${outcome.task_id} was answered (${outcome.reason})`;
       process.emitWarning(
-        `${said}, and that cannot be noted in ${this.folder} (${String(error)}).`,
+        `${summary}, and that cannot be noted in ${this.folder} (${String(error)}).`,
         'GenesisWarning',
       );
     });
@@ -120,22 +121,22 @@ export class Outbox {
   }
 
   /** For what the disk did not take. Its outcome is remembered where that is possible after all. */
-  async sendUnwritten(finished: Finished, submit: Submit): Promise<SubmitOutcome | Problem> {
+  async sendUnwritten(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | Problem> {
     const reply = await submit(finished);
-    if (isProblem(reply) && !isFinal(reply)) return reply;
+    if (isProblem(reply) && !isFinalProblem(reply)) return reply;
     const outcome = { ...outcomeOf(finished, reply, ''), kept: null };
-    await this.log(outcome).catch(() => {});
+    await this.appendToLog(outcome).catch(() => {});
     return outcome;
   }
 
   private async settle(path: string, outcome: SubmitOutcome): Promise<void> {
     if (outcome.kept !== null) await rename(path, outcome.kept);
-    await this.log(outcome);
+    await this.appendToLog(outcome);
     if (outcome.kept === null) await unlink(path);
   }
 
-  async giveBack(path: string): Promise<void> {
-    await rename(path, join(this.folder, `${requestIdOf(path)}${FREE}`)).catch(ignoreMissing);
+  async returnToPending(path: string): Promise<void> {
+    await rename(path, join(this.folder, `${requestIdOf(path)}${PENDING_SUFFIX}`)).catch(ignoreMissing);
   }
 
   /** Every outcome that is still remembered, oldest first, each once. */
@@ -144,7 +145,7 @@ export class Outbox {
     for (const path of [this.logPath('.1'), this.logPath()]) {
       const text = await readFile(path, 'utf8').catch(() => '');
       for (const line of text.split('\n')) {
-        const outcome = outcomeIn(line);
+        const outcome = parseOutcome(line);
         if (outcome !== null) known.set(outcome.request_id, outcome);
       }
     }
@@ -152,10 +153,11 @@ export class Outbox {
   }
 
   /** Null: somebody else is sending it, or has sent it. */
-  private async take(name: string): Promise<string | null> {
-    const isFree = name.endsWith(FREE) || (name.endsWith(TAKEN) && (await this.isAbandoned(name)));
+  private async takeOwnership(name: string): Promise<string | null> {
+    const isFree =
+      name.endsWith(PENDING_SUFFIX) || (name.endsWith(OWNED_SUFFIX) && (await this.isAbandoned(name)));
     if (!isFree) return null;
-    const path = this.takenPath(requestIdOf(name));
+    const path = this.ownedPath(requestIdOf(name));
     try {
       await rename(join(this.folder, name), path);
       return path;
@@ -169,20 +171,22 @@ export class Outbox {
     if (owner === OWNER) return false;
     const [host, pid] = owner.split('-');
     if (host === HOST && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
-    return Date.now() - (await this.changedAt(name)) > TAKEN_MS_MAX;
+    return Date.now() - (await this.changedAt(name)) > OWNED_MS_MAX;
   }
 
   /** Half-written files of those who are gone, and the oldest of the refused ones where there are too many. */
-  private async tidy(): Promise<void> {
+  private async cleanUp(): Promise<void> {
     const names = await this.names();
-    for (const name of names.filter((name) => name.endsWith(UNFINISHED))) {
-      if (await this.isAbandoned(name.slice(0, -UNFINISHED.length))) await this.remove(name);
+    for (const name of names.filter((name) => name.endsWith(TEMP_SUFFIX))) {
+      if (await this.isAbandoned(name.slice(0, -TEMP_SUFFIX.length))) await this.remove(name);
     }
-    const kept = names.filter((name) => name.endsWith(KEPT));
-    if (kept.length <= KEPT_MAX) return;
-    const aged = await Promise.all(kept.map(async (name) => ({ name, at_ms: await this.changedAt(name) })));
+    const refused = names.filter((name) => name.endsWith(REFUSED_SUFFIX));
+    if (refused.length <= REFUSED_MAX) return;
+    const aged = await Promise.all(
+      refused.map(async (name) => ({ name, at_ms: await this.changedAt(name) })),
+    );
     aged.sort((a, b) => a.at_ms - b.at_ms);
-    for (const { name } of aged.slice(0, -KEPT_MAX)) await this.remove(name);
+    for (const { name } of aged.slice(0, -REFUSED_MAX)) await this.remove(name);
   }
 
   private remove(name: string): Promise<void> {
@@ -193,9 +197,9 @@ export class Outbox {
     return (await stat(join(this.folder, name)).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
   }
 
-  private async log(outcome: SubmitOutcome): Promise<void> {
-    const size_bytes = (await stat(this.logPath()).catch(() => null))?.size ?? 0;
-    if (size_bytes > LOG_BYTES_MAX) await rename(this.logPath(), this.logPath('.1')).catch(ignoreMissing);
+  private async appendToLog(outcome: SubmitOutcome): Promise<void> {
+    const sizeBytes = (await stat(this.logPath()).catch(() => null))?.size ?? 0;
+    if (sizeBytes > LOG_BYTES_MAX) await rename(this.logPath(), this.logPath('.1')).catch(ignoreMissing);
     const file = await open(this.logPath(), 'a', 0o600);
     try {
       await file.appendFile(`${JSON.stringify(outcome)}\n`);
@@ -209,25 +213,25 @@ export class Outbox {
     return (await readdir(this.folder).catch(() => [] as string[])).sort();
   }
 
-  private takenPath = (request_id: string) => join(this.folder, `${request_id}~${OWNER}${TAKEN}`);
-  private keptPath = (request_id: string) => join(this.folder, `${request_id}${KEPT}`);
+  private ownedPath = (requestId: string) => join(this.folder, `${requestId}~${OWNER}${OWNED_SUFFIX}`);
+  private refusedPath = (requestId: string) => join(this.folder, `${requestId}${REFUSED_SUFFIX}`);
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
 /** Refused for what it is, so that asking again will not help. A wrong key or address may still be put right. */
-const isFinal = ({ status, code }: Problem): boolean =>
+const isFinalProblem = ({ status, code }: Problem): boolean =>
   (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
 /** Gone: another process thought that we are, and sends it. */
-async function finishedIn(path: string): Promise<Finished | Problem> {
+async function readFinished(path: string): Promise<FinishedResult | Problem> {
   const text = await readFile(path, 'utf8').catch(() => null);
-  if (text !== null) return JSON.parse(text) as Finished;
+  if (text !== null) return JSON.parse(text) as FinishedResult;
   return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
 }
 
-function outcomeOf(finished: Finished, reply: SubmissionReply | Problem, kept: string): SubmitOutcome {
+function outcomeOf(finished: FinishedResult, reply: SubmissionReply | Problem, kept: string): SubmitOutcome {
   const { request_id, task_id, agent_id, generation, finished_at } = finished;
-  const said = {
+  const common = {
     request_id,
     task_id,
     agent_id,
@@ -237,15 +241,15 @@ function outcomeOf(finished: Finished, reply: SubmissionReply | Problem, kept: s
   };
   if (isProblem(reply)) {
     const refused = { accepted: false, late: false, work_product_ref: null, parked: null };
-    return { ...said, ...refused, reason: reply.code, kept };
+    return { ...common, ...refused, reason: reply.code, kept };
   }
   const { accepted, reason, late, work_product_ref, parked } = reply;
   const isSafe = accepted || parked !== null || !reply.work_lost;
-  return { ...said, accepted, reason, late, work_product_ref, parked, kept: isSafe ? null : kept };
+  return { ...common, accepted, reason, late, work_product_ref, parked, kept: isSafe ? null : kept };
 }
 
 /** A line that a crash cut short says nothing. */
-function outcomeIn(line: string): SubmitOutcome | null {
+function parseOutcome(line: string): SubmitOutcome | null {
   try {
     return JSON.parse(line) as SubmitOutcome;
   } catch {
@@ -256,7 +260,7 @@ function outcomeIn(line: string): SubmitOutcome | null {
 const nameOf = (path: string): string =>
   path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 const requestIdOf = (path: string): string => nameOf(path).replace(/(~[^~]*\.taken|\.json)$/, '');
-const ownerOf = (name: string): string => name.slice(name.lastIndexOf('~') + 1, -TAKEN.length);
+const ownerOf = (name: string): string => name.slice(name.lastIndexOf('~') + 1, -OWNED_SUFFIX.length);
 
 function isAlive(pid: number): boolean {
   try {

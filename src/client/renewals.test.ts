@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { expectBusyAgentToKeepItsClaim } from './testing/busy.js';
-import { openHouse, planOf, startChild, tempFolder } from './testing/house.js';
+import { openClientHarness, planOf, startChild, tempFolder } from './testing/client-harness.js';
 import type { WorkSummary } from './work-options.js';
 
 const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
@@ -30,10 +30,10 @@ test('built, the renewals have a thread of their own: a handler that is busy for
 });
 
 test('in a bundle without the thread’s file, renewals go on in the main thread, and it says so', async () => {
-  const { server, outbox } = await openHouse(planOf({ A: 1 }));
+  const { server, outbox } = await openClientHarness(planOf({ A: 1 }));
   const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox]);
-  expect(await child.line()).toBe('working A-001-part');
-  const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
+  expect(await child.nextLine()).toBe('working A-001-part');
+  const summary = JSON.parse((await child.nextLine()) ?? '') as WorkSummary;
   expect(summary).toMatchObject({ accepted: 1 });
-  expect(await child.complaints()).toContain('Renewals run on the main thread');
+  expect(await child.stderrText()).toContain('Renewals run on the main thread');
 });

@@ -1,9 +1,15 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { CallsOptions } from './endpoint.js';
+import type { ApiClientOptions } from './endpoint.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
-import { type FromRenewer, type Keep, type Renew, Renewer, type ToRenewer } from './renewer.js';
+import {
+  type LeaseToRenew,
+  Renewer,
+  type RenewerCommand,
+  type RenewerMessage,
+  type SendRenewal,
+} from './renewer.js';
 import type { LeasedClaim } from './replies.js';
 
 /** What an abort signal carries when a claim is lost, or may be. */
@@ -17,128 +23,128 @@ export class ClaimLost extends Error {
   }
 }
 
-const MARGIN = 0.1;
-const MARGIN_MS_MAX = 2000;
+const SAFETY_MARGIN_RATIO = 0.1;
+const SAFETY_MARGIN_MS_MAX = 2000;
 
 /** One claim while it is worked on: renewed elsewhere, watched here. */
-export class Hold {
+export class LeaseMonitor {
   readonly cell = new LeaseCell();
-  private readonly losing = new AbortController();
-  private readonly margin_ms: number;
+  private readonly lossController = new AbortController();
+  private readonly marginMs: number;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly claim: LeasedClaim,
-    sent_ms: number,
-    private readonly drop: () => void,
+    sentMs: number,
+    private readonly onEnd: () => void,
   ) {
-    const lease_ms = claim.lease_duration_seconds * 1000;
-    this.margin_ms = Math.min(lease_ms * MARGIN, MARGIN_MS_MAX);
-    this.cell.ends_ms = sent_ms + lease_ms;
-    this.watch();
+    const leaseMs = claim.lease_duration_seconds * 1000;
+    this.marginMs = Math.min(leaseMs * SAFETY_MARGIN_RATIO, SAFETY_MARGIN_MS_MAX);
+    this.cell.ends_ms = sentMs + leaseMs;
+    this.scheduleCheck();
   }
 
   /** Aborts the moment the claim is lost, or may be. */
   get signal(): AbortSignal {
-    return this.losing.signal;
+    return this.lossController.signal;
   }
 
   /** Right even in the middle of a turn that is too long for any signal. */
-  held(): boolean {
-    return !this.cell.lost && monotonicMs() < this.cell.ends_ms - this.margin_ms;
+  isHeld(): boolean {
+    return !this.cell.isLost && monotonicMs() < this.cell.ends_ms - this.marginMs;
   }
 
-  lose(reason: string): void {
-    this.cell.lose();
+  markLost(reason: string): void {
+    this.cell.markLost();
     this.end();
-    this.losing.abort(new ClaimLost(this.claim.task_id, reason));
+    this.lossController.abort(new ClaimLost(this.claim.task_id, reason));
   }
 
   end(): void {
     clearTimeout(this.timer);
-    this.drop();
+    this.onEnd();
   }
 
   /** Renewals move the end without a word to this thread: it looks again whenever the end it knew has come. */
-  private watch(): void {
-    const left_ms = this.cell.ends_ms - this.margin_ms - monotonicMs();
-    if (left_ms <= 0) this.lose('LEASE_MAY_BE_OVER');
-    else this.timer = setTimeout(() => this.watch(), Math.min(left_ms, 2 ** 31 - 1));
+  private scheduleCheck(): void {
+    const leftMs = this.cell.ends_ms - this.marginMs - monotonicMs();
+    if (leftMs <= 0) this.markLost('LEASE_MAY_BE_OVER');
+    else this.timer = setTimeout(() => this.scheduleCheck(), Math.min(leftMs, 2 ** 31 - 1));
   }
 }
 
 /** Keeps the claims of one process. Renews from a thread of its own, or, where there is none, from this one. */
-export class Renewals {
-  private readonly holds = new Map<number, { hold: Hold; keep: Keep }>();
-  private here: Renewer | null = null;
+export class LeaseRenewals {
+  private readonly monitors = new Map<number, { monitor: LeaseMonitor; keep: LeaseToRenew }>();
+  private localRenewer: Renewer | null = null;
   private thread: Worker | null = null;
-  private last_key = 0;
+  private lastKey = 0;
 
-  private constructor(private readonly renew: Renew) {}
+  private constructor(private readonly renew: SendRenewal) {}
 
-  static async start(options: CallsOptions, renew: Renew): Promise<Renewals> {
-    const renewals = new Renewals(renew);
+  static async start(options: ApiClientOptions, renew: SendRenewal): Promise<LeaseRenewals> {
+    const renewals = new LeaseRenewals(renew);
     try {
       await renewals.startThread(startWorker(options));
     } catch (error) {
-      renewals.renewHere(error);
+      renewals.renewOnMainThread(error);
     }
     return renewals;
   }
 
-  hold(claim: LeasedClaim, sent_ms: number): Hold {
-    const key = ++this.last_key;
-    const hold: Hold = new Hold(claim, sent_ms, () => this.drop(key));
-    if (hold.signal.aborted) return hold;
+  monitor(claim: LeasedClaim, sentMs: number): LeaseMonitor {
+    const key = ++this.lastKey;
+    const lease: LeaseMonitor = new LeaseMonitor(claim, sentMs, () => this.stopRenewing(key));
+    if (lease.signal.aborted) return lease;
     const { task_id, session_id, id: claim_id, generation, expires_at } = claim;
     const handle = { task_id, session_id, claim_id, generation };
     const lease_seconds = claim.lease_duration_seconds;
-    const keep = { key, handle, lease_seconds, expires_at, cell: hold.cell.memory };
-    this.holds.set(key, { hold, keep });
-    this.tell({ keep });
-    return hold;
+    const keep = { key, handle, lease_seconds, expires_at, cell: lease.cell.buffer };
+    this.monitors.set(key, { monitor: lease, keep });
+    this.post({ keep });
+    return lease;
   }
 
   async stop(): Promise<void> {
-    for (const { hold } of [...this.holds.values()]) hold.end();
-    this.here?.stop();
+    for (const { monitor: hold } of [...this.monitors.values()]) hold.end();
+    this.localRenewer?.stop();
     const { thread } = this;
     this.thread = null;
     await thread?.terminate();
   }
 
-  private drop(key: number): void {
-    if (this.holds.delete(key)) this.tell({ drop: key });
+  private stopRenewing(key: number): void {
+    if (this.monitors.delete(key)) this.post({ drop: key });
   }
 
-  private tell(word: ToRenewer): void {
-    if (this.here === null) this.thread?.postMessage(word);
-    else if ('keep' in word) this.here.keep(word.keep);
-    else this.here.drop(word.drop);
+  private post(message: RenewerCommand): void {
+    if (this.localRenewer === null) this.thread?.postMessage(message);
+    else if ('keep' in message) this.localRenewer.keep(message.keep);
+    else this.localRenewer.drop(message.drop);
   }
 
   private startThread(thread: Worker): Promise<void> {
     this.thread = thread;
     return new Promise((resolve, reject) => {
-      thread.on('message', (word: FromRenewer) => {
-        if ('ready' in word) resolve();
-        else this.holds.get(word.lost)?.hold.lose(word.reason);
+      thread.on('message', (message: RenewerMessage) => {
+        if ('ready' in message) resolve();
+        else this.monitors.get(message.lost)?.monitor.markLost(message.reason);
       });
       thread.once('error', (error) => {
         reject(error);
-        if (this.thread !== null) this.renewHere(error);
+        if (this.thread !== null) this.renewOnMainThread(error);
       });
       thread.once('exit', () => {
         reject(new Error('it ended'));
-        if (this.thread !== null) this.renewHere(new Error('it ended'));
+        if (this.thread !== null) this.renewOnMainThread(new Error('it ended'));
       });
     });
   }
 
   /** Bundlers leave the thread's file behind: then renewals still happen, as often as this thread lets them. */
-  private renewHere(error: unknown): void {
+  private renewOnMainThread(error: unknown): void {
     this.thread = null;
-    if (this.here !== null) return;
+    if (this.localRenewer !== null) return;
     const why = error instanceof Error ? error.message : String(error);
     process.emitWarning(
       `Renewals run on the main thread, since their own did not start (${why}). A handler that blocks the event ` +
@@ -146,12 +152,14 @@ export class Renewals {
         'renewer.worker.js and the files it imports beside the bundle.',
       'GenesisWarning',
     );
-    this.here = new Renewer(this.renew, (key, reason) => this.holds.get(key)?.hold.lose(reason));
-    for (const { keep } of this.holds.values()) this.here.keep(keep);
+    this.localRenewer = new Renewer(this.renew, (key, reason) =>
+      this.monitors.get(key)?.monitor.markLost(reason),
+    );
+    for (const { keep } of this.monitors.values()) this.localRenewer.keep(keep);
   }
 }
 
-function startWorker(workerData: CallsOptions): Worker {
+function startWorker(workerData: ApiClientOptions): Worker {
   const isSource = import.meta.url.endsWith('.ts');
   if (!isSource) return new Worker(new URL('./renewer.worker.js', import.meta.url), { workerData });
   // From source, where a thread does not inherit what makes the main one read TypeScript.

@@ -1,18 +1,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Calls } from './calls.js';
-import type { CallsOptions } from './endpoint.js';
-import { type FromRenewer, Renewer, type ToRenewer } from './renewer.js';
+import { ApiClient } from './api-client.js';
+import type { ApiClientOptions } from './endpoint.js';
+import { Renewer, type RenewerCommand, type RenewerMessage } from './renewer.js';
 
 /** A thread that does nothing but renew, so that whatever keeps the main thread busy costs no claim. */
 if (parentPort !== null) {
   const port = parentPort;
-  const say = (word: FromRenewer) => port.postMessage(word);
-  const calls = new Calls(workerData as CallsOptions);
+  const say = (word: RenewerMessage) => port.postMessage(word);
+  const calls = new ApiClient(workerData as ApiClientOptions);
   const renewer = new Renewer(
-    (renewal) => calls.renewAlone(renewal),
+    (renewal) => calls.renewOnce(renewal),
     (lost, reason) => say({ lost, reason }),
   );
-  port.on('message', (word: ToRenewer) => {
+  port.on('message', (word: RenewerCommand) => {
     if ('keep' in word) renewer.keep(word.keep);
     else renewer.drop(word.drop);
   });

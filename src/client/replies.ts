@@ -22,7 +22,7 @@ export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'code' in reply && 'detail' in reply && 'status' in reply;
 
 /** No server, a busy one, or one that does not know: all of it may be otherwise in a moment. */
-export const isPassing = ({ status }: Problem): boolean =>
+export const isTransient = ({ status }: Problem): boolean =>
   status === 0 || status === 408 || status === 429 || status >= 500;
 
 /** Thrown only where no value can be returned: out of a feed, or by a worker that cannot go on. */
@@ -34,9 +34,9 @@ export class GenesisError extends Error {
 }
 
 /** Refusals grow with the server: the known ones are named, another is still a string. */
-type Named<Codes extends string> = Codes | (string & {});
+type ExtensibleCode<Codes extends string> = Codes | (string & {});
 
-export type ClaimRefusal = Named<
+export type ClaimRefusal = ExtensibleCode<
   | 'DENIED_ACTIVE_CLAIM'
   | 'DENIED_COMPLETED'
   | 'DENIED_DEPENDENCIES'
@@ -50,10 +50,10 @@ export type ClaimRefusal = Named<
   | 'SESSION_CLOSED'
 >;
 /** An edge that the one agent of a project holds has no lease, and never runs out. */
-export type HeldClaim = wire.TaskClaim & { id: string };
+export type HeldClaim = wire.GrantedClaim & { id: string };
 /** A task's always does. */
 export type LeasedClaim = HeldClaim & { lease_duration_seconds: number; expires_at: string };
-export type Granted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
+export type ClaimGranted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
   success: true;
   reason: 'GRANTED';
   claim: HeldClaim;
@@ -63,11 +63,11 @@ export type ClaimRefused = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'
   reason: ClaimRefusal;
   claim: null;
 };
-export type ClaimReply = Granted | ClaimRefused;
+export type ClaimReply = ClaimGranted | ClaimRefused;
 /** What there was to do next: a task. */
-export type NextReply = (Omit<Granted, 'claim'> & { claim: LeasedClaim }) | ClaimRefused;
+export type NextReply = (Omit<ClaimGranted, 'claim'> & { claim: LeasedClaim }) | ClaimRefused;
 
-export type HolderRefusal = Named<
+export type HolderRefusal = ExtensibleCode<
   'GENERATION_MISMATCH' | 'SESSION_MISMATCH' | 'NO_CLAIM' | 'ALREADY_EXPIRED'
 >;
 export interface HolderRefused {
@@ -86,7 +86,7 @@ export type GateReply =
   | { success: true; reason: string; generation: number; until: string | null }
   | (HolderRefused & { generation: number; until: string | null });
 
-export type SubmissionRefusal = Named<
+export type SubmissionRefusal = ExtensibleCode<
   | 'STALE_GENERATION'
   | 'FUTURE_GENERATION'
   | 'SESSION_MISMATCH'
@@ -99,7 +99,7 @@ export type SubmissionRefusal = Named<
   | 'NOT_CONVERGED'
   | 'RESULT_TOO_LARGE'
 >;
-type Submission = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_product_ref'>;
+type SubmissionFields = Omit<wire.SubmissionResult, 'accepted' | 'reason' | 'work_product_ref'>;
 export type SubmissionReply =
-  | (Submission & { accepted: true; reason: 'ACCEPTED'; work_product_ref: string })
-  | (Submission & { accepted: false; reason: SubmissionRefusal; work_product_ref: string | null });
+  | (SubmissionFields & { accepted: true; reason: 'ACCEPTED'; work_product_ref: string })
+  | (SubmissionFields & { accepted: false; reason: SubmissionRefusal; work_product_ref: string | null });

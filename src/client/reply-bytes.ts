@@ -13,25 +13,25 @@ export class ReplyTooLarge extends Error {
 
   constructor(
     private readonly status: number,
-    private readonly bytes_max: number,
+    private readonly bytesMax: number,
   ) {
     super('the reply is too large');
   }
 
   get problem(): Problem {
-    const detail = `The reply has more than ${this.bytes_max} bytes and was not read to its end. Is this address a coordinator's?`;
+    const detail = `The reply has more than ${this.bytesMax} bytes and was not read to its end. Is this address a coordinator's?`;
     return { code: 'REPLY_TOO_LARGE', detail, status: this.status };
   }
 }
 
 /** The body of a reply, whole, and not beyond its bound. */
-export async function bytesOf(response: Response, bytes_max: number): Promise<Buffer> {
+export async function bytesOf(response: Response, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop early ends the connection.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > bytes_max) throw new ReplyTooLarge(response.status, bytes_max);
+    if (size > bytesMax) throw new ReplyTooLarge(response.status, bytesMax);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

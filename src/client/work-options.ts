@@ -1,7 +1,7 @@
 import type { Briefing } from '../coordinator/wire.js';
-import type { Calls } from './calls.js';
-import type { Outbox, Submit, SubmitOutcome } from './outbox.js';
-import type { Renewals } from './renewals.js';
+import type { ApiClient } from './api-client.js';
+import type { Outbox, SubmitFinished, SubmitOutcome } from './outbox.js';
+import type { LeaseRenewals } from './renewals.js';
 import type { LeasedClaim, NoteReply, Problem } from './replies.js';
 
 export interface WorkOptions {
@@ -38,7 +38,7 @@ export interface WorkContext {
   readonly stop: () => void;
 }
 
-export type Handler = (work: Work, context: WorkContext) => Promise<unknown>;
+export type WorkHandler = (work: Work, context: WorkContext) => Promise<unknown>;
 
 export interface WorkSummary {
   /** Results that the server took, also those that an earlier run had finished. */
@@ -55,9 +55,9 @@ export interface WorkSummary {
   readonly outcomes: readonly SubmitOutcome[];
 }
 
-export interface Tools {
-  readonly calls: Calls;
+export interface WorkDependencies {
+  readonly client: ApiClient;
   readonly outbox: Outbox;
-  readonly renewals: Renewals;
-  readonly submit: Submit;
+  readonly renewals: LeaseRenewals;
+  readonly submit: SubmitFinished;
 }

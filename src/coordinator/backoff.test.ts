@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { House, P, planOf } from '../../test/support/house.js';
+import { CoordinatorHarness, P, planOf } from '../../test/support/coordinator-harness.js';
 import { StoreUnavailable } from '../stores/store.js';
 import { backoffMs } from './backoff.js';
 
@@ -8,46 +8,46 @@ const STEP_SECONDS = 0.25;
 
 /** A house whose store can be taken away, and that counts how often background work asks it. */
 async function withOutage() {
-  const house = await House.open('memory');
-  for (const project_id of ['shop', 'bank', 'mill']) await house.plan(planOf(A), { ...P, project_id });
-  const { store } = house;
-  const asked = { count: 0 };
+  const harness = await CoordinatorHarness.open('memory');
+  for (const project_id of ['shop', 'bank', 'mill']) await harness.plan(planOf(A), { ...P, project_id });
+  const { store } = harness;
+  const calls = { count: 0 };
   let isGone = false;
   const { project, commit } = store;
   const guarded =
     <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
     async (...args: Args): Promise<T> => {
       if (isGone) {
-        asked.count += 1;
+        calls.count += 1;
         throw new StoreUnavailable('The engine is gone.');
       }
       return work.apply(store, args);
     };
   Object.assign(store, { project: guarded(project), commit: guarded(commit) });
   /** Lets so many seconds pass as the timers would see them. */
-  const pass = async (seconds: number): Promise<void> => {
+  const passSeconds = async (seconds: number): Promise<void> => {
     for (let at = 0; at < seconds; at += STEP_SECONDS) {
-      house.advance(STEP_SECONDS);
-      house.world.ring();
+      harness.advance(STEP_SECONDS);
+      harness.environment.runDueTimers();
       // Rounds of background work on a store in memory end within a few turns of the loop.
-      for (let turn = 0; turn < 10; turn += 1) await house.world.breathe();
+      for (let turn = 0; turn < 10; turn += 1) await harness.environment.yieldToEventLoop();
     }
   };
-  const go = (gone: boolean): void => {
+  const setOutage = (gone: boolean): void => {
     isGone = gone;
   };
-  return { house, asked, pass, go };
+  return { house: harness, asked: calls, pass: passSeconds, go: setOutage };
 }
 
 describe('background work on a store that does not answer', () => {
   it('asks it less and less often, once for all projects, and no less often than every ten seconds', async () => {
-    const { asked, pass, go } = await withOutage();
+    const { asked: request, pass, go } = await withOutage();
     await pass(1);
     go(true);
     await pass(60);
-    const inFirstMinute = asked.count;
+    const inFirstMinute = request.count;
     await pass(60);
-    const inSecondMinute = asked.count - inFirstMinute;
+    const inSecondMinute = request.count - inFirstMinute;
     // Four polls a second of four logs would be 960 attempts a minute.
     expect(inFirstMinute).toBeLessThan(25);
     expect(inSecondMinute).toBeLessThanOrEqual(12);
@@ -55,40 +55,40 @@ describe('background work on a store that does not answer', () => {
   });
 
   it('reads what others have committed by itself once the store answers again', async () => {
-    const { house, pass, go } = await withOutage();
-    const second = await house.another();
+    const { house: harness, pass, go } = await withOutage();
+    const second = await harness.openAnother();
     await second.plans.get(P);
     await pass(1);
     go(true);
     await pass(30);
     go(false);
-    const { moved } = await listening(house);
+    const { moved } = await listening(harness);
     await second.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
     await pass(11);
     expect(moved()).toContain('CLAIM_ACQUIRED');
   });
 
   it('does not make a command wait: it is refused at once, and one that succeeds ends the pause', async () => {
-    const { house, asked, pass, go } = await withOutage();
+    const { house: harness, asked: request, pass, go } = await withOutage();
     await pass(1);
     go(true);
     await pass(60);
     const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
-    expect(await house.coordinator.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
+    expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
     go(false);
-    expect(await house.coordinator.claimTask(P, claim)).toMatchObject({ success: true });
+    expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ success: true });
     go(true);
-    const before = asked.count;
+    const before = request.count;
     await pass(STEP_SECONDS);
-    expect(asked.count).toBeGreaterThan(before);
+    expect(request.count).toBeGreaterThan(before);
   });
 });
 
 /** What the first coordinator tells a listener. */
-async function listening(house: House) {
+async function listening(harness: CoordinatorHarness) {
   const types: string[] = [];
   const lost = new AbortController();
-  const feed = house.coordinator.feed.follow(P, '', lost.signal);
+  const feed = harness.coordinator.feed.follow(P, '', lost.signal);
   void (async () => {
     for await (const { event } of feed) types.push(event.event_type);
   })();

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
+import { HarnessAgent } from '../../test/support/agent.js';
 import {
   A,
-  DOORS,
+  BODY_ENDPOINTS,
   HASH,
   handle,
   MEGABYTE,
@@ -13,7 +13,7 @@ import {
   result,
   wrongBodies,
 } from '../../test/support/bad-bodies.js';
-import { forEachStore, type House, P, planOf } from '../../test/support/house.js';
+import { type CoordinatorHarness, forEachStore, P, planOf } from '../../test/support/coordinator-harness.js';
 import { isProblem } from './problem.js';
 
 /** The beginning of it: to write out all of what is too large would take longer than to refuse it. */
@@ -26,77 +26,87 @@ const shown = (body: unknown): string =>
   });
 
 forEachStore('bad input', (open) => {
-  async function begin(): Promise<House> {
-    const house = await open();
-    await house.plan(planOf(A));
-    await new Agent(house, 'alpha', 's1').claims(A);
-    return house;
+  async function begin(): Promise<CoordinatorHarness> {
+    const harness = await open();
+    await harness.plan(planOf(A));
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    return harness;
   }
-  const positions = async (house: House) => [
-    await house.position(),
-    await house.position({ tenant_id: 'acme', project_id: '_tenant' }),
-    (await house.store.projects('acme')).length,
+  const positions = async (harness: CoordinatorHarness) => [
+    await harness.position(),
+    await harness.position({ tenant_id: 'acme', project_id: '_tenant' }),
+    (await harness.store.projects('acme')).length,
   ];
 
-  test.each(Object.entries(DOORS))('to %s is refused by name and changes nothing', async (name, door) => {
-    const house = await begin();
-    const before = await positions(house);
-    for (const body of wrongBodies(name, door)) {
-      const reply = await door.ask(house.coordinator, body);
-      expect(isProblem(reply) ? reply.problem : 'no problem', shown(body)).toMatch(
-        /^(INVALID_REQUEST|INVALID_LEASE)$/,
-      );
-      if (isProblem(reply)) expect(reply.detail.length, shown(body)).toBeLessThan(1000);
-    }
-    expect(await positions(house)).toEqual(before);
-    expect(({} as Record<string, unknown>).admin).toBeUndefined();
-  });
+  test.each(Object.entries(BODY_ENDPOINTS))(
+    'to %s is refused by name and changes nothing',
+    async (name, door) => {
+      const harness = await begin();
+      const before = await positions(harness);
+      for (const body of wrongBodies(name, door)) {
+        const reply = await door.send(harness.coordinator, body);
+        expect(isProblem(reply) ? reply.problem : 'no problem', shown(body)).toMatch(
+          /^(INVALID_REQUEST|INVALID_LEASE)$/,
+        );
+        if (isProblem(reply)) expect(reply.detail.length, shown(body)).toBeLessThan(1000);
+      }
+      expect(await positions(harness)).toEqual(before);
+      expect(({} as Record<string, unknown>).admin).toBeUndefined();
+    },
+  );
 
-  test.each(Object.entries(DOORS))('%s refuses a tenant or project that is no name', async (_name, door) => {
-    const house = await begin();
-    for (const tenant_id of ['', '..', '../acme', 'a/b', '__proto__', '.', MEGABYTE, 'a\0b']) {
-      const reply = await door.ask(house.coordinator, door.body, { ...P, tenant_id });
-      expect(reply, tenant_id.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
-    }
-  });
+  test.each(Object.entries(BODY_ENDPOINTS))(
+    '%s refuses a tenant or project that is no name',
+    async (_name, door) => {
+      const harness = await begin();
+      for (const tenant_id of ['', '..', '../acme', 'a/b', '__proto__', '.', MEGABYTE, 'a\0b']) {
+        const reply = await door.send(harness.coordinator, door.body, { ...P, tenant_id });
+        expect(reply, tenant_id.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      }
+    },
+  );
 
   test('is told in words for people', async () => {
     const { coordinator } = await begin();
-    const asked = { task_id: A, session_id: 's1' };
+    const request = { task_id: A, session_id: 's1' };
     const said = async (body: object) => {
       const reply = await coordinator.claimTask(P, body);
       return isProblem(reply) ? reply.detail : '';
     };
-    expect(await said(asked)).toBe('agent_id: is missing');
-    expect(await said({ ...asked, agent_id: '!' })).toMatch(/^agent_id: an agent_id starts with/);
-    expect(await said({ ...asked, agent_id: 'a', session_id: '!' })).toMatch(/: a session_id starts with/);
+    expect(await said(request)).toBe('agent_id: is missing');
+    expect(await said({ ...request, agent_id: '!' })).toMatch(/^agent_id: an agent_id starts with/);
+    expect(await said({ ...request, agent_id: 'a', session_id: '!' })).toMatch(/: a session_id starts with/);
   });
 
   test('items of a batch are refused one by one', async () => {
-    const house = await begin();
-    const before = await positions(house);
+    const harness = await begin();
+    const before = await positions(harness);
     const items = [null, 7, {}, PROTO, { ...handle, extra: 1 }];
-    for (const ask of [DOORS.renew_batch, DOORS.release_batch, DOORS.submit_batch]) {
-      const reply = (await ask?.ask(house.coordinator, { items })) as { results: unknown[] };
+    for (const ask of [
+      BODY_ENDPOINTS.renew_batch,
+      BODY_ENDPOINTS.release_batch,
+      BODY_ENDPOINTS.submit_batch,
+    ]) {
+      const reply = (await ask?.send(harness.coordinator, { items })) as { results: unknown[] };
       expect(reply.results.every((one) => isProblem(one) && one.problem === 'INVALID_REQUEST')).toBe(true);
     }
-    expect(await positions(house)).toEqual(before);
+    expect(await positions(harness)).toEqual(before);
   });
 
   test('an all_or_nothing batch is refused when it is too long or names a task twice', async () => {
-    const house = await begin();
+    const harness = await begin();
     const claim = (task_id: string) => ({ task_id, agent_id: 'a', session_id: 's9' });
     const many = Array.from({ length: 21 }, (_, at) => claim(`A-1${String(at).padStart(2, '0')}-x`));
     for (const claims of [many, [claim(A), claim(A)]]) {
-      const reply = await house.coordinator.batchClaim(P, { claims, mode: 'all_or_nothing' });
+      const reply = await harness.coordinator.batchClaim(P, { claims, mode: 'all_or_nothing' });
       expect(reply).toMatchObject({ problem: 'INVALID_REQUEST' });
     }
   });
 
   test('names that are none are refused by every question', async () => {
-    const house = await begin();
-    const { queries } = house.coordinator;
-    for (const task_id of [
+    const harness = await begin();
+    const { queries } = harness.coordinator;
+    for (const taskId of [
       '',
       'task-101',
       '~plan',
@@ -107,14 +117,14 @@ forEachStore('bad input', (open) => {
       7 as never,
     ]) {
       for (const reply of [
-        await queries.getTaskState(P, task_id),
-        await queries.getClaimHistory(P, task_id),
-        await queries.listResults(P, task_id),
-        await queries.getResult(P, task_id, 'x'),
-        await queries.explain(P, task_id),
-        await house.coordinator.operate(P, task_id, 'hold', operator),
+        await queries.getTaskState(P, taskId),
+        await queries.getClaimHistory(P, taskId),
+        await queries.listResults(P, taskId),
+        await queries.getResult(P, taskId, 'x'),
+        await queries.explain(P, taskId),
+        await harness.coordinator.operate(P, taskId, 'hold', operator),
       ]) {
-        expect(reply, String(task_id).slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
+        expect(reply, String(taskId).slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
     }
     for (const name of ['', '..', '_tenant', MEGABYTE]) {
@@ -122,11 +132,11 @@ forEachStore('bad input', (open) => {
       for (const reply of [
         await queries.status(scope),
         await queries.agents(scope),
-        await house.coordinator.feed.page(scope),
+        await harness.coordinator.feed.page(scope),
         await queries.listTasks(scope),
         await queries.getTaskState(scope, A),
-        await house.coordinator.plans.get(scope),
-        await house.coordinator.settings.getPolicy(scope),
+        await harness.coordinator.plans.get(scope),
+        await harness.coordinator.settings.getPolicy(scope),
       ]) {
         expect(reply, name.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
@@ -154,8 +164,8 @@ forEachStore('bad input', (open) => {
   });
 
   test('plans that are none are refused with what is wrong, with and without a request id', async () => {
-    const house = await begin();
-    const before = await positions(house);
+    const harness = await begin();
+    const before = await positions(harness);
     const plans = [
       null,
       7,
@@ -181,10 +191,10 @@ forEachStore('bad input', (open) => {
       `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\ntracks: *c`,
     ];
     for (const plan of plans) {
-      expect(await house.coordinator.plans.put(P, plan), shown(plan)).toMatchObject({
+      expect(await harness.coordinator.plans.put(P, plan), shown(plan)).toMatchObject({
         problem: 'INVALID_PLAN',
       });
-      const named = await house.coordinator.plans.put(P, plan, { request_id: 'r1' });
+      const named = await harness.coordinator.plans.put(P, plan, { request_id: 'r1' });
       expect(named, shown(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     for (const tasks of [
@@ -198,18 +208,20 @@ forEachStore('bad input', (open) => {
       [nested(100_000)],
       [{ id: MEGABYTE }],
     ]) {
-      const reply = await house.coordinator.plans.add(P, tasks, { request_id: 'r2' });
+      const reply = await harness.coordinator.plans.add(P, tasks, { request_id: 'r2' });
       expect(reply, shown(tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
-    expect(await positions(house)).toEqual(before);
+    expect(await positions(harness)).toEqual(before);
   });
 
   test('another tenant’s work, sessions and handles are as if they were not there', async () => {
-    const house = await begin();
+    const harness = await begin();
     const theirs = { tenant_id: 'other', project_id: 'shop' };
-    const { coordinator } = house;
-    const before = await positions(house);
-    expect(await coordinator.claimTask(theirs, DOORS.claim?.body)).toMatchObject({ reason: 'UNKNOWN_TASK' });
+    const { coordinator } = harness;
+    const before = await positions(harness);
+    expect(await coordinator.claimTask(theirs, BODY_ENDPOINTS.claim?.body)).toMatchObject({
+      reason: 'UNKNOWN_TASK',
+    });
     expect(await coordinator.renewLease(theirs, handle)).toMatchObject({ reason: 'NO_CLAIM' });
     expect(await coordinator.releaseClaim(theirs, handle)).toMatchObject({ reason: 'NO_CLAIM' });
     expect(await coordinator.submitResult(theirs, result)).toMatchObject({
@@ -226,6 +238,6 @@ forEachStore('bad input', (open) => {
     expect(await sessions.claimsOf('other', 's1')).toEqual({ claims: [], next: null });
     expect(await feed.page(theirs)).toMatchObject({ events: [] });
     expect(await queries.projectsOf('other')).toEqual([]);
-    expect(await positions(house)).toEqual(before);
+    expect(await positions(harness)).toEqual(before);
   });
 });

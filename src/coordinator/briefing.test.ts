@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 forEachStore('the briefing', (open) => {
   async function begin(task: Record<string, unknown> = {}) {
-    const house = await open();
-    await house.plan(planOf(A, { id: B, depends_on: [A], description: 'the data', ...task }));
-    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
+    const harness = await open();
+    await harness.plan(planOf(A, { id: B, depends_on: [A], description: 'the data', ...task }));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     const { work_product_ref } = await alpha.claims(A).then(() => alpha.submits(A));
-    return { house, alpha, beta, work_product_ref };
+    return { house: harness, alpha, beta, work_product_ref };
   }
 
   test('says what the work is, what it builds on, and the handle', async () => {
@@ -28,14 +28,14 @@ forEachStore('the briefing', (open) => {
   });
 
   test('names who tried before, what became of it, where their work is kept, and what they noted', async () => {
-    const { house, alpha, beta } = await begin();
+    const { house: harness, alpha, beta } = await begin();
     await alpha.claims(B);
     expect(await alpha.notes(B, 'the schema is in v2')).toEqual({ success: true, reason: 'NOTED' });
-    house.advance(301);
+    harness.advance(301);
     await beta.claims(B);
     const { parked } = await alpha.submits(B, 'half of it');
     await beta.releases(B, { reason: 'ERROR', message: 'no idea' });
-    house.advance(10);
+    harness.advance(10);
     const { briefing } = await beta.next();
     expect(briefing?.predecessors).toEqual([
       { generation: 1, agent_id: 'alpha', outcome: 'EXPIRED', parked },
@@ -48,9 +48,9 @@ forEachStore('the briefing', (open) => {
   });
 
   test('of a subtask describes the part', async () => {
-    const house = await open();
-    await house.plan(planOf({ id: A, description: 'all', subtasks: [{ description: 'the first half' }] }));
-    const { claim, briefing } = await new Agent(house, 'alpha', 's1').next();
+    const harness = await open();
+    await harness.plan(planOf({ id: A, description: 'all', subtasks: [{ description: 'the first half' }] }));
+    const { claim, briefing } = await new HarnessAgent(harness, 'alpha', 's1').next();
     expect([claim?.task_id, briefing?.description]).toEqual([`${A}::1`, 'the first half']);
   });
 
@@ -75,22 +75,22 @@ forEachStore('the briefing', (open) => {
   });
 
   test('notes are fenced: only who holds the work speaks for it', async () => {
-    const { house, alpha, beta } = await begin();
+    const { house: harness, alpha, beta } = await begin();
     await alpha.claims(B);
     const zombie = { ...alpha.handle(B) };
-    house.advance(301);
+    harness.advance(301);
     await beta.claims(B);
-    const position = await house.position();
+    const position = await harness.position();
     expect(await alpha.notes(B, 'still here')).toMatchObject({
       success: false,
       reason: 'GENERATION_MISMATCH',
     });
     const forged = { ...zombie, generation: 2, text: 'it is me' };
-    expect(await house.coordinator.note(P, forged)).toMatchObject({ reason: 'SESSION_MISMATCH' });
-    expect(await house.position()).toBe(position);
+    expect(await harness.coordinator.note(P, forged)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await harness.position()).toBe(position);
     await beta.notes(B, 'mine');
     await beta.notes(B, 'mine');
-    expect(answered(await house.coordinator.feed.page(P, { type: 'NOTE_ADDED' })).events).toHaveLength(1);
+    expect(unwrap(await harness.coordinator.feed.page(P, { type: 'NOTE_ADDED' })).events).toHaveLength(1);
     await beta.submits(B);
     expect(await beta.notes(B, 'too late')).toMatchObject({ reason: 'NO_CLAIM' });
   });

@@ -1,9 +1,9 @@
-import { factOf } from '../core/claims/facts.js';
+import { claimEventKindOf } from '../core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { dependenciesOf, subtaskDescription } from '../core/plan/index.js';
 import { lineageOf } from '../core/views/index.js';
-import type { Desk } from './desk.js';
-import type { Briefing, TaskClaim } from './wire.js';
+import type { DecisionView } from './decision-view.js';
+import type { Briefing, GrantedClaim } from './wire.js';
 
 const BRIEFING_BYTES_MAX = 8 * 1024;
 const NOTES_MAX = 20;
@@ -13,8 +13,12 @@ const PREDECESSORS_MAX = 20;
  * What whoever takes the work has to know: what it is, what it builds on, who tried before and what became
  * of their work, and the handle. At most 8 KiB: it goes into a model's context, and the oldest goes first.
  */
-export function briefingFor(desk: Desk, claim: TaskClaim, events: readonly EventEnvelope[]): Briefing {
-  const planned = desk.state.plan.get(claim.task_id);
+export function briefingFor(
+  view: DecisionView,
+  claim: GrantedClaim,
+  events: readonly EventEnvelope[],
+): Briefing {
+  const planned = view.state.plan.get(claim.task_id);
   const index = planned?.subtask_index ?? null;
   const briefing: Briefing = {
     description:
@@ -24,11 +28,11 @@ export function briefingFor(desk: Desk, claim: TaskClaim, events: readonly Event
           ? planned.task.description
           : subtaskDescription(planned.task, index),
     instructions: planned?.task.instructions ?? null,
-    dependencies: dependenciesOf(desk.state.plan, claim.task_id).map((task_id) => ({
+    dependencies: dependenciesOf(view.state.plan, claim.task_id).map((task_id) => ({
       task_id,
-      work_product_ref: desk.head(task_id).result?.work_product_ref ?? null,
+      work_product_ref: view.head(task_id).result?.work_product_ref ?? null,
     })),
-    notes: notesIn(events).slice(-NOTES_MAX),
+    notes: notesFrom(events).slice(-NOTES_MAX),
     predecessors: predecessorsOf(claim, events).slice(-PREDECESSORS_MAX),
     handle: {
       task_id: claim.task_id,
@@ -37,12 +41,12 @@ export function briefingFor(desk: Desk, claim: TaskClaim, events: readonly Event
       session_id: claim.session_id,
     },
   };
-  return fitted(briefing);
+  return fitToLimit(briefing);
 }
 
-function notesIn(events: readonly EventEnvelope[]): Briefing['notes'] {
+function notesFrom(events: readonly EventEnvelope[]): Briefing['notes'] {
   return events
-    .filter((event) => factOf(event.event_type) === 'noted' && event.payload.text !== undefined)
+    .filter((event) => claimEventKindOf(event.event_type) === 'noted' && event.payload.text !== undefined)
     .map((event) => ({
       at: event.timestamp,
       agent_id: event.agent_id,
@@ -51,23 +55,24 @@ function notesIn(events: readonly EventEnvelope[]): Briefing['notes'] {
     }));
 }
 
-function predecessorsOf(claim: TaskClaim, events: readonly EventEnvelope[]): Briefing['predecessors'] {
+function predecessorsOf(claim: GrantedClaim, events: readonly EventEnvelope[]): Briefing['predecessors'] {
   const { generations, rejected } = lineageOf(claim.task_id, events);
   return generations
-    .filter((past) => past.generation < claim.generation)
-    .map((past) => ({
-      generation: past.generation,
-      agent_id: past.agent_id,
-      outcome: past.release_reason ?? 'EXPIRED',
-      parked: rejected.find((result) => result.generation === past.generation && result.parked)?.id ?? null,
+    .filter((earlier) => earlier.generation < claim.generation)
+    .map((earlier) => ({
+      generation: earlier.generation,
+      agent_id: earlier.agent_id,
+      outcome: earlier.release_reason ?? 'EXPIRED',
+      parked:
+        rejected.find((result) => result.generation === earlier.generation && result.parked)?.id ?? null,
     }));
 }
 
 const sizeOf = (briefing: Briefing): number => Buffer.byteLength(JSON.stringify(briefing));
 
 /** Drops the oldest notes, then the oldest predecessors, then cuts the instructions, until it fits. */
-function fitted(whole: Briefing): Briefing {
-  let briefing = whole;
+function fitToLimit(full: Briefing): Briefing {
+  let briefing = full;
   while (sizeOf(briefing) > BRIEFING_BYTES_MAX) {
     if (briefing.notes.length > 0) briefing = { ...briefing, notes: briefing.notes.slice(1) };
     else if (briefing.predecessors.length > 1) {
@@ -75,12 +80,12 @@ function fitted(whole: Briefing): Briefing {
     } else if (briefing.dependencies.length > 10) {
       briefing = { ...briefing, dependencies: briefing.dependencies.slice(0, 10) };
     } else if (briefing.instructions !== null && briefing.instructions.length > 100) {
-      briefing = { ...briefing, instructions: halved(briefing.instructions) };
+      briefing = { ...briefing, instructions: truncateHalf(briefing.instructions) };
     } else if (briefing.description.length > 100) {
-      briefing = { ...briefing, description: halved(briefing.description) };
+      briefing = { ...briefing, description: truncateHalf(briefing.description) };
     } else return briefing;
   }
   return briefing;
 }
 
-const halved = (text: string): string => `${text.slice(0, Math.floor(text.length / 2))} … (cut)`;
+const truncateHalf = (text: string): string => `${text.slice(0, Math.floor(text.length / 2))} … (cut)`;

@@ -1,15 +1,21 @@
 import { expect, test } from 'vitest';
-import { Agent, human } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent, human } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('claims', (open) => {
   async function begin() {
-    const house = await open();
-    await house.plan(planOf(A, B, { id: C, depends_on: [A] }));
-    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
-    return { house, coordinator: house.coordinator, queries: house.coordinator.queries, alpha, beta };
+    const harness = await open();
+    await harness.plan(planOf(A, B, { id: C, depends_on: [A] }));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      queries: harness.coordinator.queries,
+      alpha,
+      beta,
+    };
   }
 
   test('a lease lasts 300 seconds unless the claim says otherwise', async () => {
@@ -43,15 +49,15 @@ forEachStore('claims', (open) => {
   });
 
   test('metadata and role travel with the claim', async () => {
-    const { alpha, house } = await begin();
+    const { alpha, house: harness } = await begin();
     const { claim } = await alpha.claims(A, { metadata: { branch: 'x' }, agent_role: 'architect' });
     expect(claim?.metadata).toEqual({ branch: 'x' });
-    const granted = (await house.events()).find((event) => event.event_type === 'CLAIM_ACQUIRED');
+    const granted = (await harness.events()).find((event) => event.event_type === 'CLAIM_ACQUIRED');
     expect(granted).toMatchObject({ agent_role: 'architect', payload: { metadata: { branch: 'x' } } });
   });
 
   test('renew answers NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
-    const { alpha, house, coordinator } = await begin();
+    const { alpha, house: harness, coordinator } = await begin();
     const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
     const refusal = (reason: string) => ({
       success: false,
@@ -64,9 +70,9 @@ forEachStore('claims', (open) => {
     expect(await alpha.renews(A, { expected_generation: 2 })).toEqual(refusal('GENERATION_MISMATCH'));
     expect(await alpha.renews(A, { session_id: 's2' })).toEqual(refusal('SESSION_MISMATCH'));
     expect(await alpha.renews(A, { claim_id: 'clm_wrong' })).toEqual(refusal('SESSION_MISMATCH'));
-    house.advance(299);
+    harness.advance(299);
     expect((await alpha.renews(A)).success).toBe(true);
-    house.advance(300);
+    harness.advance(300);
     expect(await alpha.renews(A)).toEqual(refusal('ALREADY_EXPIRED'));
     await alpha.releases(A);
     expect(await alpha.renews(A)).toEqual(refusal('NO_CLAIM'));
@@ -84,16 +90,16 @@ forEachStore('claims', (open) => {
   });
 
   test('release frees the task at once, and a second release is the same release', async () => {
-    const { alpha, beta, house } = await begin();
+    const { alpha, beta, house: harness } = await begin();
     await alpha.claims(A);
     expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({
       reason: 'GENERATION_MISMATCH',
     });
     expect(await alpha.releases(A, { session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await alpha.releases(A)).toEqual({ success: true, reason: 'RELEASED' });
-    const position = await house.position();
+    const position = await harness.position();
     expect(await alpha.releases(A)).toEqual({ success: true, reason: 'RELEASED' });
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
     expect((await beta.claims(A)).claim?.generation).toBe(2);
     expect(await alpha.releases(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
   });
@@ -129,21 +135,21 @@ forEachStore('claims', (open) => {
   });
 
   test('the winner’s repeated submission is success, once', async () => {
-    const { alpha, house } = await begin();
+    const { alpha, house: harness } = await begin();
     await alpha.claims(A);
     const first = await alpha.submits(A, { b: 1, a: [2] });
-    const position = await house.position();
+    const position = await harness.position();
     expect(await alpha.submits(A, { a: [2], b: 1 })).toEqual(first);
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
   });
 
   test('after expiry the last holder’s result is late and counts, unless the project is strict', async () => {
-    const { alpha, house, coordinator } = await begin();
+    const { alpha, house: harness, coordinator } = await begin();
     await alpha.claims(A);
     await alpha.claims(B);
-    house.advance(301);
+    harness.advance(301);
     expect(await alpha.submits(A)).toMatchObject({ accepted: true, reason: 'ACCEPTED', late: true });
-    answered(await coordinator.settings.putPolicy(P, { late_submit: 'reject' }));
+    unwrap(await coordinator.settings.putPolicy(P, { late_submit: 'reject' }));
     expect(await alpha.submits(B)).toMatchObject({
       accepted: false,
       reason: 'LEASE_EXPIRED',
@@ -153,13 +159,13 @@ forEachStore('claims', (open) => {
   });
 
   test('where keys are required a handle without its claim id opens nothing', async () => {
-    const { alpha, coordinator, house } = await begin();
+    const { alpha, coordinator, house: harness } = await begin();
     await alpha.claims(A);
-    const position = await house.position();
+    const position = await harness.position();
     const strict = { ...human('alice'), claim_id_optional: false };
-    const { claim_id, ...bare } = alpha.expecting(A);
+    const { claim_id, ...bare } = alpha.expectedHandle(A);
     expect(await coordinator.renewLease(P, bare, strict)).toMatchObject({ problem: 'CLAIM_ID_REQUIRED' });
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
     expect(await coordinator.renewLease(P, { ...bare, claim_id }, strict)).toMatchObject({
       reason: 'RENEWED',
     });
@@ -179,33 +185,33 @@ forEachStore('claims', (open) => {
   });
 
   test('an all_or_nothing batch grants everything', async () => {
-    const { alpha, house } = await begin();
+    const { alpha, house: harness } = await begin();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.claim?.generation)).toEqual([1, 1]);
-    const { claims } = answered(await house.coordinator.sessions.claimsOf('acme', 's1'));
+    const { claims } = unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1'));
     expect(claims.map((claim) => claim.task_id)).toEqual([A, B]);
     expect((await alpha.renews(B)).success).toBe(true);
   });
 
   test('an all_or_nothing batch grants nothing when one of it is refused', async () => {
-    const { alpha, beta, house, queries } = await begin();
+    const { alpha, beta, house: harness, queries } = await begin();
     await beta.claims(B);
-    const position = await house.position();
+    const position = await harness.position();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.reason)).toEqual(['DENIED_BATCH', 'DENIED_ACTIVE_CLAIM']);
-    expect(await house.position()).toBe(position);
-    expect(answered(await queries.getTaskState(P, A))).toMatchObject({ readiness: 'ready', generation: 0 });
+    expect(await harness.position()).toBe(position);
+    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({ readiness: 'ready', generation: 0 });
     expect((await beta.claims(A)).claim?.generation).toBe(1);
   });
 
   test('an all_or_nothing batch that would pass a limit grants nothing', async () => {
-    const house = await open({ limits: { max_concurrent_claims: 2 } });
-    await house.plan(planOf(A, B, C));
-    const alpha = new Agent(house, 'alpha', 's1');
+    const harness = await open({ limits: { max_concurrent_claims: 2 } });
+    await harness.plan(planOf(A, B, C));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const results = await alpha.claimsBatch([A, B, C], {}, 'all_or_nothing');
     expect(results.every((reply) => !reply.success)).toBe(true);
     expect(results[0]).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' });
-    expect(await house.store.occupancy('acme', 'claims')).toBe(0);
+    expect(await harness.store.countPermits('acme', 'claims')).toBe(0);
     expect((await alpha.claimsBatch([A, B], {}, 'all_or_nothing')).every((reply) => reply.success)).toBe(
       true,
     );
@@ -214,39 +220,43 @@ forEachStore('claims', (open) => {
   test('renew, release and submit take lists, each item with its own fate', async () => {
     const { alpha, coordinator } = await begin();
     await alpha.claimsBatch([A, B]);
-    const wrong = { ...alpha.expecting(B), expected_generation: 7 };
-    const renewed = await coordinator.renewBatch(P, { items: [alpha.expecting(A), wrong, { task_id: A }] });
-    expect(answered(renewed).results).toMatchObject([
+    const wrong = { ...alpha.expectedHandle(B), expected_generation: 7 };
+    const renewed = await coordinator.renewBatch(P, {
+      items: [alpha.expectedHandle(A), wrong, { task_id: A }],
+    });
+    expect(unwrap(renewed).results).toMatchObject([
       { reason: 'RENEWED' },
       { reason: 'GENERATION_MISMATCH' },
       { problem: 'INVALID_REQUEST' },
     ]);
     const submitted = await coordinator.submitBatch(P, { items: [{ ...alpha.handle(A), result_data: 1 }] });
-    expect(answered(submitted).results).toMatchObject([{ reason: 'ACCEPTED' }]);
-    const released = await coordinator.releaseBatch(P, { items: [alpha.expecting(A), alpha.expecting(B)] });
-    expect(answered(released).results).toMatchObject([{ reason: 'NO_CLAIM' }, { reason: 'RELEASED' }]);
+    expect(unwrap(submitted).results).toMatchObject([{ reason: 'ACCEPTED' }]);
+    const released = await coordinator.releaseBatch(P, {
+      items: [alpha.expectedHandle(A), alpha.expectedHandle(B)],
+    });
+    expect(unwrap(released).results).toMatchObject([{ reason: 'NO_CLAIM' }, { reason: 'RELEASED' }]);
   });
 
   test('of forty agents that want one task at once exactly one is granted it', async () => {
-    const { house, queries } = await begin();
-    const agents = Array.from({ length: 40 }, (_, at) => new Agent(house, `agent-${at}`, `s-${at}`));
+    const { house: harness, queries } = await begin();
+    const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `agent-${at}`, `s-${at}`));
     const replies = await Promise.all(agents.map((agent) => agent.claims(A)));
     expect(replies.filter((reply) => reply.success)).toHaveLength(1);
-    expect(answered(await queries.getTaskState(P, A)).generation).toBe(1);
+    expect(unwrap(await queries.getTaskState(P, A)).generation).toBe(1);
   });
 
   test('the claims of a session are found wherever it works, and an expired one is none', async () => {
-    const { alpha, house } = await begin();
+    const { alpha, house: harness } = await begin();
     const other = { tenant_id: 'acme', project_id: 'app' };
-    await house.plan(planOf(A), other);
+    await harness.plan(planOf(A), other);
     await alpha.claims(B);
-    await new Agent(house, 'alpha', 's1', null, other).claims(A, { lease_duration_seconds: 60 });
+    await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A, { lease_duration_seconds: 60 });
     const ids = async () =>
-      answered(await house.coordinator.sessions.claimsOf('acme', 's1')).claims.map(
+      unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1')).claims.map(
         (claim) => `${claim.project_id}/${claim.task_id}`,
       );
     expect(await ids()).toEqual([`app/${A}`, `shop/${B}`]);
-    house.advance(60);
+    harness.advance(60);
     expect(await ids()).toEqual([`shop/${B}`]);
   });
 
@@ -254,13 +264,13 @@ forEachStore('claims', (open) => {
     const { alpha, queries } = await begin();
     await alpha.claims(A);
     const ids = async (filter: Parameters<typeof queries.listTasks>[1]) =>
-      answered(await queries.listTasks(P, filter)).tasks.map((task) => task.task_id);
+      unwrap(await queries.listTasks(P, filter)).tasks.map((task) => task.task_id);
     expect(await ids({ readiness: 'claimed' })).toEqual([A]);
     expect(await ids({ readiness: 'blocked' })).toEqual([C]);
     expect(await ids({ track: 'B' })).toEqual([B]);
     await alpha.submits(A);
     expect(await ids({ phase: 'COMPLETED' })).toEqual([A]);
-    const page = answered(await queries.listTasks(P, { limit: 2 }));
+    const page = unwrap(await queries.listTasks(P, { limit: 2 }));
     expect([page.tasks.map((task) => task.task_id), page.next]).toEqual([[A, B], B]);
     expect(await ids({ after: B })).toEqual([C]);
   });

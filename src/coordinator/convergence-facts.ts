@@ -1,20 +1,20 @@
 import type { ConvergenceFacts, FailingCheck, SubmitFacts } from '../core/claims/commands.js';
-import type { CheckCounts, Evidence, Head } from '../core/claims/head.js';
+import type { CheckCounts, ConvergenceEvidence, Head } from '../core/claims/head.js';
 import { HUMAN_ROLE } from '../core/claims/human-approval.js';
-import { authorityOf } from '../core/graph/authority.js';
+import { checkAuthority } from '../core/graph/authority.js';
 import { type EffectiveCheck, effectiveChecklist } from '../core/graph/checklist.js';
 import { judgeConvergence } from '../core/graph/convergence.js';
 import type { Methodology } from '../core/graph/methodology.js';
-import { kindOf, subjectKeys } from '../core/subject.js';
+import { subjectKeys, subjectKindOf } from '../core/subject.js';
 import type { Caller } from './caller.js';
-import type { Desk } from './desk.js';
+import type { DecisionView } from './decision-view.js';
 import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 import type { SubmitBody } from './wire.js';
 
 /** What a submission says of its own convergence. */
-export interface Reported {
-  readonly evidence: Evidence | undefined;
+export interface ReportedConvergence {
+  readonly evidence: ConvergenceEvidence | undefined;
   /** What the result changes, from the project's root. */
   readonly files: readonly string[];
   readonly caller: Caller;
@@ -22,52 +22,73 @@ export interface Reported {
 
 /** What a configured project asks of this result. The role is that of the grant, whatever the submission says. */
 export function convergenceFacts(
-  desk: Desk,
+  view: DecisionView,
   head: Head,
-  reported: Reported,
+  reported: ReportedConvergence,
 ): Pick<SubmitFacts, 'authority' | 'convergence'> {
-  const { methodology } = desk;
-  if (kindOf(head.subject) !== 'edge') return { authority: 'granted' };
+  const { methodology } = view;
+  if (subjectKindOf(head.subject) !== 'edge') return { authority: 'granted' };
   const { edge = '' } = subjectKeys(head.subject);
-  const claimed = head.claim?.agent_role ?? null;
-  const is_human = claimed === HUMAN_ROLE && reported.caller.may_review;
+  const claimedRole = head.claim?.agent_role ?? null;
+  const is_human = claimedRole === HUMAN_ROLE && reported.caller.may_review;
   // Before the project had roles anybody could call itself a human.
-  const agent_role = claimed === HUMAN_ROLE && !is_human ? null : claimed;
-  const authority = authorityOf(methodology, { edge, agent_role, files: reported.files, is_human });
-  const asked = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
+  const agent_role = claimedRole === HUMAN_ROLE && !is_human ? null : claimedRole;
+  const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
+  const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
   if (methodology === null) {
     if (authority.verdict === 'granted') return { authority: 'granted' };
-    return { authority: authority.verdict, convergence: { failing: [], needs_human: false, ...asked } };
+    return {
+      authority: authority.verdict,
+      convergence: { failing: [], needs_human: false, ...authorityDetails },
+    };
   }
-  const { failing, needs_human } = judged(desk, methodology, head.subject, reported.evidence?.evaluators);
+  const { failing, needs_human } = evaluateConvergence(
+    view,
+    methodology,
+    head.subject,
+    reported.evidence?.evaluators,
+  );
   return {
     authority: authority.verdict,
     convergence: {
       // A human may settle everything but what a program has found wrong.
-      failing: (is_human ? failing.filter(byProgram) : failing).map(({ name, says }) => ({ name, says })),
+      failing: (is_human ? failing.filter(isProgramCheck) : failing).map(({ name, says }) => ({
+        name,
+        says,
+      })),
       needs_human: needs_human && !is_human,
-      ...asked,
+      ...authorityDetails,
     },
   };
 }
 
 /** What even a human cannot make converge, by what was reported of it. Nothing, where the project asks for nothing. */
-export function refusedByPrograms(desk: Desk, subject: string, evaluators?: CheckCounts): FailingCheck[] {
-  const { methodology } = desk;
-  if (methodology === null || kindOf(subject) !== 'edge') return [];
-  const { failing } = judged(desk, methodology, subject, evaluators);
-  return failing.filter(byProgram).map(({ name, says }) => ({ name, says }));
+export function failingProgramChecks(
+  view: DecisionView,
+  subject: string,
+  evaluators?: CheckCounts,
+): FailingCheck[] {
+  const { methodology } = view;
+  if (methodology === null || subjectKindOf(subject) !== 'edge') return [];
+  const { failing } = evaluateConvergence(view, methodology, subject, evaluators);
+  return failing.filter(isProgramCheck).map(({ name, says }) => ({ name, says }));
 }
 
-const byProgram = ({ type }: Judged['failing'][number]): boolean => type === 'deterministic';
+const isProgramCheck = ({ type }: ConvergenceEvaluation['failing'][number]): boolean =>
+  type === 'deterministic';
 
-interface Judged extends Pick<ConvergenceFacts, 'needs_human'> {
+interface ConvergenceEvaluation extends Pick<ConvergenceFacts, 'needs_human'> {
   readonly failing: readonly { name: string; says: string; type: EffectiveCheck['type'] | null }[];
 }
 
-function judged(desk: Desk, methodology: Methodology, subject: string, evaluators?: CheckCounts): Judged {
+function evaluateConvergence(
+  view: DecisionView,
+  methodology: Methodology,
+  subject: string,
+  evaluators?: CheckCounts,
+): ConvergenceEvaluation {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
-  const vector = desk.feature(feature_id);
+  const vector = view.feature(feature_id);
   if (vector === null) {
     const says = `There is no vector of ${feature_id}, so nobody knows what its result must pass. Write features/active/${feature_id}.yml, and run gen init again.`;
     return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
@@ -83,31 +104,31 @@ function judged(desk: Desk, methodology: Methodology, subject: string, evaluator
 }
 
 /** Told with the result: always where the project is configured, and elsewhere where something was said. */
-export function evidenceIn(body: SubmitBody, configured: boolean): Evidence | null {
+export function evidenceFrom(body: SubmitBody, configured: boolean): ConvergenceEvidence | null {
   const { evaluators, convergence_type, context_hash } = body;
-  const said = {
+  const reported = {
     ...(evaluators === undefined ? {} : { evaluators }),
     ...(convergence_type === undefined ? {} : { convergence_type }),
     ...(context_hash === undefined ? {} : { context_hash }),
   };
-  if (!configured && Object.keys(said).length === 0) return null;
-  return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...said };
+  if (!configured && Object.keys(reported).length === 0) return null;
+  return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...reported };
 }
 
-export function evidenceFault(body: SubmitBody, subject: string): Problem | null {
-  if (kindOf(subject) === 'edge' || evidenceIn(body, false) === null) return null;
+export function evidenceProblem(body: SubmitBody, subject: string): Problem | null {
+  if (subjectKindOf(subject) === 'edge' || evidenceFrom(body, false) === null) return null;
   const message = 'expected only with the result of an edge, as convergence_type and context_hash are';
   return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
 }
 
 /** Whoever claims or tells in the role of a human must be one, as far as the door can tell. */
-export function roleFault(
+export function roleProblem(
   project: Project,
-  asked: readonly { readonly body: { readonly agent_role?: string | undefined } }[],
+  requests: readonly { readonly body: { readonly agent_role?: string | undefined } }[],
   caller: Caller,
 ): Problem | null {
-  if (caller.may_review || !asked.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
-  if (project.desk().methodology === null) return null;
+  if (caller.may_review || !requests.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
+  if (project.view().methodology === null) return null;
   const message = 'the role human is for those who may review: take the role of an agent';
   return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
 }

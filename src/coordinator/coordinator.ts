@@ -1,50 +1,56 @@
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { kindOf } from '../core/subject.js';
+import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import { briefingFor } from './briefing.js';
 import { OPEN_CALLER } from './caller.js';
-import { evidenceFault, roleFault } from './convergence-facts.js';
-import type { Desk } from './desk.js';
-import { type Documents, InlineDocuments, ThreadedDocuments } from './documents/documents.js';
+import { pollCommits } from './commit-poller.js';
+import { evidenceProblem, roleProblem } from './convergence-facts.js';
+import type { DecisionView } from './decision-view.js';
+import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { inputsDigest } from './facts.js';
-import { followOthers } from './follower.js';
 import { sha256Hex } from './identity.js';
 import { MethodologyService } from './methodology/service.js';
-import { AppendOperation, readTold } from './operations/append.js';
-import { AtomicClaimOperation, ClaimOperation, replayedClaim } from './operations/claim.js';
+import { noopObserver, type Observer } from './observer.js';
+import { AppendOperation, appendSubjectOf } from './operations/append.js';
+import { AtomicClaimOperation, ClaimOperation, replayClaim } from './operations/claim.js';
 import { HolderOperation } from './operations/holder.js';
-import { notAfter, readImported } from './operations/import-events.js';
+import { clampTimestamp, parseImportedEvents } from './operations/import-events.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
-import { readBatch, readBody, readClaim, readHandled, readSubject } from './operations/read.js';
-import { requestOf } from './operations/shared.js';
+import {
+  parseBatchClaim,
+  parseBody,
+  parseClaim,
+  parseHolderBody,
+  parseSubject,
+} from './operations/parse-body.js';
+import { requestKeyOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
-import { isProblem, type Problem, problem, type Reply } from './problem.js';
+import { type AsyncReply, isProblem, type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
-import { Projects, reachable } from './projects.js';
+import { catchStoreErrors, Projects } from './projects.js';
 import { EventFeed } from './queries/feed.js';
-import { History } from './queries/history.js';
+import { EventHistory } from './queries/history.js';
 import { Queries } from './queries/queries.js';
-import { ReadTurns } from './queries/read-turns.js';
+import { ReadScheduler } from './queries/read-scheduler.js';
 import { gateResult, releaseResult, renewalResult } from './render.js';
-import { filesOf } from './result-files.js';
-import { resultFrom } from './results.js';
-import { scopeFault, tenantFault } from './scope.js';
-import { Keys } from './services/keys.js';
-import { Plans } from './services/plans.js';
-import { Sessions } from './services/sessions.js';
-import { Settings } from './services/settings.js';
-import { needsCheck, type SessionCommand, signatureFault } from './signatures.js';
-import { storeProblem } from './store-problem.js';
+import { changedFilesOf } from './result-files.js';
+import { buildResult } from './results.js';
+import { scopeProblem, tenantProblem } from './scope.js';
+import { KeyService } from './services/keys.js';
+import { PlanService } from './services/plans.js';
+import { SessionService } from './services/sessions.js';
+import { SettingsService } from './services/settings.js';
+import { needsSignatureCheck, type SessionCommand, signatureProblem } from './signatures.js';
+import { problemFromStoreError } from './store-problem.js';
 import { Sweeper } from './sweeper.js';
 import { commitImported, type ImportedCount } from './transfer/imported-events.js';
 import { waitForWork } from './wait.js';
 import * as wire from './wire.js';
-import { NOBODY, type Witness } from './witness.js';
 
 export interface CoordinatorOptions {
   readonly store: Store;
@@ -55,9 +61,9 @@ export interface CoordinatorOptions {
   /** How far clocks may differ, where the store has none of its own. */
   readonly skew_margin_ms?: number;
   /** Hears of every answer and every commit. */
-  readonly witness?: Witness;
+  readonly observer?: Observer;
   /** Who reads large documents; a thread, unless the environment is given. */
-  readonly documents?: Documents;
+  readonly documents?: DocumentReader;
 }
 
 /**
@@ -65,18 +71,18 @@ export interface CoordinatorOptions {
  * belongs to, and answers in the words of the wire contract. What may happen is decided in core alone.
  */
 export class Coordinator {
-  readonly plans: Plans;
-  readonly settings: Settings;
-  readonly sessions: Sessions;
-  readonly keys: Keys;
+  readonly plans: PlanService;
+  readonly settings: SettingsService;
+  readonly sessions: SessionService;
+  readonly keys: KeyService;
   readonly queries: Queries;
   readonly feed: EventFeed;
   readonly methodology: MethodologyService;
   private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
-  private readonly documents: Documents;
-  readonly history: History;
+  private readonly documents: DocumentReader;
+  readonly history: EventHistory;
   private readonly sweeper: Sweeper;
   private readonly stopFollowing: () => void;
 
@@ -88,23 +94,23 @@ export class Coordinator {
     this.store = store;
     this.blobs = blobs;
     this.environment = environment;
-    this.history = new History(store, environment);
-    const turns = new ReadTurns(environment);
-    this.documents = documentsOf(options);
-    this.plans = new Plans(projects, this.documents, turns, environment);
-    this.settings = new Settings(projects, this.documents, environment);
-    this.sessions = new Sessions(projects, this.history, turns, environment);
-    this.keys = new Keys(projects, environment);
-    this.queries = new Queries(projects, store, this.history, blobs, turns, environment);
-    this.feed = new EventFeed(projects, store, turns, environment);
+    this.history = new EventHistory(store, environment);
+    const readScheduler = new ReadScheduler(environment);
+    this.documents = documentReaderOf(options);
+    this.plans = new PlanService(projects, this.documents, readScheduler, environment);
+    this.settings = new SettingsService(projects, this.documents, environment);
+    this.sessions = new SessionService(projects, this.history, readScheduler, environment);
+    this.keys = new KeyService(projects, environment);
+    this.queries = new Queries(projects, store, this.history, blobs, readScheduler, environment);
+    this.feed = new EventFeed(projects, store, readScheduler, environment);
     this.methodology = new MethodologyService({
       projects,
-      turns,
+      readScheduler,
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.sweeper = new Sweeper(projects, environment);
-    const shared = !store.capabilities.single_writer;
-    this.stopFollowing = shared ? followOthers(projects, environment) : () => {};
+    const isShared = !store.capabilities.single_writer;
+    this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
   }
 
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
@@ -113,7 +119,7 @@ export class Coordinator {
       environment: options.environment ?? systemEnvironment,
       default_limits: { ...DEFAULT_LIMITS, ...options.limits },
       skew_margin_ms: options.skew_margin_ms,
-      witness: options.witness ?? NOBODY,
+      observer: options.observer ?? noopObserver,
     });
     return new Coordinator(projects, options);
   }
@@ -125,44 +131,48 @@ export class Coordinator {
     this.stopFollowing();
   }
 
-  claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ClaimResult> {
-    const claim = readClaim(body);
+  claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ClaimResult> {
+    const claim = parseClaim(body);
     if (isProblem(claim)) return Promise.resolve(claim);
-    return this.session(scope, { command: 'claim_task', body }, (project) => {
-      const fault = roleFault(project, [claim], caller);
+    return this.runSessionCommand(scope, { command: 'claim_task', body }, (project) => {
+      const fault = roleProblem(project, [claim], caller);
       if (fault !== null) return Promise.resolve(fault);
       const reply = project.run(new ClaimOperation(claim, caller), caller);
-      return claim.with_briefing ? reply.then((told) => this.briefed(scope, project, told)) : reply;
+      return claim.with_briefing
+        ? reply.then((granted) => this.withBriefing(scope, project, granted))
+        : reply;
     });
   }
 
   /** A grant as it was told when it was given. Only for who is sure to speak with its holder: it has the claim id. */
-  grantOf(scope: ProjectKey, granted: EventEnvelope): Reply<wire.ClaimResult> {
-    return this.projects.in(scope, async (project) => replayedClaim([granted], project.desk()));
+  replayGrant(scope: ProjectKey, granted: EventEnvelope): AsyncReply<wire.ClaimResult> {
+    return this.projects.withProject(scope, async (project) => replayClaim([granted], project.view()));
   }
 
   async batchClaim(
     scope: ProjectKey,
     body: unknown,
     caller = OPEN_CALLER,
-  ): Reply<{ results: readonly (wire.ClaimResult | Problem)[] }> {
-    const batch = readBatch(body);
+  ): AsyncReply<{ results: readonly (wire.ClaimResult | Problem)[] }> {
+    const batch = parseBatchClaim(body);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
-    const asked = (body as { claims: unknown[] }).claims.map(
+    const sessionCommands = (body as { claims: unknown[] }).claims.map(
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
-    return this.projects.in(scope, async (project) => {
-      const fault = roleFault(project, claims, caller);
+    return this.projects.withProject(scope, async (project) => {
+      const fault = roleProblem(project, claims, caller);
       if (fault !== null) return fault;
       if (mode === 'partial') {
         const replies = claims.map((claim, at) =>
-          signed(project, asked[at]!, () => project.run(new ClaimOperation(claim, caller), caller)),
+          withSignatureCheck(project, sessionCommands[at]!, () =>
+            project.run(new ClaimOperation(claim, caller), caller),
+          ),
         );
         return { results: await Promise.all(replies) };
       }
-      for (const each of asked) {
-        const fault = await signed(project, each, async () => null);
+      for (const each of sessionCommands) {
+        const fault = await withSignatureCheck(project, each, async () => null);
         if (fault !== null) return fault;
       }
       const results = await project.run(new AtomicClaimOperation(claims, caller, request_id), caller);
@@ -170,100 +180,108 @@ export class Coordinator {
     });
   }
 
-  async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.RenewalResult> {
-    const asked = readHandled(wire.renewBody, body, caller);
-    if (isProblem(asked)) return asked;
-    const { read, subject, handle } = asked;
+  async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.RenewalResult> {
+    const parsed = parseHolderBody(wire.renewBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { read, subject, handle } = parsed;
     const lease_seconds = read.lease_duration_seconds ?? null;
     const command = { type: 'renew', handle, lease_seconds } as const;
-    return this.session(scope, { command: 'renew_lease', body }, (project) =>
+    return this.runSessionCommand(scope, { command: 'renew_lease', body }, (project) =>
       project.run(new HolderOperation(subject, command, renewalResult, read), caller),
     );
   }
 
-  async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseResult> {
-    const asked = readHandled(wire.releaseBody, body, caller);
-    if (isProblem(asked)) return asked;
-    const { read, subject, handle } = asked;
+  async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ReleaseResult> {
+    const parsed = parseHolderBody(wire.releaseBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { read, subject, handle } = parsed;
     const { reason, message = null } = read;
     const command = { type: 'release', handle, reason, message } as const;
-    return this.session(scope, { command: 'release_claim', body }, (project) =>
+    return this.runSessionCommand(scope, { command: 'release_claim', body }, (project) =>
       project.run(new HolderOperation(subject, command, releaseResult, read), caller),
     );
   }
 
-  async submitResult(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SubmissionResult> {
-    const asked = readHandled(wire.submitBody, body, caller);
-    if (isProblem(asked)) return asked;
-    const { read, subject, handle } = asked;
-    const misplaced = evidenceFault(read, subject);
-    if (misplaced !== null) return misplaced;
-    const submit = async (project: Project): Reply<wire.SubmissionResult> => {
+  async submitResult(
+    scope: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<wire.SubmissionResult> {
+    const parsed = parseHolderBody(wire.submitBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { read, subject, handle } = parsed;
+    const evidenceError = evidenceProblem(read, subject);
+    if (evidenceError !== null) return evidenceError;
+    const submit = async (project: Project): AsyncReply<wire.SubmissionResult> => {
       const { tenant_id } = scope;
       const size_bytes_max = project.limits.max_result_size_bytes;
-      const result = await resultFrom(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
+      const result = await buildResult(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
       if (isProblem(result)) return result;
-      const files = kindOf(subject) === 'edge' ? await filesOf(read, { tenant_id, blobs: this.blobs }) : [];
+      const files =
+        subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, { tenant_id, blobs: this.blobs }) : [];
       if (isProblem(files)) return files;
-      const submission = { subject, handle, result, said: read, files, caller };
-      return project.run(new SubmitOperation(submission, (of) => this.history.of(scope, of)), caller);
+      const submission = { subject, handle, result, body: read, files, caller };
+      return project.run(
+        new SubmitOperation(submission, (ofSubject) => this.history.ofSubject(scope, ofSubject)),
+        caller,
+      );
     };
-    return this.session(scope, { command: 'submit_result', body }, (project) =>
-      reachable(() => submit(project)),
+    return this.runSessionCommand(scope, { command: 'submit_result', body }, (project) =>
+      catchStoreErrors(() => submit(project)),
     );
   }
 
   renewBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.each(scope, body, (item) => this.renewLease(scope, item, caller));
+    return this.forEachItem(scope, body, (item) => this.renewLease(scope, item, caller));
   }
   releaseBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.each(scope, body, (item) => this.releaseClaim(scope, item, caller));
+    return this.forEachItem(scope, body, (item) => this.releaseClaim(scope, item, caller));
   }
   submitBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.each(scope, body, (item) => this.submitResult(scope, item, caller));
+    return this.forEachItem(scope, body, (item) => this.submitResult(scope, item, caller));
   }
 
-  async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
-    const asked = readHandled(wire.suspendBody, body, caller);
-    if (isProblem(asked)) return asked;
-    const { read, subject, handle } = asked;
+  async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GateResult> {
+    const parsed = parseHolderBody(wire.suspendBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { read, subject, handle } = parsed;
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const command = { type: 'suspend', handle, gate } as const;
-    const request = requestOf(caller, 'suspend_claim', read);
-    return this.session(scope, { command: 'suspend_claim', body }, (project) =>
+    const request = requestKeyOf(caller, 'suspend_claim', read);
+    return this.runSessionCommand(scope, { command: 'suspend_claim', body }, (project) =>
       project.run(new HolderOperation(subject, command, gateResult, read, request), caller),
     );
   }
 
-  async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
-    const asked = readHandled(wire.resumeBody, body, caller);
-    if (isProblem(asked)) return asked;
-    const { read, subject, handle } = asked;
+  async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GateResult> {
+    const parsed = parseHolderBody(wire.resumeBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { read, subject, handle } = parsed;
     const command = { type: 'resume', handle } as const;
-    const request = requestOf(caller, 'resume_claim', read);
-    return this.session(scope, { command: 'resume_claim', body }, (project) =>
+    const request = requestKeyOf(caller, 'resume_claim', read);
+    return this.runSessionCommand(scope, { command: 'resume_claim', body }, (project) =>
       project.run(new HolderOperation(subject, command, gateResult, read, request), caller),
     );
   }
 
-  async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GateResult> {
-    const read = readBody(wire.reviewBody, body);
+  async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GateResult> {
+    const read = parseBody(wire.reviewBody, body);
     if (isProblem(read)) return read;
-    const subject = readSubject(read.task_id);
+    const subject = parseSubject(read.task_id);
     if (isProblem(subject)) return subject;
     const { generation, iteration, candidate_sha256, decision, comment = null } = read;
     const reviewer = caller.user_id ?? caller.principal;
-    const said = { generation, iteration, candidate_sha256, decision, reviewer, comment };
-    const command = (desk: Desk): ClaimsCommand => ({
+    const review = { generation, iteration, candidate_sha256, decision, reviewer, comment };
+    const command = (view: DecisionView): ClaimsCommand => ({
       type: 'record_review',
-      ...said,
-      inputs: inputsDigest(desk, subject),
+      ...review,
+      inputs: inputsDigest(view, subject),
     });
-    const request = requestOf(caller, 'record_review', read);
-    const named = { request_id: read.request_id };
-    return this.projects.in(scope, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, named, request), caller),
+    const request = requestKeyOf(caller, 'record_review', read);
+    const requestFields = { request_id: read.request_id };
+    return this.projects.withProject(scope, (project) =>
+      project.run(new HolderOperation(subject, command, gateResult, requestFields, request), caller),
     );
   }
 
@@ -275,41 +293,41 @@ export class Coordinator {
     scope: ProjectKey,
     body: unknown,
     caller = OPEN_CALLER,
-    gone?: AbortSignal,
-  ): Reply<wire.ClaimResult> {
-    const read = readBody(wire.nextBody, body);
+    signal?: AbortSignal,
+  ): AsyncReply<wire.ClaimResult> {
+    const read = parseBody(wire.nextBody, body);
     if (isProblem(read)) return read;
-    const { wait_seconds, ...asked } = read;
-    return this.session(scope, { command: 'next', body }, async (project) => {
-      const ask = () => project.run(new NextOperation(asked, caller, project), caller);
-      const { session_id, track } = asked;
-      const wait = { session_id, seconds: wait_seconds, track, gone, caller };
-      const reply = await waitForWork(project, this.environment, wait, ask);
-      return this.briefed(scope, project, reply);
+    const { wait_seconds, ...claimFields } = read;
+    return this.runSessionCommand(scope, { command: 'next', body }, async (project) => {
+      const tryNext = () => project.run(new NextOperation(claimFields, caller, project), caller);
+      const { session_id, track } = claimFields;
+      const wait = { session_id, seconds: wait_seconds, track, signal, caller };
+      const reply = await waitForWork(project, this.environment, wait, tryNext);
+      return this.withBriefing(scope, project, reply);
     });
   }
 
-  async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseResult> {
-    const asked = readHandled(wire.noteBody, body, caller);
-    if (isProblem(asked)) return asked;
-    const { read, subject, handle } = asked;
+  async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ReleaseResult> {
+    const parsed = parseHolderBody(wire.noteBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { read, subject, handle } = parsed;
     const command = { type: 'note', handle, text: read.text } as const;
-    const request = requestOf(caller, 'note', read);
-    return this.session(scope, { command: 'note', body }, (project) =>
+    const request = requestKeyOf(caller, 'note', read);
+    return this.runSessionCommand(scope, { command: 'note', body }, (project) =>
       project.run(new HolderOperation(subject, command, releaseResult, read, request), caller),
     );
   }
 
   /** A step of the methodology, told by who took it. */
-  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.AppendResult> {
-    const read = readBody(wire.appendBody, body);
+  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.AppendResult> {
+    const read = parseBody(wire.appendBody, body);
     if (isProblem(read)) return read;
-    const told = readTold(read, caller);
-    if (isProblem(told)) return told;
-    const subject = told === null ? null : readSubject(told);
+    const subjectText = appendSubjectOf(read, caller);
+    if (isProblem(subjectText)) return subjectText;
+    const subject = subjectText === null ? null : parseSubject(subjectText);
     if (isProblem(subject)) return subject;
-    return this.session(scope, { command: 'append_event', body }, (project) => {
-      const fault = roleFault(project, [{ body: read }], caller);
+    return this.runSessionCommand(scope, { command: 'append_event', body }, (project) => {
+      const fault = roleProblem(project, [{ body: read }], caller);
       return fault === null
         ? project.run(new AppendOperation(subject, read, caller), caller)
         : Promise.resolve(fault);
@@ -317,62 +335,67 @@ export class Coordinator {
   }
 
   /** What other tools have written, brought in as it is. It moves no head, so nothing has to be decided. */
-  async importEvents(scope: ProjectKey, body: unknown): Reply<ImportedCount> {
-    const read = readBody(wire.importBody, body);
+  async importEvents(scope: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
+    const read = parseBody(wire.importBody, body);
     if (isProblem(read)) return read;
-    const events = readImported(scope, read);
+    const events = parseImportedEvents(scope, read);
     if (isProblem(events)) return events;
-    return this.projects.in(scope, (project) =>
-      reachable(async () => {
-        const now_ms = project.now();
-        const past = events.map((event) => notAfter(event, now_ms));
-        const counted = await commitImported(this.store, scope, past);
-        await project.follow();
-        return counted;
+    return this.projects.withProject(scope, (project) =>
+      catchStoreErrors(async () => {
+        const nowMs = project.now();
+        const clamped = events.map((event) => clampTimestamp(event, nowMs));
+        const counts = await commitImported(this.store, scope, clamped);
+        await project.refresh();
+        return counts;
       }),
     );
   }
 
   async operate(
     scope: ProjectKey,
-    task_id: string,
+    taskId: string,
     verb: wire.OperatorVerb,
     body: unknown,
     caller = OPEN_CALLER,
-  ): Reply<OperatorResult> {
-    const read = readBody(wire.operatorBodies[verb], body);
+  ): AsyncReply<OperatorResult> {
+    const read = parseBody(wire.operatorBodies[verb], body);
     if (isProblem(read)) return read;
-    const subject = readSubject(task_id);
+    const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
-    const asked = { verb, body: read } as OperatorRequest;
-    return this.projects.in(scope, (project) =>
-      project.run(new OperatorOperation(subject, asked, caller, (of) => this.history.of(scope, of)), caller),
+    const operatorRequest = { verb, body: read } as OperatorRequest;
+    return this.projects.withProject(scope, (project) =>
+      project.run(
+        new OperatorOperation(subject, operatorRequest, caller, (ofSubject) =>
+          this.history.ofSubject(scope, ofSubject),
+        ),
+        caller,
+      ),
     );
   }
 
   async putBlob(
-    tenant_id: string,
+    tenantId: string,
     sha256: string,
     bytes: Uint8Array,
-  ): Reply<{ sha256: string; size_bytes: number }> {
-    const fault = tenantFault(tenant_id);
+  ): AsyncReply<{ sha256: string; size_bytes: number }> {
+    const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
-    return reachable(() => this.keepBlob(tenant_id, sha256, bytes));
+    return catchStoreErrors(() => this.storeBlob(tenantId, sha256, bytes));
   }
 
-  private async keepBlob(
-    tenant_id: string,
+  private async storeBlob(
+    tenantId: string,
     sha256: string,
     bytes: Uint8Array,
-  ): Reply<{ sha256: string; size_bytes: number }> {
-    const { max_result_size_bytes } = (await this.projects.tenant(tenant_id)).currentLimits();
+  ): AsyncReply<{ sha256: string; size_bytes: number }> {
+    const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
     if (bytes.byteLength > max_result_size_bytes) {
       return problem('INVALID_REQUEST', `A blob has at most ${max_result_size_bytes} bytes in this tenant.`);
     }
     if (sha256Hex(bytes) !== sha256) {
       return problem('INVALID_REQUEST', 'The bytes do not have that SHA-256. Send them again.');
     }
-    await this.blobs.put(tenant_id, sha256, bytes);
+    await this.blobs.put(tenantId, sha256, bytes);
     return { sha256, size_bytes: bytes.byteLength };
   }
 
@@ -382,51 +405,58 @@ export class Coordinator {
   }
 
   /** Retention in every project at work, now: how many events say less than before. It runs once a day by itself. */
-  forgetHistory(): Promise<number> {
-    return this.sweeper.forgetHistory();
+  redactHistory(): Promise<number> {
+    return this.sweeper.redactHistory();
   }
 
   /** A command of a session: where it is signed, or has to be, only that session's own reaches the queue. */
-  private session<T>(
+  private runSessionCommand<T>(
     scope: ProjectKey,
-    asked: SessionCommand,
+    command: SessionCommand,
     work: (project: Project) => Promise<T | Problem>,
-  ): Reply<T> {
-    return this.projects.in(scope, (project) => signed(project, asked, () => work(project)));
+  ): AsyncReply<T> {
+    return this.projects.withProject(scope, (project) =>
+      withSignatureCheck(project, command, () => work(project)),
+    );
   }
 
-  private async each<T>(
+  private async forEachItem<T>(
     scope: ProjectKey,
     body: unknown,
-    one: (item: unknown) => Reply<T>,
-  ): Reply<{ results: readonly (T | Problem)[] }> {
-    const read = readBody(wire.itemsBody, body);
+    handleItem: (item: unknown) => AsyncReply<T>,
+  ): AsyncReply<{ results: readonly (T | Problem)[] }> {
+    const read = parseBody(wire.itemsBody, body);
     if (isProblem(read)) return read;
-    return scopeFault(scope) ?? { results: await Promise.all(read.items.map(one)) };
+    return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(handleItem)) };
   }
 
-  private async briefed(
+  private async withBriefing(
     scope: ProjectKey,
     project: Project,
     reply: wire.ClaimResult | Problem,
   ): Promise<wire.ClaimResult | Problem> {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
-      const events = await this.history.of(scope, reply.claim.task_id);
-      return { ...reply, briefing: briefingFor(project.desk(), reply.claim, events) };
+      const events = await this.history.ofSubject(scope, reply.claim.task_id);
+      return { ...reply, briefing: briefingFor(project.view(), reply.claim, events) };
     } catch (error) {
       // The work is granted, whatever becomes of its briefing.
-      if (storeProblem(error) !== null) return reply;
+      if (problemFromStoreError(error) !== null) return reply;
       throw error;
     }
   }
 }
 
 /** In a world of its own, as a simulator is, there are no threads. */
-const documentsOf = ({ documents, environment }: CoordinatorOptions): Documents =>
-  documents ?? (environment === undefined ? new ThreadedDocuments() : new InlineDocuments(environment));
+const documentReaderOf = ({ documents, environment }: CoordinatorOptions): DocumentReader =>
+  documents ??
+  (environment === undefined ? new ThreadedDocumentReader() : new InlineDocumentReader(environment));
 
-function signed<T>(project: Project, asked: SessionCommand, work: () => Reply<T>): Reply<T> {
-  if (!needsCheck(project, asked)) return work();
-  return reachable(() => signatureFault(project, asked)).then((fault) => fault ?? work());
+function withSignatureCheck<T>(
+  project: Project,
+  command: SessionCommand,
+  work: () => AsyncReply<T>,
+): AsyncReply<T> {
+  if (!needsSignatureCheck(project, command)) return work();
+  return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
 }

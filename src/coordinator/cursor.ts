@@ -4,8 +4,8 @@ import { type Problem, problem } from './problem.js';
 export const cursorAt = (position: number): string => Buffer.from(`p:${position}`).toString('base64url');
 
 /** A client that is ahead of the log has seen a history that is gone, as after a restored backup: it must not wait for it. */
-export const cursorAhead = (path: string, asked: number, position: number): Problem => {
-  const message = `points at position ${asked}, and the log ends at ${position}`;
+export const cursorAheadProblem = (path: string, requested: number, position: number): Problem => {
+  const message = `points at position ${requested}, and the log ends at ${position}`;
   const detail =
     `${path}: ${message}. The log is not the one this position came from: read it again from the beginning, ` +
     'or from a position it has.';
@@ -13,7 +13,7 @@ export const cursorAhead = (path: string, asked: number, position: number): Prob
 };
 
 /** Null: this is no cursor of ours. The empty cursor is the beginning. */
-export function positionOf(cursor: string): number | null {
+export function positionOfCursor(cursor: string): number | null {
   if (cursor === '') return 0;
   const match = /^p:(\d{1,15})$/.exec(Buffer.from(cursor.slice(0, 64), 'base64url').toString());
   return match === null ? null : Number(match[1]);

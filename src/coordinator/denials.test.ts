@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 
 const A = 'A-001-core';
 
 forEachStore('denials', (open) => {
   async function begin() {
-    const house = await open();
-    await house.plan(planOf(A));
-    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
-    return { house, alpha, beta };
+    const harness = await open();
+    await harness.plan(planOf(A));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return { house: harness, alpha, beta };
   }
 
   test('of a spinning agent are written once per generation', async () => {
-    const { house, alpha, beta } = await begin();
+    const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     for (let turn = 0; turn < 20; turn += 1) await beta.claims(A);
     await Promise.all(Array.from({ length: 20 }, () => beta.claims(A)));
-    expect(await house.story(A)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_REJECTED']);
+    expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_REJECTED']);
     await alpha.releases(A);
     await alpha.claims(A);
     await beta.claims(A);
-    await house.restart();
+    await harness.restart();
     await beta.claims(A);
-    const rejected = (await house.events()).filter((event) => event.event_type === 'CLAIM_REJECTED');
+    const rejected = (await harness.events()).filter((event) => event.event_type === 'CLAIM_REJECTED');
     expect(rejected.map((event) => [event.generation, event.agent_id, event.seq])).toEqual([
       [1, 'beta', undefined],
       [2, 'beta', undefined],
@@ -31,15 +31,15 @@ forEachStore('denials', (open) => {
   });
 
   test('of one zombie’s result are written once per result', async () => {
-    const { house, alpha, beta } = await begin();
+    const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
-    house.advance(301);
+    harness.advance(301);
     await beta.claims(A);
     const first = await alpha.submits(A, 'mine');
-    house.advance(5);
+    harness.advance(5);
     expect(await alpha.submits(A, 'mine')).toEqual(first);
     await alpha.submits(A, 'mine, better');
-    const rejected = (await house.events()).filter((event) => event.event_type === 'RESULT_REJECTED');
+    const rejected = (await harness.events()).filter((event) => event.event_type === 'RESULT_REJECTED');
     expect(rejected).toHaveLength(2);
     expect(rejected[0]?.payload).toMatchObject({
       submitted_generation: 1,
@@ -52,10 +52,10 @@ forEachStore('denials', (open) => {
   });
 
   test('count for the agent that met them', async () => {
-    const { house, alpha, beta } = await begin();
+    const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     await beta.claims(A);
-    const { agents } = answered(await house.coordinator.queries.agents(P));
+    const { agents } = unwrap(await harness.coordinator.queries.agents(P));
     expect(agents).toMatchObject([
       { agent_id: 'alpha', claims: [A], denied: 0 },
       { agent_id: 'beta', claims: [], denied: 1 },
@@ -63,9 +63,9 @@ forEachStore('denials', (open) => {
   });
 
   test('keep at most sixteen refused results of one agent', async () => {
-    const { house, alpha, beta } = await begin();
+    const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
-    house.advance(301);
+    harness.advance(301);
     await beta.claims(A);
     for (let turn = 0; turn < 16; turn += 1) expect((await alpha.submits(A, turn)).parked).not.toBeNull();
     expect(await alpha.submits(A, 16)).toMatchObject({
@@ -74,6 +74,6 @@ forEachStore('denials', (open) => {
       parked: null,
     });
     expect((await alpha.submits(A, 3)).parked).not.toBeNull();
-    expect(answered(await house.coordinator.queries.getTaskState(P, A)).parked).toBe(16);
+    expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).parked).toBe(16);
   });
 });

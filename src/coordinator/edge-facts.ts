@@ -1,29 +1,29 @@
 import type { Decision, EdgeFacts, SharedClaim } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
 import { HUMAN_ROLE } from '../core/claims/human-approval.js';
-import { wayOf } from '../core/features/way.js';
+import { edgePathOf } from '../core/features/edge-path.js';
 import type { Methodology } from '../core/graph/methodology.js';
 import { innerProduct, touchedModules } from '../core/graph/modules.js';
-import { edgesOf, profileOf } from '../core/graph/profile.js';
-import { kindOf, subjectKeys } from '../core/subject.js';
-import type { Desk } from './desk.js';
-import type { UnitBuilder } from './unit-builder.js';
+import { profileEdges, profileOf } from '../core/graph/profile.js';
+import { subjectKeys, subjectKindOf } from '../core/subject.js';
+import type { DecisionView } from './decision-view.js';
+import type { TransactionBuilder } from './transaction-builder.js';
 
 /** Who works where one agent does, and in which role unless it names one. */
 export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
 
 /** Others whose modules are shared are named, but not without bound. */
 const SHARED_NAMED_MAX = 20;
-const EDGE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
+const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
 
 /**
  * Why an edge cannot be claimed by anybody, in a sentence; null: it can. A project that was never configured knows
  * edges by their names alone, since features then come and go with those who work on them.
  */
-export function unknownEdge(desk: Desk, subject: string): string | null {
-  if (!EDGE.test(subject))
+export function unknownEdgeReason(view: DecisionView, subject: string): string | null {
+  if (!EDGE_SUBJECT.test(subject))
     return `${subject} is no edge of a feature: expected as REQ-F-AUTH-001#design_code.`;
-  const { methodology } = desk;
+  const { methodology } = view;
   if (methodology === null) return null;
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { topology } = methodology;
@@ -31,37 +31,37 @@ export function unknownEdge(desk: Desk, subject: string): string | null {
     const known = topology.transitions.map((transition) => transition.edge).join(', ');
     return `The topology of this project has no edge ${edge}. It has ${known}.`;
   }
-  const vector = desk.feature(feature_id);
+  const vector = view.feature(feature_id);
   if (vector === null) {
     return `There is no feature ${feature_id}. Begin it: gen spawn --type feature --id ${feature_id} --reason WHY. Or write features/active/${feature_id}.yml, and run gen init again.`;
   }
   const profile = profileOf(methodology, vector);
-  if (edgesOf(profile, topology).some((included) => included.edge === edge)) return null;
+  if (profileEdges(profile, topology).some((included) => included.edge === edge)) return null;
   return `The profile ${profile.name} of ${feature_id} leaves ${edge} out. Work on another edge, or give the feature another profile.`;
 }
 
 /** What the project says of this agent's claim to an edge; undefined where it says nothing. */
 export function edgeFacts(
-  desk: Desk,
+  view: DecisionView,
   subject: string,
   { agent_id, agent_role }: { readonly agent_id: string; readonly agent_role: string | null },
 ): EdgeFacts | undefined {
-  if (kindOf(subject) !== 'edge') return undefined;
-  const { methodology } = desk;
+  if (subjectKindOf(subject) !== 'edge') return undefined;
+  const { methodology } = view;
   if (methodology === null) return undefined;
-  const others = desk.heldEdges().filter(isOther(subject, agent_id));
-  const found = others.map((head) => sharing(methodology, subject, head));
-  const shared = found.flatMap(({ claim }) => (claim === null ? [] : [claim]));
+  const others = view.heldEdges().filter(isOther(subject, agent_id));
+  const overlaps = others.map((head) => moduleOverlap(methodology, subject, head));
+  const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { enforce } = methodology.parallelism;
   return {
-    unknown_says: unknownEdge(desk, subject),
-    second_agent: isSingle(methodology) && agent_id !== SINGLE_AGENT.agent_id,
+    unknown_message: unknownEdgeReason(view, subject),
+    second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
     shared: shared.slice(0, SHARED_NAMED_MAX),
     enforced: enforce,
     warnings: [
       roleWarning(methodology, agent_role),
-      orderWarning(desk, methodology, subject),
-      ...found.map(({ warning }) => warning),
+      orderWarning(view, methodology, subject),
+      ...overlaps.map(({ warning }) => warning),
     ]
       .filter((warning) => warning !== null)
       .slice(0, SHARED_NAMED_MAX),
@@ -69,49 +69,52 @@ export function edgeFacts(
 }
 
 /** The order of edges is advice, so who goes ahead of it may, and hears of it. */
-function orderWarning(desk: Desk, methodology: Methodology, subject: string): string | null {
+function orderWarning(view: DecisionView, methodology: Methodology, subject: string): string | null {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
-  const vector = desk.feature(feature_id);
+  const vector = view.feature(feature_id);
   if (vector === null) return null;
-  const way = wayOf(profileOf(methodology, vector), methodology.topology);
-  const needs = way.find((stage) => stage.edge === edge)?.needs ?? [];
-  const open = needs.filter((before) => desk.glimpse(`${feature_id}#${before}`).phase !== 'COMPLETED');
-  if (open.length === 0) return null;
-  return `${edge} builds on ${open.join(', ')}, of which ${feature_id} has no accepted result yet. What comes first: gen start --feature ${feature_id}`;
+  const edgePath = edgePathOf(profileOf(methodology, vector), methodology.topology);
+  const needs = edgePath.find((stage) => stage.edge === edge)?.needs ?? [];
+  const unfinished = needs.filter(
+    (earlierEdge) => view.peekHead(`${feature_id}#${earlierEdge}`).phase !== 'COMPLETED',
+  );
+  if (unfinished.length === 0) return null;
+  return `${edge} builds on ${unfinished.join(', ')}, of which ${feature_id} has no accepted result yet. What comes first: gen start --feature ${feature_id}`;
 }
 
 /** Authority is asked for when the edge converges. Who has none, because nobody knows its role, hears of it now. */
-function roleWarning({ roles: { roles } }: Methodology, agent_role: string | null): string | null {
-  if (agent_role === null || agent_role === HUMAN_ROLE || Object.hasOwn(roles, agent_role)) return null;
+function roleWarning({ roles: { roles } }: Methodology, agentRole: string | null): string | null {
+  if (agentRole === null || agentRole === HUMAN_ROLE || Object.hasOwn(roles, agentRole)) return null;
   const known = Object.keys(roles).slice(0, SHARED_NAMED_MAX).join(', ');
-  return `agent_roles.yml has no role ${JSON.stringify(agent_role)}: it has authority over no edge. Known are ${known}.`;
+  return `agent_roles.yml has no role ${JSON.stringify(agentRole)}: it has authority over no edge. Known are ${known}.`;
 }
 
-export const isSingle = (methodology: Methodology | null): boolean => methodology?.mode === 'single';
+export const isSingleAgentProject = (methodology: Methodology | null): boolean =>
+  methodology?.mode === 'single';
 
 const isOther =
-  (subject: string, agent_id: string) =>
+  (subject: string, agentId: string) =>
   (head: Head): boolean =>
-    head.subject !== subject && head.claim !== null && head.claim.agent_id !== agent_id;
+    head.subject !== subject && head.claim !== null && head.claim.agent_id !== agentId;
 
-interface Sharing {
+interface ModuleOverlap {
   readonly claim: SharedClaim | null;
   readonly warning: string | null;
 }
 
 /** Sharing no module is free. Not knowing is not the same as sharing none, and is said. */
-function sharing({ modules }: Methodology, subject: string, head: Head): Sharing {
+function moduleOverlap({ modules }: Methodology, subject: string, head: Head): ModuleOverlap {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);
   const agent_id = head.claim?.agent_id ?? '';
   const { count, shared } = innerProduct(modules, feature_id, other);
-  const held = `${agent_id} holds ${head.subject}`;
+  const holderText = `${agent_id} holds ${head.subject}`;
   if (count === 0) return { claim: null, warning: null };
   if (count === null) {
-    const warning = `${held}, and nobody knows whether it shares modules with ${feature_id}: see graph/modules.yml.`;
+    const warning = `${holderText}, and nobody knows whether it shares modules with ${feature_id}: see graph/modules.yml.`;
     return { claim: null, warning };
   }
-  const warning = `${held}, which touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')} too. Do one after the other.`;
+  const warning = `${holderText}, which touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')} too. Do one after the other.`;
   return { claim: { subject: head.subject, agent_id, shared_modules: shared }, warning };
 }
 
@@ -122,16 +125,21 @@ function sharing({ modules }: Methodology, subject: string, head: Head): Sharing
  * every event up to that change, and so sees the claim that was granted before it. Claims from before sharing was
  * enforced are seen for the same reason: the configuration changed the rules.
  */
-export function fenceSharing(unit: UnitBuilder, desk: Desk, decision: Decision): void {
+export function fenceSharedModules(
+  transaction: TransactionBuilder,
+  view: DecisionView,
+  decision: Decision,
+): void {
   const { subject } = decision.next;
-  if (kindOf(subject) !== 'edge') return;
-  const { methodology } = desk;
+  if (subjectKindOf(subject) !== 'edge') return;
+  const { methodology } = view;
   if (methodology === null || !methodology.parallelism.enforce) return;
   if (decision.code === 'DENIED_PARALLEL') {
     // The refusal is true only while they are held.
-    for (const held of decision.details.shared ?? []) unit.check(held.subject, desk.head(held.subject).seq);
+    for (const held of decision.details.shared ?? [])
+      transaction.check(held.subject, view.head(held.subject).seq);
   }
   if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
   const { feature_id = '' } = subjectKeys(subject);
-  if (touchedModules(methodology.modules, feature_id) !== null) unit.changingRules();
+  if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();
 }

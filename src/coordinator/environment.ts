@@ -6,9 +6,9 @@ export interface Environment {
   readonly clock: ProcessClock;
   randomBytes(count: number): Uint8Array;
   /** Runs `task` once, after about so long. Returns a way to call it off. */
-  setTimer(after_ms: number, task: () => void): () => void;
+  setTimer(afterMs: number, task: () => void): () => void;
   /** Resolves after everything that is ready to run has run: what arrives meanwhile shares the next batch. */
-  breathe(): Promise<void>;
+  yieldToEventLoop(): Promise<void>;
 }
 
 const POOL_BYTES = 8192;
@@ -25,10 +25,10 @@ export const systemEnvironment: Environment = {
     poolAt += count;
     return pool.slice(poolAt - count, poolAt);
   },
-  setTimer(after_ms, task) {
-    const timer = setTimeout(task, after_ms);
+  setTimer(afterMs, task) {
+    const timer = setTimeout(task, afterMs);
     timer.unref();
     return () => clearTimeout(timer);
   },
-  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+  yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
 };

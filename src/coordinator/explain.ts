@@ -1,10 +1,10 @@
-import { holdReason, live, stale } from '../core/claims/lease.js';
+import { holdReason, isLive, isStale } from '../core/claims/lease.js';
 import { isoTime } from '../core/events/envelope.js';
-import { kindOf } from '../core/subject.js';
+import { subjectKindOf } from '../core/subject.js';
 import { adviceFor } from './advice.js';
-import type { Desk } from './desk.js';
-import { edgeFacts, isSingle, SINGLE_AGENT } from './edge-facts.js';
-import { openDependencies, unknownSays } from './facts.js';
+import type { DecisionView } from './decision-view.js';
+import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
+import { openDependencies, unknownReason } from './facts.js';
 
 export interface Explanation {
   task_id: string;
@@ -15,10 +15,12 @@ export interface Explanation {
 
 /** Every rule that stands between an agent and this work, not only the first, in the order they are asked. */
 /** `live_claims`: how many the tenant has now, as the store counts them. */
-export function explain(desk: Desk, subject: string, live_claims: number): Explanation {
-  const unknown = unknownSays(desk, subject);
+export function explain(view: DecisionView, subject: string, liveClaims: number): Explanation {
+  const unknownMessage = unknownReason(view, subject);
   const why =
-    unknown === null ? obstacles(desk, subject, live_claims) : [{ rule: 'UNKNOWN_TASK', says: unknown }];
+    unknownMessage === null
+      ? denialReasons(view, subject, liveClaims)
+      : [{ rule: 'UNKNOWN_TASK', says: unknownMessage }];
   const first = why[0];
   return {
     task_id: subject,
@@ -28,30 +30,34 @@ export function explain(desk: Desk, subject: string, live_claims: number): Expla
   };
 }
 
-function obstacles(desk: Desk, subject: string, live_claims: number): { rule: string; says: string }[] {
-  const head = desk.head(subject);
-  const rules = desk.rulesOf(subject);
-  const { now_ms } = desk;
+function denialReasons(
+  view: DecisionView,
+  subject: string,
+  liveClaims: number,
+): { rule: string; says: string }[] {
+  const head = view.head(subject);
+  const rules = view.rulesOf(subject);
+  const { now_ms } = view;
   const why: { rule: string; says: string }[] = [];
-  if (kindOf(subject) === 'edge' && isSingle(desk.methodology)) {
+  if (subjectKindOf(subject) === 'edge' && isSingleAgentProject(view.methodology)) {
     const says = `only ${SINGLE_AGENT.agent_id} works here: coordination.mode is single in coordination.yml`;
     why.push({ rule: 'DENIED_SINGLE_AGENT', says });
   }
   if (head.phase === 'COMPLETED') {
     const result = head.result;
-    const who = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
-    why.push({ rule: 'DENIED_COMPLETED', says: `it was completed${who}` });
+    const byWhom = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
+    why.push({ rule: 'DENIED_COMPLETED', says: `it was completed${byWhom}` });
   }
   const hold = holdReason(head, now_ms, rules);
   if (hold !== null) why.push({ rule: 'DENIED_HELD', says: hold });
-  if (live(head, now_ms, rules) && head.claim !== null) {
-    why.push({ rule: 'DENIED_ACTIVE_CLAIM', says: heldBy(desk, subject) });
+  if (isLive(head, now_ms, rules) && head.claim !== null) {
+    why.push({ rule: 'DENIED_ACTIVE_CLAIM', says: describeHolder(view, subject) });
   }
-  const waiting = openDependencies(desk, subject);
-  if (waiting.length > 0) {
-    why.push({ rule: 'DENIED_DEPENDENCIES', says: `it waits for ${waiting.slice(0, 20).join(', ')}` });
+  const unfinished = openDependencies(view, subject);
+  if (unfinished.length > 0) {
+    why.push({ rule: 'DENIED_DEPENDENCIES', says: `it waits for ${unfinished.slice(0, 20).join(', ')}` });
   }
-  why.push(...sharedWork(desk, subject));
+  why.push(...sharedModuleReasons(view, subject));
   if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
     const error = head.last_error ?? 'no message';
     const says = `its last attempt failed (${error}); it may be tried again at ${isoTime(head.retry_at_ms)}`;
@@ -61,18 +67,18 @@ function obstacles(desk: Desk, subject: string, live_claims: number): { rule: st
     const says = `it has had ${head.generation} generations, and no more are allowed`;
     why.push({ rule: 'DENIED_LIMIT', says });
   }
-  const { max_concurrent_claims } = desk.limits;
-  if (live_claims >= max_concurrent_claims) {
-    const says = `the tenant has ${live_claims} live claims, and max_concurrent_claims is ${max_concurrent_claims}`;
+  const { max_concurrent_claims } = view.limits;
+  if (liveClaims >= max_concurrent_claims) {
+    const says = `the tenant has ${liveClaims} live claims, and max_concurrent_claims is ${max_concurrent_claims}`;
     why.push({ rule: 'DENIED_LIMIT', says });
   }
   return why;
 }
 
 /** Where sharing modules is forbidden. It is asked for whoever holds none of that work. */
-function sharedWork(desk: Desk, subject: string): { rule: string; says: string }[] {
-  const facts = edgeFacts(desk, subject, {
-    agent_id: desk.head(subject).claim?.agent_id ?? '',
+function sharedModuleReasons(view: DecisionView, subject: string): { rule: string; says: string }[] {
+  const facts = edgeFacts(view, subject, {
+    agent_id: view.head(subject).claim?.agent_id ?? '',
     agent_role: null,
   });
   if (!facts?.enforced) return [];
@@ -82,12 +88,12 @@ function sharedWork(desk: Desk, subject: string): { rule: string; says: string }
   }));
 }
 
-function heldBy(desk: Desk, subject: string): string {
-  const { claim, generation } = desk.head(subject);
+function describeHolder(view: DecisionView, subject: string): string {
+  const { claim, generation } = view.head(subject);
   if (claim === null) return '';
   const who = `${claim.agent_id} holds it in session ${claim.session_id} under generation ${generation}`;
   if (claim.state === 'SUSPENDED') return `${who}, and waits for a human`;
-  if (stale(desk.head(subject), desk.now_ms, desk.rulesOf(subject))) {
+  if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
     return `${who}, silent since ${isoTime(claim.active_at_ms)}; this project leaves such claims to a human`;
   }
   if (claim.lease_seconds === null) {

@@ -1,10 +1,10 @@
 import type { ClaimFacts } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
-import { dependenciesOf, inputsOf, waitingFor } from '../core/plan/index.js';
+import { dependenciesOf, inputsOf, openDependenciesOf } from '../core/plan/index.js';
 import type { RecordHead } from '../core/record.js';
-import { kindOf } from '../core/subject.js';
-import type { Desk } from './desk.js';
-import { edgeFacts, unknownEdge } from './edge-facts.js';
+import { subjectKindOf } from '../core/subject.js';
+import type { DecisionView } from './decision-view.js';
+import { edgeFacts, unknownEdgeReason } from './edge-facts.js';
 import { sha256Hex } from './identity.js';
 import { type Problem, problem } from './problem.js';
 
@@ -12,44 +12,45 @@ const INPUTS_CHARS_MAX = 64;
 
 /** What the plan, the methodology and the sessions say of a claim, as the rules want to be told. */
 export function claimFacts(
-  desk: Desk,
+  view: DecisionView,
   subject: string,
   agent: { readonly agent_id: string; readonly agent_role: string | null },
   session: RecordHead | null,
 ): ClaimFacts {
-  const dependencies = dependenciesOf(desk.state.plan, subject);
-  const edge = edgeFacts(desk, subject, agent);
+  const dependencies = dependenciesOf(view.state.plan, subject);
+  const edge = edgeFacts(view, subject, agent);
   return {
-    known: edge === undefined ? isKnown(desk, subject) : edge.unknown_says === null,
+    known: edge === undefined ? isKnownSubject(view, subject) : edge.unknown_message === null,
     session_closed: session?.value.state === 'closed',
-    waiting_for: dependencies.filter((id) => desk.head(id).phase !== 'COMPLETED'),
-    inputs: dependencies.length === 0 ? null : inputsDigest(desk, subject),
-    full: desk.full,
+    waiting_for: dependencies.filter((id) => view.head(id).phase !== 'COMPLETED'),
+    inputs: dependencies.length === 0 ? null : inputsDigest(view, subject),
+    reached_limit: view.exhaustedLimit,
     ...(edge === undefined ? {} : { edge }),
   };
 }
 
-export const isSessionClosed = (desk: Desk, session_id: string): boolean =>
-  desk.session(session_id).record?.value.state === 'closed';
+export const isSessionClosed = (view: DecisionView, sessionId: string): boolean =>
+  view.lookUpSession(sessionId).record?.value.state === 'closed';
 
-export const isKnown = (desk: Desk, subject: string): boolean => unknownSays(desk, subject) === null;
+export const isKnownSubject = (view: DecisionView, subject: string): boolean =>
+  unknownReason(view, subject) === null;
 
 /** A task is known by the plan, an edge by what the project says of features. Null: it is known. */
-export function unknownSays(desk: Desk, subject: string): string | null {
-  if (kindOf(subject) === 'edge') return unknownEdge(desk, subject);
-  return desk.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
+export function unknownReason(view: DecisionView, subject: string): string | null {
+  if (subjectKindOf(subject) === 'edge') return unknownEdgeReason(view, subject);
+  return view.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
 }
 
-export const notKnown = (desk: Desk, subject: string): Problem =>
-  problem('NOT_FOUND', unknownSays(desk, subject) ?? `${subject} has no history yet.`);
+export const unknownSubjectProblem = (view: DecisionView, subject: string): Problem =>
+  problem('NOT_FOUND', unknownReason(view, subject) ?? `${subject} has no history yet.`);
 
-export function openDependencies(desk: Desk, subject: string): readonly string[] {
-  return waitingFor(desk.state.plan, subject, (id) => desk.glimpse(id).phase === 'COMPLETED');
+export function openDependencies(view: DecisionView, subject: string): readonly string[] {
+  return openDependenciesOf(view.state.plan, subject, (id) => view.peekHead(id).phase === 'COMPLETED');
 }
 
 /** The results this work builds on, in one short word: another word later means that one of them changed. */
-export function inputsDigest(desk: Desk, subject: string): string | null {
-  const inputs = inputsOf(desk.state.plan, subject, (id) => resultVersion(desk.head(id)));
+export function inputsDigest(view: DecisionView, subject: string): string | null {
+  const inputs = inputsOf(view.state.plan, subject, (id) => resultVersion(view.head(id)));
   if (inputs === null || inputs.length <= INPUTS_CHARS_MAX) return inputs;
   return sha256Hex(inputs).slice(0, 32);
 }

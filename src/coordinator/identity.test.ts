@@ -16,7 +16,7 @@ it('names events by the time and by chance, as UUIDs of version 7', () => {
   for (let number = 0; number < 100; number += 1) {
     const random = Uint8Array.from({ length: 16 }, (_, at) => (number * 31 + at * 57) & 255);
     const environment = { ...systemEnvironment, randomBytes: () => random };
-    const at_ms = 1_794_724_814_747 + number;
-    expect(newEventId(environment, at_ms)).toBe(v7({ msecs: at_ms, random }));
+    const atMs = 1_794_724_814_747 + number;
+    expect(newEventId(environment, atMs)).toBe(v7({ msecs: atMs, random }));
   }
 });

@@ -2,7 +2,7 @@ import { hash as oneShotHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { v5 as uuidFromName, v7 as uuidFromTime } from 'uuid';
 import type { ClaimIdOf } from '../core/claims/commands.js';
-import type { ForeignId } from '../core/events/foreign-log.js';
+import type { DeriveEventId } from '../core/events/foreign-log.js';
 import type { ProjectKey, StoreMeta } from '../stores/store.js';
 import type { Environment } from './environment.js';
 
@@ -28,7 +28,7 @@ function base36(number: number): string {
  * A keyed hash: SHA-256 over the secret, which has a fixed length and comes first, and the grant. Less than the whole
  * digest is told, so nobody can go on from it to the id of another grant.
  */
-export function claimIds(key: string, subject: string): ClaimIdOf {
+export function claimIdDeriver(key: string, subject: string): ClaimIdOf {
   return ({ generation, request_id }) => {
     const grant = `${key}${subject}\n${generation}\n${request_id ?? ''}`;
     return `clm_${oneShotHash('sha256', grant, 'base64url').slice(0, 22)}`;
@@ -36,11 +36,11 @@ export function claimIds(key: string, subject: string): ClaimIdOf {
 }
 
 /** What the claim ids of a project are derived with. Neither its names nor a subject can contain a line break. */
-export const claimKeyOf = (meta: StoreMeta, { tenant_id, project_id }: ProjectKey): string =>
+export const claimIdSecretOf = (meta: StoreMeta, { tenant_id, project_id }: ProjectKey): string =>
   `${meta.secret}\n${meta.incarnation}\n${tenant_id}\n${project_id}\n`;
 
-export function newEventId(environment: Environment, at_ms: number): string {
-  uuidFromTime({ msecs: at_ms, random: environment.randomBytes(16) }, idBytes);
+export function newEventId(environment: Environment, atMs: number): string {
+  uuidFromTime({ msecs: atMs, random: environment.randomBytes(16) }, idBytes);
   return uuidText(idBytes);
 }
 
@@ -61,15 +61,15 @@ function uuidText(bytes: Uint8Array): string {
   return idText.toString('latin1');
 }
 
-const NOTE_NAMESPACE = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
+const CONTENT_ID_NAMESPACE = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
 
 /** Refusals are named by what they refuse, so that the same refusal is written down once. */
-export const noteId = (parts: readonly (string | number)[]): string =>
-  uuidFromName(JSON.stringify(parts), NOTE_NAMESPACE);
+export const contentEventId = (parts: readonly (string | number)[]): string =>
+  uuidFromName(JSON.stringify(parts), CONTENT_ID_NAMESPACE);
 
 /** A line of another's log has no id that could be relied on: its own text names it, within the project it comes to. */
-export const foreignId =
-  ({ tenant_id, project_id }: ProjectKey): ForeignId =>
+export const foreignEventIdFor =
+  ({ tenant_id, project_id }: ProjectKey): DeriveEventId =>
   (text, occurrence) => {
     const hex = sha256Hex(`${tenant_id}\n${project_id}\n${occurrence}\n${text}`);
     // Version 8: an id of our own making. The two bits after it are those of every UUID.

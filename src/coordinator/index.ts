@@ -6,7 +6,7 @@ export { type Environment, systemEnvironment } from './environment.js';
 export type { KeyRing } from './key-ring.js';
 export type { MethodologyService } from './methodology/service.js';
 export type * as methodology from './methodology/wire.js';
+export type { Observer } from './observer.js';
 export type { KeyScope } from './operations/keys.js';
 export { isProblem, type Problem, type ProblemCode } from './problem.js';
 export type * from './wire.js';
-export type { Witness } from './witness.js';

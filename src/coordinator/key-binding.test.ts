@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { KEY_LOG, writeUnboundKey } from '../../test/security/support/unbound-key.js';
-import { answered } from '../../test/support/house.js';
+import { unwrap } from '../../test/support/coordinator-harness.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { KeyRecord } from '../core/events/record-events.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
@@ -20,8 +20,8 @@ async function keysOf(store: Store, untrusted_files?: UntrustedFiles) {
   }
   const coordinator = await Coordinator.open({ store });
   onTestFinished(() => coordinator.close());
-  const ring = await coordinator.keys.ring();
-  const stateOf = (key_id: string) => ring.find(key_id)?.key.state;
+  const ring = await coordinator.keys.openKeyRing();
+  const stateOf = (keyId: string) => ring.find(keyId)?.key.state;
   return { keys: coordinator.keys, ring, stateOf };
 }
 
@@ -80,29 +80,29 @@ describe('a key works', () => {
   test('in the store that made it, and not in another that has its record', async () => {
     const store = openMemoryStore();
     const home = await keysOf(store);
-    const { key_id } = answered(await home.keys.create(ACME, { role: 'agent' }));
+    const { key_id } = unwrap(await home.keys.create(ACME, { role: 'agent' }));
     expect(home.stateOf(key_id)).toBe('active');
     const away = await keysOf(storeWith(await store.events(KEY_LOG, { after: 0, limit: 10 })));
     expect(away.stateOf(key_id)).toBe('unbound');
-    expect(away.ring.any).toBe(true);
-    expect(away.ring.refused().map((key) => key.key_id)).toEqual([key_id]);
-    expect(answered(await away.keys.bind()).keys).toEqual([]);
+    expect(away.ring.hasAnyKey).toBe(true);
+    expect(away.ring.rejectedKeys().map((key) => key.key_id)).toEqual([key_id]);
+    expect(unwrap(await away.keys.bind()).keys).toEqual([]);
     expect(away.stateOf(key_id)).toBe('unbound');
   });
 
   test('in a workspace only if it is bound, and gen migrate does not bind it there', async () => {
     const store = openMemoryStore();
-    const key_id = idOf(await writeUnboundKey(store));
+    const keyId = idOf(await writeUnboundKey(store));
     const { keys, stateOf } = await keysOf(store, 'log');
-    expect(stateOf(key_id)).toBe('unbound');
+    expect(stateOf(keyId)).toBe('unbound');
     expect(await keys.bind()).toMatchObject({ problem: 'FORBIDDEN' });
-    const own = answered(await keys.create(ACME, { role: 'agent' }));
-    expect([stateOf(key_id), stateOf(own.key_id)]).toEqual(['unbound', 'active']);
+    const own = unwrap(await keys.create(ACME, { role: 'agent' }));
+    expect([stateOf(keyId), stateOf(own.key_id)]).toEqual(['unbound', 'active']);
   });
 
   test('nowhere that git tracks the secret or the key log, and none is created there', async () => {
     const store = openMemoryStore();
-    const { key_id } = answered(await (await keysOf(store)).keys.create(ACME, { role: 'agent' }));
+    const { key_id } = unwrap(await (await keysOf(store)).keys.create(ACME, { role: 'agent' }));
     const { keys, stateOf } = await keysOf(store, 'secret');
     expect(stateOf(key_id)).toBe('unbound');
     expect(await keys.create(ACME, { role: 'agent' })).toMatchObject({ problem: 'FORBIDDEN' });
@@ -113,21 +113,21 @@ describe('a key works', () => {
     const old = idOf(await writeUnboundKey(store));
     const { keys, ring, stateOf } = await keysOf(store);
     expect(stateOf(old)).toBe('active');
-    const own = answered(await keys.create(ACME, { role: 'agent' }));
+    const own = unwrap(await keys.create(ACME, { role: 'agent' }));
     expect([stateOf(old), stateOf(own.key_id)]).toEqual(['active', 'active']);
-    expect(answered(await keys.bind()).keys.map((key) => key.key_id)).toEqual([old]);
+    expect(unwrap(await keys.bind()).keys.map((key) => key.key_id)).toEqual([old]);
     expect(ring.find(old)?.key).toMatchObject({ state: 'active', tenant_id: 'default', role: 'admin' });
     const planted = idOf(await writeUnboundKey(store));
-    expect(answered(await keys.bind()).keys).toEqual([]);
+    expect(unwrap(await keys.bind()).keys).toEqual([]);
     expect(stateOf(planted)).toBe('unbound');
   });
 
   test('unbound nowhere once the first key of a store was bound', async () => {
     const store = openMemoryStore();
     const { keys, ring, stateOf } = await keysOf(store);
-    answered(await keys.create(ACME, { role: 'admin' }));
+    unwrap(await keys.create(ACME, { role: 'admin' }));
     const planted = idOf(await writeUnboundKey(store));
-    await ring.project.follow();
+    await ring.project.refresh();
     expect(stateOf(planted)).toBe('unbound');
   });
 });

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
-import { answered, forEachStore, type House, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent } from '../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from './caller.js';
 
 /** Lets everything run that is ready to. */
@@ -8,20 +14,20 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function settleOnDisk(house: House): Promise<void> {
+async function settleOnDisk(harness: CoordinatorHarness): Promise<void> {
   // What was asked before this is answered before it: the commands of a project keep their order.
-  await house.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+  await harness.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
   await settle();
 }
 
 forEachStore('next', (open) => {
   async function begin(plan: unknown, limits = {}) {
-    const house = await open({ limits });
-    await house.plan(plan);
-    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
-    return { house, coordinator: house.coordinator, alpha, beta };
+    const harness = await open({ limits });
+    await harness.plan(plan);
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return { house: harness, coordinator: harness.coordinator, alpha, beta };
   }
-  const taken = async (agent: Agent, more = {}) => (await agent.next(more)).claim?.task_id;
+  const taken = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
 
   test('hands out by priority, then by what unblocks most, then by track and sequence', async () => {
     const { alpha } = await begin(
@@ -40,14 +46,16 @@ forEachStore('next', (open) => {
   });
 
   test('prefers the tracks an agent has worked in, then those where nobody else works', async () => {
-    const { house, alpha, beta } = await begin(
-      planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
-    );
+    const {
+      house: harness,
+      alpha,
+      beta,
+    } = await begin(planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }));
     await beta.claims('B-001-x');
     await beta.submits('B-001-x');
     expect(await taken(beta)).toBe('B-002-x');
     expect(await taken(alpha)).toBe('A-001-x');
-    const gamma = new Agent(house, 'gamma', 's3');
+    const gamma = new HarnessAgent(harness, 'gamma', 's3');
     expect(await taken(gamma)).toBe('C-001-x');
     expect(await taken(beta)).toBe('A-002-x');
   });
@@ -93,8 +101,8 @@ forEachStore('next', (open) => {
 
   test('never hands one task to two, however many ask at once', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
-    const { house } = await begin(planOf(...ids));
-    const agents = Array.from({ length: 40 }, (_, at) => new Agent(house, `a-${at}`, `s-${at}`));
+    const { house: harness } = await begin(planOf(...ids));
+    const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
     const granted = replies.flatMap((reply) => reply.claim?.task_id ?? []);
     expect(granted.sort()).toEqual(ids);
@@ -104,7 +112,7 @@ forEachStore('next', (open) => {
     const { alpha, beta, coordinator } = await begin(
       planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
     );
-    answered(await coordinator.settings.putPolicy(P, { max_agents_per_track: 1 }));
+    unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 1 }));
     await alpha.claims('A-001-x');
     expect(await beta.claims('A-002-x')).toMatchObject({
       reason: 'DENIED_LIMIT',
@@ -120,25 +128,33 @@ forEachStore('next', (open) => {
 
   test('agents per track are never more than the policy says, however many come at once', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
-    const { house, coordinator } = await begin(planOf(...ids, 'B-001-x'));
-    answered(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
-    const agents = ids.map((_, at) => new Agent(house, `a-${at}`, `s-${at}`));
+    const { house: harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
+    unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
+    const agents = ids.map((_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
     const tracks = replies.flatMap((reply) => reply.claim?.track ?? []).sort();
     expect(tracks).toEqual(['A', 'A', 'A', 'B']);
   });
 
   test('waits for a submit that makes work ready', async () => {
-    const { house, alpha, beta } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    const {
+      house: harness,
+      alpha,
+      beta,
+    } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 30 });
-    await settleOnDisk(house);
+    await settleOnDisk(harness);
     await alpha.submits('A-001-x');
     expect((await waiting).claim?.task_id).toBe('A-002-x');
   });
 
   test('misses no work that becomes ready in the very batch that found none', async () => {
-    const { house, alpha, beta } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    const {
+      house: harness,
+      alpha,
+      beta,
+    } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
     await alpha.claims('A-001-x');
     for (let turns = 0; turns < 12; turns += 1) {
       const waiting = beta.next({ wait_seconds: 30 });
@@ -147,7 +163,7 @@ forEachStore('next', (open) => {
       await alpha.submits('A-001-x', { turns });
       expect((await waiting).claim?.task_id).toBe('A-002-x');
       await beta.releases('A-002-x');
-      await house.coordinator.operate(P, 'A-001-x', 'reset', {
+      await harness.coordinator.operate(P, 'A-001-x', 'reset', {
         expected_generation: turns + 1,
         reason: 'again',
       });
@@ -156,33 +172,33 @@ forEachStore('next', (open) => {
   });
 
   test('waits for a lease to run out, without a sweeper', async () => {
-    const { house, alpha, beta } = await begin(planOf('A-001-x'));
+    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
     const waiting = beta.next({ wait_seconds: 30 });
-    await settleOnDisk(house);
-    house.advance(30);
-    house.world.ring();
+    await settleOnDisk(harness);
+    harness.advance(30);
+    harness.environment.runDueTimers();
     expect((await waiting).claim).toMatchObject({ task_id: 'A-001-x', generation: 2, agent_id: 'beta' });
   });
 
   test('waits for a pause after an error to end', async () => {
-    const { house, alpha, beta } = await begin(planOf('A-001-x'));
+    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
     const waiting = beta.next({ wait_seconds: 30 });
-    await settleOnDisk(house);
-    house.advance(5);
-    house.world.ring();
+    await settleOnDisk(harness);
+    harness.advance(5);
+    harness.environment.runDueTimers();
     expect((await waiting).claim?.generation).toBe(2);
   });
 
   test('gives up when the time is over', async () => {
-    const { house, alpha, beta } = await begin(planOf('A-001-x'));
+    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 2 });
-    await settleOnDisk(house);
-    house.advance(2);
-    house.world.ring();
+    await settleOnDisk(harness);
+    harness.advance(2);
+    harness.environment.runDueTimers();
     expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x'] });
   });
 
@@ -196,15 +212,17 @@ forEachStore('next', (open) => {
   });
 
   test('gives one of several who wait what has become ready, and lets the others wait on', async () => {
-    const { house, alpha } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    const { house: harness, alpha } = await begin(
+      planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
+    );
     await alpha.claims('A-001-x');
-    const agents = Array.from({ length: 5 }, (_, at) => new Agent(house, `a-${at}`, `w-${at}`));
+    const agents = Array.from({ length: 5 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `w-${at}`));
     const waiting = agents.map((agent) => agent.next({ wait_seconds: 30 }));
-    await settleOnDisk(house);
+    await settleOnDisk(harness);
     await alpha.submits('A-001-x');
-    await settleOnDisk(house);
-    house.advance(30);
-    house.world.ring();
+    await settleOnDisk(harness);
+    harness.advance(30);
+    harness.environment.runDueTimers();
     const replies = await Promise.all(waiting);
     expect(replies.map((reply) => reply.reason).sort()).toEqual([
       'GRANTED',
@@ -216,16 +234,16 @@ forEachStore('next', (open) => {
   });
 
   test('grants nothing to who is gone, whatever becomes ready', async () => {
-    const { house, coordinator, alpha } = await begin(planOf('A-001-x'));
+    const { house: harness, coordinator, alpha } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const gone = new AbortController();
     const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
     const waiting = coordinator.next(P, body, OPEN_CALLER, gone.signal);
-    await settleOnDisk(house);
+    await settleOnDisk(harness);
     gone.abort();
     expect(await waiting).toMatchObject({ success: false, reason: 'NOTHING_READY' });
     await alpha.releases('A-001-x');
-    expect(answered(await coordinator.queries.getTaskState(P, 'A-001-x'))).toMatchObject({
+    expect(unwrap(await coordinator.queries.getTaskState(P, 'A-001-x'))).toMatchObject({
       readiness: 'ready',
       generation: 1,
     });

@@ -1,72 +1,72 @@
 import {
-  addItems,
-  diffSteps,
+  addTaskItems,
+  diffPlanSteps,
+  type ParsedPlanDocument,
+  type ParsedTaskItems,
   type Plan,
   type PlanChange,
-  type PlanDocument,
   type PlanFault,
-  type Standing,
+  type StartedTasks,
   splitChange,
-  splitSteps,
-  standingFaults,
-  type TaskItems,
+  splitChangeSteps,
+  startedTaskFaults,
 } from '../core/plan/index.js';
-import { allSteps, type Steps } from '../core/steps.js';
+import { runAllSteps, type StepGenerator } from '../core/steps.js';
 import type { Environment } from './environment.js';
-import { inSlices } from './in-slices.js';
 import type { PlanProposal, ProposedChange } from './operations/plan.js';
+import { runInSlices } from './run-in-slices.js';
 
 /** Plans with fewer tasks together are compared while the change is decided. */
-const SMALL_TASKS = 1000;
+const INLINE_TASKS_MAX = 1000;
 
-interface Prepared {
+interface PreparedChange {
   readonly change: PlanChange;
   readonly parts: readonly PlanChange[];
 }
 
 /** A document that replaces the plan. What it changes is worked out beforehand where that takes long. */
-export class Replacement implements PlanProposal {
-  private prepared: (Prepared & { readonly plan: Plan; readonly revision: number }) | null = null;
-  private readonly task_count: number;
+export class PlanReplacement implements PlanProposal {
+  private prepared: (PreparedChange & { readonly plan: Plan; readonly revision: number }) | null = null;
+  private readonly taskCount: number;
 
   constructor(
-    private readonly document: PlanDocument & { ok: true },
-    private readonly environment: Pick<Environment, 'clock' | 'breathe'>,
+    private readonly document: ParsedPlanDocument & { ok: true },
+    private readonly environment: Pick<Environment, 'clock' | 'yieldToEventLoop'>,
   ) {
-    this.task_count = Object.values(document.input.tracks).reduce((sum, tasks) => sum + tasks.length, 0);
+    this.taskCount = Object.values(document.input.tracks).reduce((sum, tasks) => sum + tasks.length, 0);
   }
 
   isPrepared(plan: Plan): boolean {
-    return this.task_count + plan.task_count <= SMALL_TASKS || this.preparedFor(plan) !== null;
+    return this.taskCount + plan.task_count <= INLINE_TASKS_MAX || this.preparedFor(plan) !== null;
   }
 
   async prepare(plan: Plan): Promise<void> {
     const { revision } = plan;
-    const worked = await inSlices(this.work(plan), this.environment);
+    const computed = await runInSlices(this.computeChange(plan), this.environment);
     // A plan that changed meanwhile asks to be prepared for again.
-    this.prepared = { ...worked, plan, revision };
+    this.prepared = { ...computed, plan, revision };
   }
 
-  propose(plan: Plan, standing: Standing): ProposedChange {
-    const { change, parts } = this.preparedFor(plan) ?? allSteps(this.work(plan));
-    const faults = standingFaults(plan, this.document, change, standing);
+  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange {
+    const { change, parts } = this.preparedFor(plan) ?? runAllSteps(this.computeChange(plan));
+    const faults = startedTaskFaults(plan, this.document, change, startedTasks);
     return faults.length > 0 ? { ok: false, faults } : { ok: true, change, parts };
   }
 
-  private preparedFor(plan: Plan): Prepared | null {
+  private preparedFor(plan: Plan): PreparedChange | null {
     const isCurrent = this.prepared?.plan === plan && this.prepared.revision === plan.revision;
     return isCurrent ? this.prepared : null;
   }
 
-  private *work(plan: Plan): Steps<Prepared> {
-    const change = yield* diffSteps(plan, this.document.input);
-    return { change, parts: yield* splitSteps(change) };
+  private *computeChange(plan: Plan): StepGenerator<PreparedChange> {
+    const change = yield* diffPlanSteps(plan, this.document.input);
+    return { change, parts: yield* splitChangeSteps(change) };
   }
 }
 
 /** Tasks that join the plan. There are never more than one request brings. */
-export class Additions implements PlanProposal {
-  constructor(private readonly items: TaskItems) {}
+export class PlanAdditions implements PlanProposal {
+  constructor(private readonly items: ParsedTaskItems) {}
 
   isPrepared(): boolean {
     return true;
@@ -74,14 +74,14 @@ export class Additions implements PlanProposal {
 
   async prepare(): Promise<void> {}
 
-  propose(plan: Plan, standing: Standing): ProposedChange {
-    const proposed = addItems(plan, this.items, standing);
+  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange {
+    const proposed = addTaskItems(plan, this.items, startedTasks);
     return proposed.ok ? { ...proposed, parts: splitChange(proposed.change) } : proposed;
   }
 }
 
 /** What was read is no plan, whatever plan there is. */
-export class Faulty implements PlanProposal {
+export class InvalidPlanProposal implements PlanProposal {
   constructor(private readonly faults: readonly PlanFault[]) {}
 
   isPrepared(): boolean {

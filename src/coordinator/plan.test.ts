@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Agent, human } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent, human } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 import { isProblem } from './problem.js';
 
 const YAML = `project: shop
@@ -19,12 +19,16 @@ tracks:
 
 forEachStore('the plan', (open) => {
   async function begin() {
-    const house = await open();
-    return { house, coordinator: house.coordinator, alpha: new Agent(house, 'alpha', 's1') };
+    const harness = await open();
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+    };
   }
 
   test('comes as YAML, is told back, and makes its project', async () => {
-    const { house, coordinator } = await begin();
+    const { house: harness, coordinator } = await begin();
     expect(await coordinator.plans.put(P, YAML)).toEqual({
       version: 1,
       added: 3,
@@ -33,8 +37,8 @@ forEachStore('the plan', (open) => {
       task_count: 3,
     });
     expect(await coordinator.queries.projectsOf('acme')).toEqual(['shop']);
-    await house.restart();
-    expect(await house.coordinator.plans.get(P)).toEqual({
+    await harness.restart();
+    expect(await harness.coordinator.plans.get(P)).toEqual({
       version: 1,
       plan: {
         project: 'shop',
@@ -50,16 +54,16 @@ forEachStore('the plan', (open) => {
   });
 
   test('put again unchanged is no change; put anew it says what changed', async () => {
-    const { house, coordinator } = await begin();
+    const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
-    const position = await house.position();
+    const position = await harness.position();
     expect(await coordinator.plans.put(P, YAML)).toMatchObject({
       version: 1,
       added: 0,
       changed: 0,
       removed: 0,
     });
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
     const other = planOf({ id: 'A-001-core', description: 'the better core' }, 'C-001-api');
     expect(await coordinator.plans.put(P, other, {}, human('lead'))).toEqual({
       version: 2,
@@ -68,13 +72,13 @@ forEachStore('the plan', (open) => {
       removed: 2,
       task_count: 2,
     });
-    expect((await house.events()).at(-1)).toMatchObject({ event_type: 'PLAN_CHANGED', agent_id: 'lead' });
+    expect((await harness.events()).at(-1)).toMatchObject({ event_type: 'PLAN_CHANGED', agent_id: 'lead' });
   });
 
   test('with faults names their lines, and nothing changes', async () => {
-    const { house, coordinator } = await begin();
+    const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
-    const position = await house.position();
+    const position = await harness.position();
     const wrong = YAML.replace('[A-001-core]', '[A-009-nope]').replace('A-002-bus', 'A-001-core');
     const reply = await coordinator.plans.put(P, wrong);
     expect(reply).toMatchObject({ problem: 'INVALID_PLAN', detail: expect.stringContaining('line 6') });
@@ -90,8 +94,8 @@ forEachStore('the plan', (open) => {
       detail: expect.stringMatching(/A-001-x.*A-002-x|A-002-x.*A-001-x/),
     });
     expect(await coordinator.plans.put(P, 'tracks: [')).toMatchObject({ problem: 'INVALID_PLAN' });
-    expect(await house.position()).toBe(position);
-    expect(answered(await coordinator.plans.get(P)).version).toBe(1);
+    expect(await harness.position()).toBe(position);
+    expect(unwrap(await coordinator.plans.get(P)).version).toBe(1);
   });
 
   test('cannot lose a task that was claimed', async () => {
@@ -105,14 +109,14 @@ forEachStore('the plan', (open) => {
   });
 
   test('is replaced only at the version the caller saw, where it names one', async () => {
-    const { house, coordinator } = await begin();
+    const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML, { if_match: 0 });
-    const position = await house.position();
+    const position = await harness.position();
     expect(await coordinator.plans.put(P, planOf('A-001-core'), { if_match: 0 })).toMatchObject({
       problem: 'PLAN_CHANGED',
       detail: expect.stringContaining('version 1'),
     });
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
     expect(await coordinator.plans.put(P, planOf('A-001-core'), { if_match: 1 })).toMatchObject({
       version: 2,
     });
@@ -128,7 +132,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('grows by tasks and subtasks under the same rules, also by several at once', async () => {
-    const { house, coordinator } = await begin();
+    const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const one = (id: string, more = {}) => ({ id, description: id, ...more });
     const replies = await Promise.all([
@@ -139,7 +143,7 @@ forEachStore('the plan', (open) => {
       { version: 2, added: 1, changed: 1, task_count: 4 },
       { version: 3, added: 1, task_count: 5 },
     ]);
-    const position = await house.position();
+    const position = await harness.position();
     for (const tasks of [
       [one('A-003-log')],
       [one('D-001-x', { depends_on: ['Q-001-x'] })],
@@ -149,7 +153,7 @@ forEachStore('the plan', (open) => {
     ]) {
       expect(await coordinator.plans.add(P, tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
   });
 
   test('makes a task wait for the one before it in its track where it names nothing', async () => {
@@ -163,7 +167,7 @@ forEachStore('the plan', (open) => {
     const { coordinator, alpha } = await begin();
     await coordinator.plans.put(P, planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
-    answered(await coordinator.plans.put(P, planOf({ id: 'A-001-x', depends_on: ['B-001-x'] }, 'B-001-x')));
+    unwrap(await coordinator.plans.put(P, planOf({ id: 'A-001-x', depends_on: ['B-001-x'] }, 'B-001-x')));
     expect(await alpha.submits('A-001-x')).toMatchObject({ accepted: false, reason: 'DEPENDENCY_CHANGED' });
   });
 });

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 
 const A = 'A-001-core';
 const EDGE = 'REQ-F-1#design_code';
 
 forEachStore('the policy', (open) => {
   async function begin() {
-    const house = await open();
-    await house.plan(planOf(A));
-    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
-    return { house, coordinator: house.coordinator, alpha, beta };
+    const harness = await open();
+    await harness.plan(planOf(A));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return { house: harness, coordinator: harness.coordinator, alpha, beta };
   }
 
   test('has the defaults of the contract', async () => {
@@ -30,36 +30,36 @@ forEachStore('the policy', (open) => {
   });
 
   test('takes stale_policy as one word for both kinds, or by kind, and keeps what is not named', async () => {
-    const { house, coordinator } = await begin();
-    const stale = async () => answered(await house.coordinator.settings.getPolicy(P)).stale_policy;
+    const { house: harness, coordinator } = await begin();
+    const stale = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
     expect(await stale()).toEqual({ task: 'hold', edge: 'hold' });
     await coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' }, max_attempts: 2 });
     expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
-    await house.restart();
+    await harness.restart();
     expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
-    expect(answered(await house.coordinator.settings.getPolicy(P)).max_attempts).toBe(2);
-    const wrong = await house.coordinator.settings.putPolicy(P, { stale_policy: 'release' });
+    expect(unwrap(await harness.coordinator.settings.getPolicy(P)).max_attempts).toBe(2);
+    const wrong = await harness.coordinator.settings.putPolicy(P, { stale_policy: 'release' });
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
   test('decides by kind whether an expired claim can be taken over', async () => {
-    const { house, coordinator, alpha, beta } = await begin();
+    const { house: harness, coordinator, alpha, beta } = await begin();
     await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
     await alpha.claims(A);
     await alpha.claims(EDGE, { lease_duration_seconds: 300 });
-    house.advance(301);
+    harness.advance(301);
     expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     expect(await beta.claims(EDGE)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
   });
 
   test('max_hold_seconds ends a claim however often it is renewed', async () => {
-    const { house, coordinator, alpha, beta } = await begin();
+    const { house: harness, coordinator, alpha, beta } = await begin();
     await coordinator.settings.putPolicy(P, { max_hold_seconds: 400 });
     await alpha.claims(A);
-    house.advance(200);
+    harness.advance(200);
     expect((await alpha.renews(A)).new_expiry).toBe('2026-01-04T06:06:40.000Z');
-    house.advance(200);
+    harness.advance(200);
     expect((await alpha.renews(A)).reason).toBe('ALREADY_EXPIRED');
     expect((await beta.claims(A)).claim?.generation).toBe(2);
   });

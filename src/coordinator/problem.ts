@@ -21,7 +21,7 @@ export const PROBLEM_CODES = [
 ] as const;
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
-export interface Fault {
+export interface FieldFault {
   /** Where a fault has a name of its own, as those of a plan do. */
   readonly code?: string;
   /** Of a workspace: where it stands. */
@@ -37,23 +37,23 @@ export interface Problem {
   readonly problem: ProblemCode;
   /** What happened and what to do next, for a person. */
   readonly detail: string;
-  readonly faults?: readonly Fault[];
+  readonly faults?: readonly FieldFault[];
 }
 
 /** What every operation answers with. */
-export type Reply<T> = Promise<T | Problem>;
+export type AsyncReply<T> = Promise<T | Problem>;
 
-export const problem = (code: ProblemCode, detail: string, faults?: readonly Fault[]): Problem =>
+export const problem = (code: ProblemCode, detail: string, faults?: readonly FieldFault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
 
 /** Codes of commands on which nothing was decided: each may be sent again as it is. */
-const UNDECIDED: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'UNKNOWN']);
+const UNDECIDED_CODES: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'UNKNOWN']);
 
 export const isUndecided = (reply: unknown): reply is Problem =>
-  isProblem(reply) && UNDECIDED.has(reply.problem);
+  isProblem(reply) && UNDECIDED_CODES.has(reply.problem);
 
 /** The credential stopped being valid after the call was let in: revoked, expired, or an open server was closed. */
-export const noLongerAuthorized = (): Problem =>
+export const unauthorizedProblem = (): Problem =>
   problem(
     'UNAUTHENTICATED',
     'The credential of this call was revoked or has expired. Authenticate again with a valid one.',

@@ -1,27 +1,27 @@
 import type { Limits } from '../core/claims/policy.js';
-import { absorb, emptyWork, learnHead, type WorkState } from '../core/views/index.js';
+import { applyCommit, applyStoredHead, emptyWork, type WorkState } from '../core/views/index.js';
 import {
-  type Outcome,
+  type CommitOutcome,
   type ProjectKey,
   type Store,
   StoreBroken,
   type StoreMeta,
-  type Unit,
+  type Transaction,
 } from '../stores/store.js';
 import type { Backoff } from './backoff.js';
 import { type Caller, isStillAuthorized, OPEN_CALLER } from './caller.js';
-import { Desk, type DeskSource, Trial } from './desk.js';
+import { ChangeNotifier } from './change-notifier.js';
+import { type DecisionSource, DecisionView, Overlay } from './decision-view.js';
 import type { Environment } from './environment.js';
-import { claimKeyOf } from './identity.js';
-import { inSlices } from './in-slices.js';
+import { claimIdSecretOf } from './identity.js';
+import { eventsAt, loadWorkState, readEventsUntil } from './load-work-state.js';
+import type { Observer } from './observer.js';
 import type { Attempt, Operation } from './operation.js';
-import { isProblem, noLongerAuthorized, type Problem, problem } from './problem.js';
-import { eventsAt, readOn, readWork } from './read-work.js';
-import { limitOfScope, SESSIONS_SCOPE } from './rooms.js';
-import { Signal } from './signal.js';
-import { storeProblem } from './store-problem.js';
+import { limitNameOfScope, SESSIONS_SCOPE } from './permit-limits.js';
+import { isProblem, type Problem, problem, unauthorizedProblem } from './problem.js';
+import { runInSlices } from './run-in-slices.js';
+import { problemFromStoreError } from './store-problem.js';
 import type { StoreTime } from './store-time.js';
-import type { Witness } from './witness.js';
 
 /** Small enough that the next batch is decided while this one is at the disk; a store writes them together anyway. */
 const BATCH_MAX = 256;
@@ -33,21 +33,21 @@ export interface ProjectServices {
   readonly store: Store;
   readonly meta: StoreMeta;
   readonly environment: Environment;
-  readonly time: StoreTime;
+  readonly storeTime: StoreTime;
   /** Of the store, shared by all its projects. */
   readonly backoff: Backoff;
   readonly limits: () => Limits;
   readonly skew_margin_ms: number;
-  readonly witness: Witness;
+  readonly observer: Observer;
 }
 
-interface Job {
+interface OperationJob {
   readonly operation: Operation<unknown>;
   readonly caller: Caller;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (bug: unknown) => void;
   tries: number;
-  full: string | null;
+  exhaustedLimit: string | null;
 }
 
 /**
@@ -56,30 +56,30 @@ interface Job {
  * those before them are about to do: the store keeps their order. No timer, so a lone command waits for nobody, and a
  * thousand share one fsync.
  */
-export class Project implements DeskSource {
+export class Project implements DecisionSource {
   readonly state: WorkState = emptyWork();
   rules_seq = 0;
   /** Until when each session counts as active, as far as this coordinator has told the store. */
-  readonly session_until = new Map<string, number>();
+  readonly sessionUntilMs = new Map<string, number>();
   /** Fires whenever the project has moved. */
-  readonly moved = new Signal();
-  private queue: Job[] = [];
-  private busy = false;
-  private readonly trial = new Trial();
+  readonly changeNotifier = new ChangeNotifier();
+  private queue: OperationJob[] = [];
+  private isDraining = false;
+  private readonly overlay = new Overlay();
   /** For each batch under way, the subjects that its commands would change. */
-  private readonly changing = new Set<Set<string>>();
+  private readonly changingByBatch = new Set<Set<string>>();
   /** Batches at the store, the first sent first. They end in that order. */
-  private readonly under_way: Promise<void>[] = [];
-  private following: Promise<void> | null = null;
+  private readonly inFlight: Promise<void>[] = [];
+  private refreshing: Promise<void> | null = null;
   private surveying: Promise<void> | null = null;
 
-  readonly claim_key: string;
+  readonly claimIdSecret: string;
 
   private constructor(
     readonly key: ProjectKey,
     private readonly services: ProjectServices,
   ) {
-    this.claim_key = claimKeyOf(services.meta, key);
+    this.claimIdSecret = claimIdSecretOf(services.meta, key);
   }
 
   static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
@@ -114,11 +114,11 @@ export class Project implements DeskSource {
 
   /** The store's time, as far as this coordinator knows it. */
   now(): number {
-    return this.services.time.now();
+    return this.services.storeTime.now();
   }
 
-  desk(): Desk {
-    return new Desk(this, this.now());
+  view(): DecisionView {
+    return new DecisionView(this, this.now());
   }
 
   /**
@@ -136,103 +136,105 @@ export class Project implements DeskSource {
         resolve: resolve as (reply: unknown) => void,
         reject,
         tries: 0,
-        full: null,
+        exhaustedLimit: null,
       });
-      if (!this.busy) void this.work();
+      if (!this.isDraining) void this.drainQueue();
     });
   }
 
   /** Reads what others have committed. Cheap where this coordinator is the only writer: nothing is ever there. */
-  follow(): Promise<void> {
-    this.following ??= this.catchUp().finally(() => {
-      this.following = null;
+  refresh(): Promise<void> {
+    this.refreshing ??= this.catchUp().finally(() => {
+      this.refreshing = null;
     });
-    return this.following;
+    return this.refreshing;
   }
 
   /** Surveys the work after a change of the plan, a slice at a time. Whoever needs a later one than this asks again. */
-  survey(): Promise<void> {
-    this.surveying ??= inSlices(this.state.frontier.survey(this.state), this.environment).finally(() => {
-      this.surveying = null;
-    });
+  surveyFrontier(): Promise<void> {
+    this.surveying ??= runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment).finally(
+      () => {
+        this.surveying = null;
+      },
+    );
     return this.surveying;
   }
 
   settled(): Promise<void> {
-    return this.under_way.at(-1) ?? Promise.resolve();
+    return this.inFlight.at(-1) ?? Promise.resolve();
   }
 
-  private async work(): Promise<void> {
-    this.busy = true;
-    await this.environment.breathe();
+  private async drainQueue(): Promise<void> {
+    this.isDraining = true;
+    await this.environment.yieldToEventLoop();
     const { commits_at_once } = this.services.store.capabilities;
     while (this.queue.length > 0) {
-      if (this.under_way.length < commits_at_once) this.send(this.queue.splice(0, BATCH_MAX));
-      else await this.under_way[0];
+      if (this.inFlight.length < commits_at_once) this.dispatch(this.queue.splice(0, BATCH_MAX));
+      else await this.inFlight[0];
       // Whoever has been answered asks again, and that should share the next batch.
-      await this.environment.breathe();
+      await this.environment.yieldToEventLoop();
     }
-    this.busy = false;
+    this.isDraining = false;
   }
 
-  private send(batch: Job[]): void {
-    const sent = this.flush(batch, this.settled()).then(() => {
-      this.under_way.shift();
-      if (!this.busy && this.queue.length > 0) void this.work();
+  private dispatch(batch: OperationJob[]): void {
+    const sent = this.commitBatch(batch, this.settled()).then(() => {
+      this.inFlight.shift();
+      if (!this.isDraining && this.queue.length > 0) void this.drainQueue();
     });
-    this.under_way.push(sent);
+    this.inFlight.push(sent);
   }
 
-  private async flush(batch: Job[], before: Promise<void>): Promise<void> {
-    const desk = new Desk(this, this.now(), this.trial);
+  private async commitBatch(batch: OperationJob[], previousBatches: Promise<void>): Promise<void> {
+    const view = new DecisionView(this, this.now(), this.overlay);
     const changing = new Set<string>();
-    this.changing.add(changing);
-    const { jobs, attempts } = this.decideAll(desk, batch, changing);
+    this.changingByBatch.add(changing);
+    const { jobs, attempts } = this.decideAll(view, batch, changing);
     const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
-    await before;
-    desk.clear();
-    this.changing.delete(changing);
-    if (isProblem(outcomes)) for (const job of jobs) this.answer(job, outcomes);
+    await previousBatches;
+    view.discardStaged();
+    this.changingByBatch.delete(changing);
+    if (isProblem(outcomes)) for (const job of jobs) this.resolveJob(job, outcomes);
     else await this.settleAll(jobs, attempts, outcomes);
   }
 
-  private answer(job: Job, reply: unknown): void {
-    this.services.witness.answered(this.key, job.operation.kind, reply);
+  private resolveJob(job: OperationJob, reply: unknown): void {
+    this.services.observer.answered(this.key, job.operation.kind, reply);
     job.resolve(reply);
   }
 
-  private async commit(attempts: readonly Attempt<unknown>[]): Promise<Outcome[] | Problem> {
-    const { store, witness, environment } = this.services;
-    const asked_ms = environment.clock.monotonicMs();
+  private async commit(attempts: readonly Attempt<unknown>[]): Promise<CommitOutcome[] | Problem> {
+    const { store, observer, environment } = this.services;
+    const startedMs = environment.clock.monotonicMs();
     try {
-      const outcomes = await store.commit(attempts.map((attempt) => attempt.unit));
+      const outcomes = await store.commit(attempts.map((attempt) => attempt.transaction));
       this.backoff.succeeded();
-      witness.flushed(attempts.length, environment.clock.monotonicMs() - asked_ms);
+      observer.flushed(attempts.length, environment.clock.monotonicMs() - startedMs);
       return outcomes;
     } catch (error) {
-      return failed(error);
+      return problemFromError(error);
     }
   }
 
   private decideAll(
-    desk: Desk,
-    batch: Job[],
+    view: DecisionView,
+    batch: OperationJob[],
     changing: Set<string>,
-  ): { jobs: Job[]; attempts: Attempt<unknown>[] } {
-    const jobs: Job[] = [];
+  ): { jobs: OperationJob[]; attempts: Attempt<unknown>[] } {
+    const jobs: OperationJob[] = [];
     const attempts: Attempt<unknown>[] = [];
     for (const job of batch) {
       if (!isStillAuthorized(job.caller)) {
-        this.answer(job, noLongerAuthorized());
+        this.resolveJob(job, unauthorizedProblem());
         continue;
       }
       // Said of one attempt only: whoever is decided again asks the store again.
-      desk.begin(job.full);
-      job.full = null;
+      view.beginOperation(job.exhaustedLimit);
+      job.exhaustedLimit = null;
       try {
-        const attempt = job.operation.attempt(desk);
-        if ('needs' in attempt) this.fetchFor(job, attempt.needs);
-        else if (this.standsOnTrial(attempt.unit, changing)) this.queue.push(job);
+        const attempt = job.operation.attempt(view);
+        if ('needs' in attempt) this.fetchThenRetry(job, attempt.needs);
+        else if (this.dependsOnPending(attempt.transaction, changing)) this.queue.push(job);
         else {
           jobs.push(job);
           attempts.push(attempt);
@@ -249,115 +251,119 @@ export class Project implements DeskSource {
    * Where others write too, a unit must not stand on a head that an earlier one is about to make: if that one is
    * refused, another's head may have the same seq, and the store could not tell them apart.
    */
-  private standsOnTrial({ swaps, checks }: Unit, changing: Set<string>): boolean {
+  private dependsOnPending({ swaps, checks }: Transaction, changing: Set<string>): boolean {
     if (this.services.store.capabilities.single_writer) return false;
     const isChanging = ({ subject }: { subject: string }) => {
-      for (const subjects of this.changing) if (subjects.has(subject)) return true;
+      for (const subjects of this.changingByBatch) if (subjects.has(subject)) return true;
       return false;
     };
-    const stands = swaps.some(isChanging) || checks.some(isChanging);
+    const isDependent = swaps.some(isChanging) || checks.some(isChanging);
     // Also of a unit that has to wait: what it tried stays on trial until its batch has ended.
     for (const { subject } of swaps) changing.add(subject);
-    return stands;
+    return isDependent;
   }
 
-  private fetchFor(job: Job, needs: () => Promise<void>): void {
+  private fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void {
     job.tries += 1;
-    if (job.tries > TRIES_MAX) this.answer(job, contended());
+    if (job.tries > TRIES_MAX) this.resolveJob(job, contentionProblem());
     else {
-      needs().then(
-        () => this.again([job]),
-        (error) => this.answer(job, failed(error)),
+      fetch().then(
+        () => this.requeue([job]),
+        (error) => this.resolveJob(job, problemFromError(error)),
       );
     }
   }
 
-  private again(jobs: readonly Job[]): void {
+  private requeue(jobs: readonly OperationJob[]): void {
     this.queue.unshift(...jobs);
-    if (!this.busy) void this.work();
+    if (!this.isDraining) void this.drainQueue();
   }
 
-  private async settleAll(jobs: Job[], attempts: Attempt<unknown>[], outcomes: Outcome[]): Promise<void> {
-    const retry: Job[] = [];
-    let behind = false;
-    let moved = false;
+  private async settleAll(
+    jobs: OperationJob[],
+    attempts: Attempt<unknown>[],
+    outcomes: CommitOutcome[],
+  ): Promise<void> {
+    const retry: OperationJob[] = [];
+    let isBehind = false;
+    let hasMoved = false;
     for (let index = 0; index < outcomes.length; index += 1) {
       const outcome = outcomes[index]!;
       const job = jobs[index]!;
       const attempt = attempts[index]!;
       switch (outcome.kind) {
         case 'committed':
-          behind = this.committed(attempt.unit, outcome) || behind;
-          moved = moved || outcome.positions.length > 0;
-          this.services.witness.committed(this.key, attempt.unit);
-          this.answer(job, attempt.reply);
+          isBehind = this.applyCommit(attempt.transaction, outcome) || isBehind;
+          hasMoved = hasMoved || outcome.positions.length > 0;
+          this.services.observer.committed(this.key, attempt.transaction);
+          this.resolveJob(job, attempt.reply);
           break;
         case 'replay':
-          void this.answerReplay(job, outcome);
+          void this.resolveReplay(job, outcome);
           break;
         case 'conflict':
-          behind = this.learn(outcome) || behind;
-          this.tryAgain(job, retry);
+          isBehind = this.applyConflict(outcome) || isBehind;
+          this.scheduleRetry(job, retry);
           break;
         case 'full':
-          job.full = limitOfScope(outcome.scope);
-          this.tryAgain(job, retry);
+          job.exhaustedLimit = limitNameOfScope(outcome.scope);
+          this.scheduleRetry(job, retry);
           break;
         default:
-          this.tryAgain(job, retry);
+          this.scheduleRetry(job, retry);
       }
     }
     const latest = outcomes.at(-1);
-    if (latest !== undefined) this.services.time.tell(latest.now_ms);
-    if (behind) await this.catchUpFor(retry);
-    if (moved) this.moved.fire();
+    if (latest !== undefined) this.services.storeTime.sync(latest.now_ms);
+    if (isBehind) await this.catchUpBeforeRetry(retry);
+    if (hasMoved) this.changeNotifier.notify();
     this.queue.unshift(...retry);
   }
 
   /** What was committed is told already; who must decide anew cannot do so on a view that is known to be old. */
-  private async catchUpFor(retry: Job[]): Promise<void> {
+  private async catchUpBeforeRetry(retry: OperationJob[]): Promise<void> {
     try {
-      await this.follow();
+      await this.refresh();
     } catch (error) {
-      const failure = failed(error);
-      for (const job of retry.splice(0)) this.answer(job, failure);
+      const failure = problemFromError(error);
+      for (const job of retry.splice(0)) this.resolveJob(job, failure);
     }
   }
 
-  private tryAgain(job: Job, retry: Job[]): void {
+  private scheduleRetry(job: OperationJob, retry: OperationJob[]): void {
     job.tries += 1;
-    if (job.tries > TRIES_MAX) this.answer(job, contended());
+    if (job.tries > TRIES_MAX) this.resolveJob(job, contentionProblem());
     else retry.push(job);
   }
 
   /** Takes a commit into the view; true when others have committed in between. */
-  private committed(unit: Unit, outcome: Outcome & { kind: 'committed' }): boolean {
+  private applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
     this.rules_seq = Math.max(this.rules_seq, outcome.rules_seq);
-    for (const slot of unit.slots) {
-      if (slot.scope !== SESSIONS_SCOPE) continue;
-      if (slot.until_ms === null) this.session_until.delete(slot.member);
-      else this.session_until.set(slot.member, slot.until_ms);
+    for (const permit of transaction.permits) {
+      if (permit.scope !== SESSIONS_SCOPE) continue;
+      if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);
+      else this.sessionUntilMs.set(permit.member, permit.until_ms);
     }
-    return absorb(this.state, unit, outcome.positions);
+    return applyCommit(this.state, transaction, outcome.positions);
   }
 
-  private learn(outcome: Outcome & { kind: 'conflict' }): boolean {
-    for (const { head } of outcome.heads) if (head !== null) learnHead(this.state, head);
+  private applyConflict(outcome: CommitOutcome & { kind: 'conflict' }): boolean {
+    for (const { head } of outcome.heads) if (head !== null) applyStoredHead(this.state, head);
     return outcome.rules_seq !== this.rules_seq;
   }
 
-  private async answerReplay(job: Job, outcome: Outcome & { kind: 'replay' }): Promise<void> {
+  private async resolveReplay(job: OperationJob, outcome: CommitOutcome & { kind: 'replay' }): Promise<void> {
     const { request } = outcome;
     if (request.digest !== job.operation.request?.digest) {
       const detail =
         'This request_id was used before with another body. Use a new request_id for a new command.';
-      return this.answer(job, problem('IDEMPOTENCY_CONFLICT', detail));
+      return this.resolveJob(job, problem('IDEMPOTENCY_CONFLICT', detail));
     }
     try {
       const events = await eventsAt(this, request.positions);
-      this.answer(job, request.reply ?? job.operation.replay(events, this.desk()));
+      this.resolveJob(job, request.reply ?? job.operation.replay(events, this.view()));
     } catch (error) {
-      this.answer(job, failed(error));
+      this.resolveJob(job, problemFromError(error));
     }
   }
 
@@ -367,8 +373,8 @@ export class Project implements DeskSource {
       if (row === null) return;
       // The rules are read after the events that changed them, so what is decided under a number has seen them.
       if (row.position > this.state.position) {
-        await readOn(this, this.state, row.position);
-        this.moved.fire();
+        await readEventsUntil(this, this.state, row.position);
+        this.changeNotifier.notify();
       }
       this.rules_seq = Math.max(this.rules_seq, row.rules_seq);
       if (row.position === this.state.position) return;
@@ -376,26 +382,26 @@ export class Project implements DeskSource {
   }
 
   private async load(): Promise<void> {
-    this.services.time.tell(await this.store.now());
-    const rules_seq = await readWork(this, this.state);
-    if (rules_seq === null) return;
-    this.rules_seq = rules_seq;
-    await this.follow();
+    this.services.storeTime.sync(await this.store.now());
+    const rulesSeq = await loadWorkState(this, this.state);
+    if (rulesSeq === null) return;
+    this.rules_seq = rulesSeq;
+    await this.refresh();
   }
 }
 
-const contended = (): Problem =>
+const contentionProblem = (): Problem =>
   problem('UNAVAILABLE', 'Too many others change the same work at once. Nothing happened; try again.');
 
-function failed(error: unknown): Problem {
+function problemFromError(error: unknown): Problem {
   return (
-    storeProblem(error) ??
-    problem('UNKNOWN', `It may have happened; retry with the same request_id: ${uncertainty(error)}`)
+    problemFromStoreError(error) ??
+    problem('UNKNOWN', `It may have happened; retry with the same request_id: ${describeUncertainty(error)}`)
   );
 }
 
 /** What a broken store says of itself names files of this machine: that is for its operator. */
-function uncertainty(error: unknown): string {
+function describeUncertainty(error: unknown): string {
   if (error instanceof StoreBroken) return 'the store has stopped, and its operator has to start it again.';
   return error instanceof Error ? error.message : String(error);
 }

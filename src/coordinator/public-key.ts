@@ -1,8 +1,8 @@
 /** The field of Ed25519, and the curve over it: -x² + y² = 1 + d·x²·y². */
 const FIELD = 2n ** 255n - 19n;
-const D = mod(-121665n * power(121666n, FIELD - 2n));
+const CURVE_D = modField(-121665n * powField(121666n, FIELD - 2n));
 /** What the points of order 1, 2, 4 and 8 have for y. Under such a key anything can be signed, by anybody. */
-const WEAK = new Set([
+const WEAK_Y_VALUES = new Set([
   0n,
   1n,
   FIELD - 1n,
@@ -16,25 +16,25 @@ export function isPublicKey(text: string): boolean {
   if (bytes.length !== 32 || bytes.toString('base64url') !== text) return false;
   bytes[31] = (bytes[31] as number) & 0x7f;
   const y = littleEndian(bytes);
-  return y < FIELD && !WEAK.has(y) && isOnCurve(y);
+  return y < FIELD && !WEAK_Y_VALUES.has(y) && isOnCurve(y);
 }
 
 /** There is an x where (y² - 1) / (d·y² + 1) is a square, and so is the product of the two. */
 function isOnCurve(y: bigint): boolean {
-  const square = mod(y * y);
-  return power(mod((square - 1n) * (D * square + 1n)), (FIELD - 1n) / 2n) === 1n;
+  const square = modField(y * y);
+  return powField(modField((square - 1n) * (CURVE_D * square + 1n)), (FIELD - 1n) / 2n) === 1n;
 }
 
-function mod(value: bigint): bigint {
+function modField(value: bigint): bigint {
   const rest = value % FIELD;
   return rest < 0n ? rest + FIELD : rest;
 }
 
-function power(base: bigint, exponent: bigint): bigint {
+function powField(base: bigint, exponent: bigint): bigint {
   let result = 1n;
   for (let factor = base, left = exponent; left > 0n; left >>= 1n) {
-    if ((left & 1n) === 1n) result = mod(result * factor);
-    factor = mod(factor * factor);
+    if ((left & 1n) === 1n) result = modField(result * factor);
+    factor = modField(factor * factor);
   }
   return result;
 }

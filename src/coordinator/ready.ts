@@ -1,37 +1,43 @@
-import { live, occupiedUntilMs, takeable } from '../core/claims/lease.js';
-import { agentsInTrack, compareReady, type Rank, trackRoom } from '../core/plan/index.js';
+import { canTakeOver, isLive, permitHeldUntilMs } from '../core/claims/lease.js';
+import { agentsByTrack, compareRank, type Rank, trackCapacity } from '../core/plan/index.js';
 import { readinessOf } from '../core/views/index.js';
-import type { Desk } from './desk.js';
+import type { DecisionView } from './decision-view.js';
 import { openDependencies } from './facts.js';
 
 /**
  * Work that can be claimed now, best first: the agent's own tracks, then tracks with room, then the rest.
  * Advice only: whoever takes a piece of it still has to claim it.
  */
-export function* readyWork(desk: Desk, agent_id: string, track: string | undefined): Generator<string> {
-  const rooms = trackRooms(desk, agent_id);
-  const own = ownTracks(desk, agent_id);
+export function* readyWork(
+  view: DecisionView,
+  agentId: string,
+  track: string | undefined,
+): Generator<string> {
+  const capacityOf = trackCapacities(view, agentId);
+  const own = ownTracks(view, agentId);
   const preference = (name: string): number => {
-    const room = rooms(name);
-    if (room === 'full') return 3;
+    const capacity = capacityOf(name);
+    if (capacity === 'full') return 3;
     if (own.has(name)) return 0;
-    return room === 'free' ? 1 : 2;
+    return capacity === 'free' ? 1 : 2;
   };
-  const candidates = candidatesByTrack(desk, track);
-  for (const wanted of [0, 1, 2]) {
-    const lists = [...candidates].filter(([name]) => preference(name) === wanted).flatMap(([, of]) => of);
-    for (const { id } of bestFirst(lists)) if (isReady(desk, id)) yield id;
+  const candidates = candidatesByTrack(view, track);
+  for (const level of [0, 1, 2]) {
+    const lists = [...candidates]
+      .filter(([name]) => preference(name) === level)
+      .flatMap(([, trackLists]) => trackLists);
+    for (const { id } of mergeBestFirst(lists)) if (isReadyNow(view, id)) yield id;
   }
 }
 
 /** How many pieces of work are ready in each track, whoever may take them; nobody asks for more than `enough`. */
-export function readyByTrack(desk: Desk, enough: number): Map<string, number> {
+export function readyByTrack(view: DecisionView, countMax: number): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const [track, lists] of candidatesByTrack(desk, undefined)) {
+  for (const [track, lists] of candidatesByTrack(view, undefined)) {
     let count = 0;
-    for (const { id } of bestFirst(lists)) {
-      if (count >= enough) break;
-      if (isReady(desk, id)) count += 1;
+    for (const { id } of mergeBestFirst(lists)) {
+      if (count >= countMax) break;
+      if (isReadyNow(view, id)) count += 1;
     }
     if (count > 0) counts.set(track, count);
   }
@@ -39,35 +45,35 @@ export function readyByTrack(desk: Desk, enough: number): Map<string, number> {
 }
 
 /** The work of each track, in lists with the best first: what nobody holds, and what was held and may be taken over. */
-function candidatesByTrack(desk: Desk, track: string | undefined): Map<string, (readonly Rank[])[]> {
-  const { state } = desk;
+function candidatesByTrack(view: DecisionView, track: string | undefined): Map<string, (readonly Rank[])[]> {
+  const { state } = view;
   const lists = new Map<string, (readonly Rank[])[]>();
   for (const [name, free] of state.frontier.byTrack) lists.set(name, [free]);
-  const held = [...takeableWork(desk)].sort(compareReady);
+  const held = [...takeableRanks(view)].sort(compareRank);
   for (const name of new Set(held.map((rank) => rank.track))) {
     lists.set(name, [...(lists.get(name) ?? []), held.filter((rank) => rank.track === name)]);
   }
   return track === undefined ? lists : new Map([[track, lists.get(track) ?? []]]);
 }
 
-function* takeableWork(desk: Desk): Generator<Rank> {
-  const { live: claimed, frontier, plan } = desk.state;
+function* takeableRanks(view: DecisionView): Generator<Rank> {
+  const { live: claimed, frontier, plan } = view.state;
   for (const subject of claimed) {
-    if (!takeable(desk.glimpse(subject), desk.now_ms, desk.rulesOf(subject))) continue;
+    if (!canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) continue;
     const rank = frontier.rankOf(plan, subject);
     if (rank !== undefined) yield rank;
   }
 }
 
 /** Several lists, each best first, as one. */
-function* bestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
-  const open = lists.map((ranks) => ({ ranks, at: 0 }));
+function* mergeBestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
+  const cursors = lists.map((ranks) => ({ ranks, at: 0 }));
   for (;;) {
-    let best: (typeof open)[number] | null = null;
-    for (const list of open) {
+    let best: (typeof cursors)[number] | null = null;
+    for (const list of cursors) {
       const rank = list.ranks[list.at];
       const ahead = best?.ranks[best.at];
-      if (rank !== undefined && (ahead === undefined || compareReady(rank, ahead) < 0)) best = list;
+      if (rank !== undefined && (ahead === undefined || compareRank(rank, ahead) < 0)) best = list;
     }
     const found = best?.ranks[best.at];
     if (best === null || found === undefined) return;
@@ -76,44 +82,44 @@ function* bestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
   }
 }
 
-function isReady(desk: Desk, id: string): boolean {
+function isReadyNow(view: DecisionView, id: string): boolean {
   // The plan may have changed since the frontier was surveyed.
-  if (!desk.state.plan.has(id)) return false;
-  const head = desk.glimpse(id);
+  if (!view.state.plan.has(id)) return false;
+  const head = view.peekHead(id);
   if (head.phase === 'COMPLETED') return false;
-  return readinessOf(head, openDependencies(desk, id), desk.rulesOf(id), desk.now_ms) === 'ready';
+  return readinessOf(head, openDependencies(view, id), view.rulesOf(id), view.now_ms) === 'ready';
 }
 
-function trackRooms(desk: Desk, agent_id: string) {
-  const agents = agentsInTrack(liveWork(desk));
-  const max = desk.policy.max_agents_per_track;
-  return (track: string) => trackRoom(agents.get(track), agent_id, max);
+function trackCapacities(view: DecisionView, agentId: string) {
+  const agents = agentsByTrack(liveClaims(view));
+  const max = view.policy.max_agents_per_track;
+  return (track: string) => trackCapacity(agents.get(track), agentId, max);
 }
 
-function* liveWork(desk: Desk) {
-  for (const subject of desk.state.live) {
-    const head = desk.glimpse(subject);
-    if (head.claim !== null && live(head, desk.now_ms, desk.rulesOf(subject))) {
+function* liveClaims(view: DecisionView) {
+  for (const subject of view.state.live) {
+    const head = view.peekHead(subject);
+    if (head.claim !== null && isLive(head, view.now_ms, view.rulesOf(subject))) {
       yield { subject, agent_id: head.claim.agent_id };
     }
   }
 }
 
 /** The tracks an agent has worked in: it knows its way about there. */
-function ownTracks(desk: Desk, agent_id: string): ReadonlySet<string> {
-  return desk.state.tracksOf.get(agent_id) ?? new Set();
+function ownTracks(view: DecisionView, agentId: string): ReadonlySet<string> {
+  return view.state.tracksByAgent.get(agentId) ?? new Set();
 }
 
 /** When the next claim or pause runs out, so that somebody who waits knows when to look again. */
-export function nextDeadlineMs(desk: Desk): number {
-  let next_ms = Number.POSITIVE_INFINITY;
-  for (const subject of desk.state.live) {
-    const until_ms = occupiedUntilMs(desk.glimpse(subject), desk.rulesOf(subject));
-    if (until_ms !== null && until_ms > desk.now_ms) next_ms = Math.min(next_ms, until_ms);
+export function nextDeadlineMs(view: DecisionView): number {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const subject of view.state.live) {
+    const untilMs = permitHeldUntilMs(view.peekHead(subject), view.rulesOf(subject));
+    if (untilMs !== null && untilMs > view.now_ms) nextMs = Math.min(nextMs, untilMs);
   }
-  for (const subject of desk.state.paused) {
-    const retry_ms = desk.glimpse(subject).retry_at_ms ?? 0;
-    if (retry_ms > desk.now_ms) next_ms = Math.min(next_ms, retry_ms);
+  for (const subject of view.state.inBackoff) {
+    const retryMs = view.peekHead(subject).retry_at_ms ?? 0;
+    if (retryMs > view.now_ms) nextMs = Math.min(nextMs, retryMs);
   }
-  return next_ms;
+  return nextMs;
 }

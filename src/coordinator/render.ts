@@ -1,28 +1,28 @@
 import type { Decision, SharedClaim } from '../core/claims/commands.js';
 import type { Head } from '../core/claims/head.js';
 import { isoTime } from '../core/events/envelope.js';
-import { placeOf } from '../core/views/index.js';
+import { planPositionOf } from '../core/views/index.js';
 import type { ProjectKey } from '../stores/store.js';
 import { adviceFor } from './advice.js';
 import { type Problem, problem } from './problem.js';
 import type {
   ClaimResult,
   GateResult,
+  GrantedClaim,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-  TaskClaim,
 } from './wire.js';
 
 /** Decisions as the wire contract spells them. Nothing is decided here. */
 
-const timeOrNull = (at_ms: number | null | undefined): string | null =>
-  at_ms === null || at_ms === undefined ? null : isoTime(at_ms);
+const timeOrNull = (atMs: number | null | undefined): string | null =>
+  atMs === null || atMs === undefined ? null : isoTime(atMs);
 
-function taskClaim(key: ProjectKey, head: Head, id: string): TaskClaim | null {
+function taskClaim(key: ProjectKey, head: Head, id: string): GrantedClaim | null {
   const { claim } = head;
   if (claim === null) return null;
-  const { track, sequence } = placeOf(head.subject);
+  const { track, sequence } = planPositionOf(head.subject);
   return {
     id,
     tenant_id: key.tenant_id,
@@ -58,7 +58,7 @@ export function claimResult(
     const { warnings } = details;
     return { ...grantResult(key, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
   }
-  if (code === 'INVALID_LEASE') return invalidLease();
+  if (code === 'INVALID_LEASE') return invalidLeaseProblem();
   const current_holder = code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null;
   return {
     success: false,
@@ -72,16 +72,16 @@ export function claimResult(
     ...(details.hold_reason === undefined ? {} : { hold_reason: details.hold_reason }),
     ...(details.retry_at_ms === undefined ? {} : { retry_at: isoTime(details.retry_at_ms) }),
     ...(details.limit === undefined ? {} : { limit: details.limit }),
-    ...(details.shared === undefined ? {} : sharedWith(details.shared)),
+    ...(details.shared === undefined ? {} : sharedModulesFields(details.shared)),
   };
 }
 
-const sharedWith = (shared: readonly SharedClaim[]) => ({
+const sharedModulesFields = (shared: readonly SharedClaim[]) => ({
   shared_modules: [...new Set(shared.flatMap(({ shared_modules }) => shared_modules))].sort(),
   holders: shared.map(({ subject, ...rest }) => ({ task_id: subject, ...rest })),
 });
 
-export const refusedClaim = (reason: string): ClaimResult => ({
+export const deniedClaimResult = (reason: string): ClaimResult => ({
   success: false,
   reason,
   claim: null,
@@ -89,7 +89,7 @@ export const refusedClaim = (reason: string): ClaimResult => ({
   next: adviceFor(reason),
 });
 
-export const invalidLease = (): Problem =>
+export const invalidLeaseProblem = (): Problem =>
   problem('INVALID_LEASE', adviceFor('INVALID_LEASE'), [
     {
       path: 'lease_duration_seconds',
@@ -98,7 +98,7 @@ export const invalidLease = (): Problem =>
   ]);
 
 export function renewalResult(decision: Decision): RenewalResult | Problem {
-  if (decision.code === 'INVALID_LEASE') return invalidLease();
+  if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem();
   return {
     success: decision.ok,
     reason: decision.code,

@@ -1,26 +1,35 @@
-import { claimsFiles, dataIn, digestsIn, MANIFEST_BYTES_MAX, readManifest } from '../core/graph/manifest.js';
+import {
+  isFilesResult,
+  MANIFEST_BYTES_MAX,
+  manifestDigests,
+  parseManifest,
+  parseResultBlob,
+} from '../core/graph/manifest.js';
 import type { Blobs } from '../stores/blobs.js';
 import { type Problem, problem } from './problem.js';
 import type { SubmitBody } from './wire.js';
 
-interface Shelf {
+interface TenantBlobs {
   readonly tenant_id: string;
   readonly blobs: Blobs;
 }
 
 /** A store far away is asked so many questions at once. */
-const ASKED_AT_ONCE = 50;
+const PARALLEL_LOOKUPS_MAX = 50;
 
 /**
  * Which files a result changes: a manifest may come in the body or, where it is long, as a blob. One that could not be
  * promoted is refused here: an edge that has converged has its files.
  */
-export async function filesOf(body: SubmitBody, shelf: Shelf): Promise<readonly string[] | Problem> {
-  const data = await dataOf(body, shelf);
-  if (!claimsFiles(data)) return pathsIn(data);
-  const read = readManifest(data);
-  if (!read.ok) return invalid(`result_data.${read.path}`, read.message);
-  const missing = await missingOf(digestsIn(data), shelf);
+export async function changedFilesOf(
+  body: SubmitBody,
+  tenantBlobs: TenantBlobs,
+): Promise<readonly string[] | Problem> {
+  const data = await resultDataOf(body, tenantBlobs);
+  if (!isFilesResult(data)) return pathsIn(data);
+  const read = parseManifest(data);
+  if (!read.ok) return invalidField(`result_data.${read.path}`, read.message);
+  const missing = await firstMissingBlob(manifestDigests(data), tenantBlobs);
   if (missing === null) return pathsIn(data);
   return problem(
     'BLOB_MISSING',
@@ -28,20 +37,23 @@ export async function filesOf(body: SubmitBody, shelf: Shelf): Promise<readonly 
   );
 }
 
-async function dataOf(body: SubmitBody, { tenant_id, blobs }: Shelf): Promise<unknown> {
+async function resultDataOf(body: SubmitBody, { tenant_id, blobs }: TenantBlobs): Promise<unknown> {
   if (body.blob_sha256 === undefined) return body.result_data;
-  const size_bytes = await blobs.size(tenant_id, body.blob_sha256);
-  if (size_bytes === null || size_bytes > MANIFEST_BYTES_MAX) return null;
+  const sizeBytes = await blobs.size(tenant_id, body.blob_sha256);
+  if (sizeBytes === null || sizeBytes > MANIFEST_BYTES_MAX) return null;
   const bytes = await blobs.get(tenant_id, body.blob_sha256);
-  return bytes === null ? null : dataIn(bytes);
+  return bytes === null ? null : parseResultBlob(bytes);
 }
 
-async function missingOf(digests: readonly string[], { tenant_id, blobs }: Shelf): Promise<string | null> {
-  for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
-    const some = digests.slice(at, at + ASKED_AT_ONCE);
-    const sizes = await Promise.all(some.map((sha256) => blobs.size(tenant_id, sha256)));
+async function firstMissingBlob(
+  digests: readonly string[],
+  { tenant_id, blobs }: TenantBlobs,
+): Promise<string | null> {
+  for (let at = 0; at < digests.length; at += PARALLEL_LOOKUPS_MAX) {
+    const chunk = digests.slice(at, at + PARALLEL_LOOKUPS_MAX);
+    const sizes = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));
     const missing = sizes.indexOf(null);
-    if (missing !== -1) return some[missing] as string;
+    if (missing !== -1) return chunk[missing] as string;
   }
   return null;
 }
@@ -55,5 +67,5 @@ function pathsIn(result: unknown): readonly string[] {
     .filter((path) => typeof path === 'string');
 }
 
-const invalid = (path: string, message: string): Problem =>
+const invalidField = (path: string, message: string): Problem =>
   problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 
 const A = 'A-001-core';
 const KIB_64 = 64 * 1024;
@@ -9,36 +9,36 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 forEachStore('results', (open) => {
   async function begin(limits = {}) {
-    const house = await open({ limits });
-    await house.plan(planOf(A));
-    const alpha = new Agent(house, 'alpha', 's1');
+    const harness = await open({ limits });
+    await harness.plan(planOf(A));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
-    return { house, coordinator: house.coordinator, queries: house.coordinator.queries, alpha };
+    return { house: harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, alpha };
   }
   const textOf = (bytes: number) => 'x'.repeat(bytes - 2);
 
   test('of up to 64 KiB travel inside the event', async () => {
-    const { house, alpha, queries } = await begin();
+    const { house: harness, alpha, queries } = await begin();
     expect((await alpha.submits(A, textOf(KIB_64))).accepted).toBe(true);
-    const payload = (await house.events()).at(-1)?.payload;
+    const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).toMatchObject({ result_data: textOf(KIB_64), result_size_bytes: KIB_64 });
     expect(payload).not.toHaveProperty('blob_sha256');
-    const { results } = answered(await queries.listResults(P, A));
+    const { results } = unwrap(await queries.listResults(P, A));
     expect(results).toMatchObject([{ result_data: textOf(KIB_64), blob_sha256: null, accepted: true }]);
   });
 
   test('of more than 64 KiB go by blob, and are read back whole', async () => {
-    const { house, alpha } = await begin();
+    const { house: harness, alpha } = await begin();
     const data = { text: textOf(KIB_64) };
     expect((await alpha.submits(A, data)).accepted).toBe(true);
-    const payload = (await house.events()).at(-1)?.payload;
+    const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).not.toHaveProperty('result_data');
     expect(payload?.blob_sha256).toBe(sha256(JSON.stringify(data)));
-    await house.restart();
-    const { queries } = house.coordinator;
-    const id = answered(await queries.listResults(P, A)).results[0]?.id ?? '';
-    expect(answered(await queries.getResult(P, A, id)).result_data).toEqual(data);
-    const bytes = answered(await queries.getBlob('acme', String(payload?.blob_sha256)));
+    await harness.restart();
+    const { queries } = harness.coordinator;
+    const id = unwrap(await queries.listResults(P, A)).results[0]?.id ?? '';
+    expect(unwrap(await queries.getResult(P, A, id)).result_data).toEqual(data);
+    const bytes = unwrap(await queries.getBlob('acme', String(payload?.blob_sha256)));
     expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(data));
   });
 
@@ -57,14 +57,14 @@ forEachStore('results', (open) => {
   });
 
   test('that name a blob nobody put, or one of another tenant, are refused and the claim stands', async () => {
-    const { house, coordinator, alpha } = await begin();
+    const { house: harness, coordinator, alpha } = await begin();
     const bytes = Buffer.from('theirs');
-    answered(await coordinator.putBlob('other', sha256('theirs'), bytes));
-    const position = await house.position();
+    unwrap(await coordinator.putBlob('other', sha256('theirs'), bytes));
+    const position = await harness.position();
     const { session_id, generation } = alpha.handle(A);
     const body = { task_id: A, session_id, generation, blob_sha256: sha256('theirs') };
     expect(await coordinator.submitResult(P, body)).toMatchObject({ problem: 'BLOB_MISSING' });
-    expect(await house.position()).toBe(position);
+    expect(await harness.position()).toBe(position);
     expect((await alpha.submits(A)).accepted).toBe(true);
   });
 
@@ -78,15 +78,15 @@ forEachStore('results', (open) => {
       problem: 'INVALID_REQUEST',
     });
     expect(await queries.getBlob('acme', sha256('other'))).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(answered(await coordinator.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
+    expect(unwrap(await coordinator.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
   });
 
   test('refused ones are kept with their data and can be read', async () => {
-    const { house, queries, alpha } = await begin();
-    house.advance(301);
-    await new Agent(house, 'beta', 's2').claims(A);
+    const { house: harness, queries, alpha } = await begin();
+    harness.advance(301);
+    await new HarnessAgent(harness, 'beta', 's2').claims(A);
     const { parked } = await alpha.submits(A, { draft: 1 });
-    expect(answered(await queries.getResult(P, A, parked ?? ''))).toMatchObject({
+    expect(unwrap(await queries.getResult(P, A, parked ?? ''))).toMatchObject({
       id: parked,
       generation: 1,
       agent_id: 'alpha',

@@ -13,39 +13,44 @@ export const INLINE_BYTES_MAX = 64 * 1024;
  * Makes a result out of a submission: its digest, its reference, and, when it is large, its blob, which is
  * durable before anything names it.
  */
-export async function resultFrom(
+export async function buildResult(
   body: SubmitBody,
   subject: string,
-  where: { tenant_id: string; blobs: Blobs; size_bytes_max: number },
+  target: { tenant_id: string; blobs: Blobs; size_bytes_max: number },
 ): Promise<SubmittedResult | Problem> {
-  if (body.blob_sha256 !== undefined) return blobResult(body, body.blob_sha256, subject, where);
+  if (body.blob_sha256 !== undefined) return buildBlobResult(body, body.blob_sha256, subject, target);
   const text = canonicalJson(body.result_data);
-  const size_bytes = Buffer.byteLength(text);
+  const sizeBytes = Buffer.byteLength(text);
   const sha256 = sha256Hex(text);
-  const named = nameResult(body, subject, sha256, size_bytes);
-  if (size_bytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...named };
+  const identified = identifyResult(body, subject, sha256, sizeBytes);
+  if (sizeBytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...identified };
   // Too large is for the rules to refuse; it must not reach the disk before they do.
-  if (size_bytes > where.size_bytes_max) return named;
-  await where.blobs.put(where.tenant_id, sha256, Buffer.from(text));
-  return { blob_sha256: sha256, ...named };
+  if (sizeBytes > target.size_bytes_max) return identified;
+  await target.blobs.put(target.tenant_id, sha256, Buffer.from(text));
+  return { blob_sha256: sha256, ...identified };
 }
 
-async function blobResult(
+async function buildBlobResult(
   body: SubmitBody,
   sha256: string,
   subject: string,
-  where: { tenant_id: string; blobs: Blobs },
+  target: { tenant_id: string; blobs: Blobs },
 ): Promise<SubmittedResult | Problem> {
-  const size_bytes = await where.blobs.size(where.tenant_id, sha256);
-  if (size_bytes === null) {
+  const sizeBytes = await target.blobs.size(target.tenant_id, sha256);
+  if (sizeBytes === null) {
     return problem('BLOB_MISSING', 'There is no blob by that hash. Put it first, then submit.', [
       { path: 'blob_sha256', message: 'expected the hash of a blob that was put before' },
     ]);
   }
-  return { blob_sha256: sha256, ...nameResult(body, subject, sha256, size_bytes) };
+  return { blob_sha256: sha256, ...identifyResult(body, subject, sha256, sizeBytes) };
 }
 
-function nameResult(body: SubmitBody, subject: string, sha256: string, size_bytes: number): SubmittedResult {
+function identifyResult(
+  body: SubmitBody,
+  subject: string,
+  sha256: string,
+  size_bytes: number,
+): SubmittedResult {
   const origin = sha256Hex(JSON.stringify([subject, body.generation, body.session_id, sha256]));
   return {
     result_id: `res_${origin.slice(0, 24)}`,

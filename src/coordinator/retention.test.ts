@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
-import { Agent, human } from '../../test/support/agent.js';
-import { answered, forEachStore, type House, P, planOf } from '../../test/support/house.js';
-import { LogJudge } from '../core/claims/log-judge.js';
+import { HarnessAgent, human } from '../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../test/support/coordinator-harness.js';
+import { PolicyAwareLogChecker } from '../core/claims/policy-aware-log-checker.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { AnyHead } from '../core/fold.js';
 
@@ -9,102 +15,105 @@ const A = 'A-001-core';
 const DAY_S = 24 * 3600;
 
 /** Generation 1 fails with a word, a zombie's work is refused, generation 2 is accepted, generation 3 never comes. */
-async function worked(house: House): Promise<void> {
-  await house.plan(planOf(A));
-  const first = new Agent(house, 'first', 'session-1');
-  const second = new Agent(house, 'second', 'session-2');
+async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
+  await harness.plan(planOf(A));
+  const first = new HarnessAgent(harness, 'first', 'session-1');
+  const second = new HarnessAgent(harness, 'second', 'session-2');
   await first.claims(A, { metadata: { secret: 'of the first' } });
   await first.notes(A, 'a remark of the first');
   await first.releases(A, { reason: 'ERROR', message: 'secret error' });
-  house.advance(3600);
+  harness.advance(3600);
   await second.claims(A, { metadata: { secret: 'of the second' } });
   expect(await first.submits(A, { secret: 'of the zombie' })).toMatchObject({ accepted: false });
   expect(await second.submits(A, { kept: 'for ever' })).toMatchObject({ accepted: true });
 }
 
-const saysOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
+const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
 
-async function violations(house: House): Promise<unknown[]> {
-  const judge = new LogJudge();
-  const found = (await house.events()).flatMap((event) => judge.see(event));
-  const heads = (await house.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
-  return [...found, ...judge.finish(heads)];
+async function violations(harness: CoordinatorHarness): Promise<unknown[]> {
+  const judge = new PolicyAwareLogChecker();
+  const found = (await harness.events()).flatMap((event) => judge.checkEvent(event));
+  const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
+  return [...found, ...judge.checkHeads(heads)];
 }
 
 forEachStore('retention', (open) => {
   test('takes out what was said in the past, and keeps what happened, what counts and every head', async () => {
-    const house = await open();
-    await worked(house);
-    const heads = await house.store.scanHeads(P, { after: null, limit: 1000 });
-    const before = await house.events();
-    house.advance(90 * DAY_S - 3700);
-    expect(await house.coordinator.forgetHistory()).toBe(0);
-    house.advance(DAY_S);
-    expect(await house.coordinator.forgetHistory()).toBe(4);
-    const after = await house.events();
+    const harness = await open();
+    await runThreeGenerations(harness);
+    const heads = await harness.store.scanHeads(P, { after: null, limit: 1000 });
+    const before = await harness.events();
+    harness.advance(90 * DAY_S - 3700);
+    expect(await harness.coordinator.redactHistory()).toBe(0);
+    harness.advance(DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+    const after = await harness.events();
     for (const gone of ['of the first', 'a remark', 'secret error', 'of the zombie']) {
-      expect(saysOf(before)).toContain(gone);
-      expect(saysOf(after)).not.toContain(gone);
+      expect(jsonOf(before)).toContain(gone);
+      expect(jsonOf(after)).not.toContain(gone);
     }
-    expect(saysOf(after)).toContain('for ever');
-    expect(saysOf(after)).toContain('of the second');
+    expect(jsonOf(after)).toContain('for ever');
+    expect(jsonOf(after)).toContain('of the second');
     expect(after.slice(0, -1).map(({ payload: _, ...envelope }) => envelope)).toEqual(
       before.map(({ payload: _, ...envelope }) => envelope),
     );
-    expect(await house.store.scanHeads(P, { after: null, limit: 1000 })).toEqual(heads);
-    expect(await violations(house)).toEqual([]);
+    expect(await harness.store.scanHeads(P, { after: null, limit: 1000 })).toEqual(heads);
+    expect(await violations(harness)).toEqual([]);
   });
 
   test('tells of itself once, and a second round finds nothing', async () => {
-    const house = await open();
-    await worked(house);
-    house.advance(91 * DAY_S);
-    expect(await house.coordinator.forgetHistory()).toBe(4);
-    expect(await house.coordinator.forgetHistory()).toBe(0);
-    const told = (await house.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
-    expect(told).toHaveLength(1);
-    expect(told[0]?.payload).toMatchObject({ retention_days: 90 });
-    await house.restart();
-    expect(await house.coordinator.queries.getTaskState(P, A)).toMatchObject({
+    const harness = await open();
+    await runThreeGenerations(harness);
+    harness.advance(91 * DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+    expect(await harness.coordinator.redactHistory()).toBe(0);
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
+    expect(reply).toHaveLength(1);
+    expect(reply[0]?.payload).toMatchObject({ retention_days: 90 });
+    await harness.restart();
+    expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({
       phase: 'COMPLETED',
       parked: 0,
     });
-    expect(await house.coordinator.queries.agents(P)).toMatchObject({
+    expect(await harness.coordinator.queries.agents(P)).toMatchObject({
       agents: [{ agent_id: 'first' }, { agent_id: 'second' }],
     });
   });
 
   test('finishes what was cut short between the telling and the forgetting', async () => {
-    const house = await open();
-    await worked(house);
-    house.advance(91 * DAY_S);
-    const { forget } = house.store;
-    house.store.forget = async () => {
+    const harness = await open();
+    await runThreeGenerations(harness);
+    harness.advance(91 * DAY_S);
+    const { redact: forget } = harness.store;
+    harness.store.redact = async () => {
       throw new Error('cut short');
     };
-    await expect(house.coordinator.forgetHistory()).rejects.toThrow('cut short');
-    house.store.forget = forget;
-    expect(saysOf(await house.events())).toContain('of the zombie');
-    expect(await house.coordinator.forgetHistory()).toBe(4);
-    expect(saysOf(await house.events())).not.toContain('of the zombie');
-    const told = (await house.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
-    expect(told).toHaveLength(1);
+    await expect(harness.coordinator.redactHistory()).rejects.toThrow('cut short');
+    harness.store.redact = forget;
+    expect(jsonOf(await harness.events())).toContain('of the zombie');
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+    expect(jsonOf(await harness.events())).not.toContain('of the zombie');
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
+    expect(reply).toHaveLength(1);
   });
 
   test('leaves refused work to be adopted until its time has come, and nobody can adopt it after', async () => {
-    const adopted = async (after_days: number) => {
-      const house = await open();
-      await house.plan(planOf(A));
-      const [zombie, successor] = [new Agent(house, 'first', 's1'), new Agent(house, 'second', 's2')];
+    const adopted = async (afterDays: number) => {
+      const harness = await open();
+      await harness.plan(planOf(A));
+      const [zombie, successor] = [
+        new HarnessAgent(harness, 'first', 's1'),
+        new HarnessAgent(harness, 'second', 's2'),
+      ];
       await zombie.claims(A);
       await zombie.releases(A);
       await successor.claims(A);
       await successor.releases(A);
       const { parked } = await zombie.submits(A, { worth: 'keeping' });
-      house.advance(after_days * DAY_S);
-      await house.coordinator.forgetHistory();
+      harness.advance(afterDays * DAY_S);
+      await harness.coordinator.redactHistory();
       const body = { expected_generation: 2, reason: 'want it', result_id: parked };
-      return answered(await house.coordinator.operate(P, A, 'adopt', body, human('admin')));
+      return unwrap(await harness.coordinator.operate(P, A, 'adopt', body, human('admin')));
     };
     expect(await adopted(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
     expect(await adopted(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });
@@ -115,33 +124,33 @@ forEachStore('retention', (open) => {
     ['soc2', 365],
     ['pci', 365],
   ] as const)('is outranked by the compliance profile %s: %i days', async (compliance_profile, days) => {
-    const house = await open();
-    await worked(house);
-    answered(await house.coordinator.settings.putPolicy(P, { compliance_profile }, human('admin')));
-    house.advance((days - 1) * DAY_S);
-    expect(await house.coordinator.forgetHistory()).toBe(0);
-    house.advance(2 * DAY_S);
-    expect(await house.coordinator.forgetHistory()).toBe(4);
+    const harness = await open();
+    await runThreeGenerations(harness);
+    unwrap(await harness.coordinator.settings.putPolicy(P, { compliance_profile }, human('admin')));
+    harness.advance((days - 1) * DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(0);
+    harness.advance(2 * DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(4);
   });
 
   test('comes by itself, an hour after the project came to work and every day after that', async () => {
-    const house = await open();
-    await worked(house);
+    const harness = await open();
+    await runThreeGenerations(harness);
     const forgets: number[] = [];
-    const { forget } = house.store;
+    const { redact: forget } = harness.store;
     const done = new Promise<void>((resolve) => {
-      house.store.forget = async (project, events) => {
-        await forget.call(house.store, project, events);
+      harness.store.redact = async (project, events) => {
+        await forget.call(harness.store, project, events);
         forgets.push(events.length);
         resolve();
       };
     });
-    house.advance(91 * DAY_S);
+    harness.advance(91 * DAY_S);
     // The first round of the sweeper sees the project, the next one finds it an hour older.
     for (let round = 0; round < 50 && forgets.length === 0; round += 1) {
-      house.advance(2 * 3600);
-      house.world.ring();
-      await house.world.breathe();
+      harness.advance(2 * 3600);
+      harness.environment.runDueTimers();
+      await harness.environment.yieldToEventLoop();
     }
     await done;
     expect(forgets).toEqual([4]);

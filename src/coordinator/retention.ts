@@ -1,13 +1,13 @@
-import { forgotten, retentionDays } from '../core/claims/retention.js';
+import { redactedEvent, retentionDays } from '../core/claims/retention.js';
 import { type EventEnvelope, isoTime } from '../core/events/envelope.js';
-import { FORGOTTEN_PER_EVENT_MAX, type HistoryForgotten } from '../core/events/record-events.js';
+import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../core/subject.js';
-import type { Desk } from './desk.js';
-import { noteId, sha256Hex } from './identity.js';
+import type { DecisionView } from './decision-view.js';
+import { contentEventId, sha256Hex } from './identity.js';
 import type { Attempt, Operation } from './operation.js';
 import { isProblem } from './problem.js';
 import type { Project } from './project.js';
-import { UnitBuilder } from './unit-builder.js';
+import { TransactionBuilder } from './transaction-builder.js';
 
 const HOUR_MS = 3600 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,65 +17,70 @@ const DAY_MS = 24 * HOUR_MS;
  * is left of each, then the store forgets: whoever is cut short between the two does the same again a day later.
  */
 export class Retention {
-  private readonly due_ms = new WeakMap<Project, number>();
+  private readonly dueMs = new WeakMap<Project, number>();
 
   /** A project is looked through when it has been at work for an hour, and every day after that. */
   isDue(project: Project): boolean {
-    const now_ms = project.now();
-    const due_ms = this.due_ms.get(project) ?? now_ms + HOUR_MS;
-    this.due_ms.set(project, due_ms);
-    return now_ms >= due_ms;
+    const nowMs = project.now();
+    const dueMs = this.dueMs.get(project) ?? nowMs + HOUR_MS;
+    this.dueMs.set(project, dueMs);
+    return nowMs >= dueMs;
   }
 
   /** How many events say less than before. */
   async run(project: Project): Promise<number> {
-    const desk = project.desk();
-    this.due_ms.set(project, desk.now_ms + DAY_MS);
-    const days = retentionDays(desk.policy, desk.limits);
-    const until = isoTime(Math.max(0, desk.now_ms - days * DAY_MS));
+    const view = project.view();
+    this.dueMs.set(project, view.now_ms + DAY_MS);
+    const days = retentionDays(view.policy, view.limits);
+    const until = isoTime(Math.max(0, view.now_ms - days * DAY_MS));
     let count = 0;
     for (let after = 0; ; ) {
-      const page = await project.store.events(project.key, { after, until, limit: FORGOTTEN_PER_EVENT_MAX });
+      const page = await project.store.events(project.key, { after, until, limit: REDACTED_PER_EVENT_MAX });
       const last = page.at(-1);
       if (last === undefined) return count;
       after = last.position;
-      const events = page.flatMap((event) => lessOf(project.desk(), event));
+      const events = page.flatMap((event) => redactedEvents(project.view(), event));
       if (events.length === 0) continue;
-      const told = await project.run(new TellForgotten({ before: until, retention_days: days }, events));
-      if (isProblem(told)) return count;
-      await project.store.forget(project.key, events);
+      const recorded = await project.run(
+        new RecordRedactionOperation({ before: until, retention_days: days }, events),
+      );
+      if (isProblem(recorded)) return count;
+      await project.store.redact(project.key, events);
       count += events.length;
     }
   }
 }
 
-function lessOf(desk: Desk, event: EventEnvelope): EventEnvelope[] {
-  const head = event.subject === undefined ? null : desk.glimpse(event.subject);
-  const less = forgotten(event, head);
-  return less === null ? [] : [less];
+function redactedEvents(view: DecisionView, event: EventEnvelope): EventEnvelope[] {
+  const head = event.subject === undefined ? null : view.peekHead(event.subject);
+  const redacted = redactedEvent(event, head);
+  return redacted === null ? [] : [redacted];
 }
 
 /** Its id follows from what it tells, so that telling it again tells nothing new. */
-class TellForgotten implements Operation<true> {
+class RecordRedactionOperation implements Operation<true> {
   readonly kind = 'forget_history';
   readonly request = null;
 
   constructor(
-    private readonly about: Omit<HistoryForgotten, 'events'>,
+    private readonly retention: Omit<HistoryRedacted, 'events'>,
     private readonly events: readonly EventEnvelope[],
   ) {}
 
-  attempt(desk: Desk): Attempt<true> {
-    const left = this.events.map(({ position, payload }) => ({
+  attempt(view: DecisionView): Attempt<true> {
+    const remaining = this.events.map(({ position, payload }) => ({
       position,
       payload_sha256: sha256Hex(JSON.stringify(payload)),
     }));
     const event_type = 'HISTORY_FORGOTTEN';
-    const event_id = noteId([event_type, desk.key.project_id, JSON.stringify(left)]);
-    const payload: HistoryForgotten = { ...this.about, events: left };
-    const timestamp = isoTime(desk.now_ms);
+    const eventId = contentEventId([event_type, view.key.project_id, JSON.stringify(remaining)]);
+    const payload: HistoryRedacted = { ...this.retention, events: remaining };
+    const timestamp = isoTime(view.now_ms);
     const draft = { event_type, timestamp, subject: HISTORY_SUBJECT, agent_id: 'retention', payload };
-    return { unit: new UnitBuilder(desk).told(draft, event_id).build(null), reply: true };
+    return {
+      transaction: new TransactionBuilder(view).addLooseEvent(draft, eventId).build(null),
+      reply: true,
+    };
   }
 
   replay(): true {

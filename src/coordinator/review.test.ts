@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { Agent, human } from '../../test/support/agent.js';
-import { answered, forEachStore, type HouseOptions, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent, human } from '../../test/support/agent.js';
+import {
+  type CoordinatorHarnessOptions,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 forEachStore('a human gate', (open) => {
-  async function begin(options: HouseOptions = {}) {
-    const house = await open(options);
-    await house.plan(planOf(A, B));
-    const { coordinator } = house;
-    const [alpha, beta] = [new Agent(house, 'alpha', 's1'), new Agent(house, 'beta', 's2')];
+  async function begin(options: CoordinatorHarnessOptions = {}) {
+    const harness = await open(options);
+    await harness.plan(planOf(A, B));
+    const { coordinator } = harness;
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     await alpha.claims(A);
     const review = (decision: string, more = {}) =>
       coordinator.recordReview(
@@ -19,26 +25,26 @@ forEachStore('a human gate', (open) => {
         { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1'), decision, ...more },
         human('rita'),
       );
-    return { house, coordinator, queries: coordinator.queries, alpha, beta, review };
+    return { house: harness, coordinator, queries: coordinator.queries, alpha, beta, review };
   }
 
   test('stops the lease while it is open, for at most suspend_max_seconds', async () => {
-    const { house, alpha, beta, queries } = await begin();
+    const { house: harness, alpha, beta, queries } = await begin();
     expect(await alpha.suspends(A)).toEqual({
       success: true,
       reason: 'SUSPENDED',
       generation: 1,
       until: '2026-01-18T06:00:00.000Z',
     });
-    house.advance(7200);
+    harness.advance(7200);
     expect((await beta.claims(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
-    expect(answered(await queries.getTaskState(P, A))).toMatchObject({
+    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
       readiness: 'suspended',
       claim: { state: 'SUSPENDED' },
     });
     expect(await alpha.resumes(A)).toMatchObject({ reason: 'RESUMED', until: '2026-01-04T08:05:00.000Z' });
     await alpha.suspends(A);
-    house.advance(14 * 24 * 3600);
+    harness.advance(14 * 24 * 3600);
     expect((await beta.claims(A)).claim?.generation).toBe(2);
   });
 
@@ -57,18 +63,18 @@ forEachStore('a human gate', (open) => {
   });
 
   test('asks no place of who holds the work, though its place had run out before the project began to hold', async () => {
-    const { house, coordinator, alpha, beta } = await begin({ limits: { max_active_sessions: 1 } });
+    const { house: harness, coordinator, alpha, beta } = await begin({ limits: { max_active_sessions: 1 } });
     await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await alpha.resumes(A);
-    house.advance(1000);
+    harness.advance(1000);
     expect(await beta.claims(B)).toMatchObject({ success: true });
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
     expect(await alpha.submits(A, 'v2')).toMatchObject({ reason: 'ESCALATED', work_lost: false });
   });
 
   test('another candidate than the approved one waits for a human again, who completes it', async () => {
-    const { alpha, review, queries, house } = await begin();
+    const { alpha, review, queries, house: harness } = await begin();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await review('APPROVED');
     expect(await alpha.submits(A, 'v2', { iteration: 2 })).toMatchObject({
@@ -76,22 +82,22 @@ forEachStore('a human gate', (open) => {
       reason: 'ESCALATED',
       work_lost: false,
     });
-    expect(answered(await queries.getTaskState(P, A)).readiness).toBe('suspended');
+    expect(unwrap(await queries.getTaskState(P, A)).readiness).toBe('suspended');
     const approved = await review('APPROVED', { iteration: 2, candidate_sha256: sha256('v2') });
     expect(approved).toMatchObject({ success: true });
-    expect(answered(await queries.getTaskState(P, A))).toMatchObject({
+    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
       phase: 'COMPLETED',
       result: { generation: 1 },
     });
-    expect(await house.story(A)).toContain('REVIEW_COMPLETED');
+    expect(await harness.eventTypesOf(A)).toContain('REVIEW_COMPLETED');
   });
 
   test('changes wanted give the holder a fresh lease; a rejection takes the work away and holds it', async () => {
-    const { house, alpha, beta, review } = await begin();
+    const { house: harness, alpha, beta, review } = await begin();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
-    house.advance(3600);
+    harness.advance(3600);
     expect(await review('CHANGES_REQUESTED', { comment: 'shorter' })).toMatchObject({ success: true });
-    house.advance(299);
+    harness.advance(299);
     expect((await alpha.renews(A)).reason).toBe('RENEWED');
     await alpha.suspends(A, { iteration: 2, candidate_sha256: sha256('v2') });
     const second = { iteration: 2, candidate_sha256: sha256('v2'), comment: 'no' };
@@ -104,14 +110,20 @@ forEachStore('a human gate', (open) => {
   });
 
   test('a late candidate finds no place to wait in where others have taken it, and is kept', async () => {
-    const { house, alpha, beta, review, queries } = await begin({ limits: { max_concurrent_claims: 1 } });
+    const {
+      house: harness,
+      alpha,
+      beta,
+      review,
+      queries,
+    } = await begin({ limits: { max_concurrent_claims: 1 } });
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await review('APPROVED');
-    house.advance(301);
+    harness.advance(301);
     expect((await beta.claims(B)).reason).toBe('GRANTED');
     const late = await alpha.submits(A, 'v2', { iteration: 2 });
     expect(late).toMatchObject({ reason: 'LEASE_EXPIRED', parked: expect.stringMatching(/^res_/) });
-    expect(answered(await queries.getTaskState(P, A)).readiness).not.toBe('suspended');
+    expect(unwrap(await queries.getTaskState(P, A)).readiness).not.toBe('suspended');
     await beta.submits(B);
     expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
   });

@@ -7,32 +7,36 @@ import { type Problem, problem } from './problem.js';
  * letter, a digit or one of . _ - is spelled with three characters, and a folder's name has at most so many. It holds
  * for every store, so that a log can move from one to another.
  */
-const NAME_WEIGHT_MAX = 200;
-const HEAVY = /[^a-z0-9._-]/g;
-const HEAVY_WEIGHT = 3;
+const ENCODED_NAME_LENGTH_MAX = 200;
+const ESCAPED_CHARS = /[^a-z0-9._-]/g;
+const ESCAPED_LENGTH = 3;
 
 /** What is no name of a tenant or a project is refused before any store hears of it. */
-export function scopeFault({ tenant_id, project_id }: ProjectKey): Problem | null {
-  return tenantFault(tenant_id) ?? nameFault('project_id', project_id, projectIdSchema);
+export function scopeProblem({ tenant_id, project_id }: ProjectKey): Problem | null {
+  return tenantProblem(tenant_id) ?? nameProblem('project_id', project_id, projectIdSchema);
 }
 
-export const tenantFault = (tenant_id: string): Problem | null =>
-  nameFault('tenant_id', tenant_id, tenantIdSchema);
+export const tenantProblem = (tenantId: string): Problem | null =>
+  nameProblem('tenant_id', tenantId, tenantIdSchema);
 
-function nameFault(path: string, name: string, schema: typeof tenantIdSchema): Problem | null {
+function nameProblem(path: string, name: string, schema: typeof tenantIdSchema): Problem | null {
   if (!schema.safeParse(name).success) {
-    return notAName(
+    return invalidName(
       path,
       'expected a letter or digit, then letters, digits and . _ ~ @ + -, at most 128 in all',
     );
   }
-  if (name.length * HEAVY_WEIGHT <= NAME_WEIGHT_MAX || weightOf(name) <= NAME_WEIGHT_MAX) return null;
-  const bound = `at most ${NAME_WEIGHT_MAX}, where each capital and each of ~ @ + counts as ${HEAVY_WEIGHT}`;
-  return notAName(path, `expected a shorter name or fewer capitals (${bound})`);
+  if (
+    name.length * ESCAPED_LENGTH <= ENCODED_NAME_LENGTH_MAX ||
+    encodedLengthOf(name) <= ENCODED_NAME_LENGTH_MAX
+  )
+    return null;
+  const bound = `at most ${ENCODED_NAME_LENGTH_MAX}, where each capital and each of ~ @ + counts as ${ESCAPED_LENGTH}`;
+  return invalidName(path, `expected a shorter name or fewer capitals (${bound})`);
 }
 
-const weightOf = (name: string): number =>
-  name.length + (HEAVY_WEIGHT - 1) * (name.match(HEAVY)?.length ?? 0);
+const encodedLengthOf = (name: string): number =>
+  name.length + (ESCAPED_LENGTH - 1) * (name.match(ESCAPED_CHARS)?.length ?? 0);
 
-const notAName = (path: string, message: string): Problem =>
+const invalidName = (path: string, message: string): Problem =>
   problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);

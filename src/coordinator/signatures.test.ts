@@ -1,6 +1,12 @@
 import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { answered, forEachStore, House, P, planOf } from '../../test/support/house.js';
+import {
+  CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../test/support/coordinator-harness.js';
 import { publicKeyText, signCommand } from '../client/sign-command.js';
 import { checkNewEvent } from '../core/events/index.js';
 import { bodyText, readSignature, type SignedCommand, signedText } from '../core/signing.js';
@@ -11,30 +17,30 @@ const ours = generateKeyPairSync('ed25519');
 const others = generateKeyPairSync('ed25519');
 const WHO = { agent_id: 'alpha', session_id: 's1' };
 
-async function signing(house: House, require_signatures = true) {
-  await house.plan(planOf(A, B, C));
+async function signing(harness: CoordinatorHarness, require_signatures = true) {
+  await harness.plan(planOf(A, B, C));
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
-  await house.coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
-  await house.coordinator.settings.putLimits('acme', { require_signatures });
+  await harness.coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
+  await harness.coordinator.settings.putLimits('acme', { require_signatures });
   let count = 0;
   return (
     command: SignedCommand,
     body: object,
     key: KeyObject = ours.privateKey,
-    at_ms = house.world.clock.wallMs(),
+    atMs = harness.environment.clock.wallMs(),
   ) => {
     count += 1;
     const whole = { request_id: `r${count}`, ...body };
-    const signature = signCommand({ ...P, command, body: whole }, key, new Date(at_ms));
+    const signature = signCommand({ ...P, command, body: whole }, key, new Date(atMs));
     return { ...whole, signature };
   };
 }
 
 forEachStore('signatures', (open) => {
   test('every command of a session is taken when it is signed, and its event keeps the signature', async () => {
-    const house = await open();
-    const { coordinator } = house;
-    const sign = await signing(house);
+    const harness = await open();
+    const { coordinator } = harness;
+    const sign = await signing(harness);
     const claim = sign('claim_task', { task_id: A, ...WHO });
     expect(await coordinator.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
     const held = { task_id: A, session_id: 's1', expected_generation: 1 };
@@ -54,7 +60,7 @@ forEachStore('signatures', (open) => {
     const release = sign('release_claim', { ...held, task_id: B });
     expect(await coordinator.releaseClaim(P, release)).toMatchObject({ reason: 'RELEASED' });
 
-    const events = await house.events();
+    const events = await harness.events();
     const kept = events.filter(({ payload }) => payload.signature !== undefined);
     const commands = [claim, renew, suspend, resume, note, submit, next, release];
     expect(kept.map(({ payload }) => payload.signature)).toEqual(commands.map(({ signature }) => signature));
@@ -66,52 +72,52 @@ forEachStore('signatures', (open) => {
   });
 
   test('a batch is signed claim by claim, whether each has its own fate or all share one', async () => {
-    const house = await open();
-    const sign = await signing(house);
+    const harness = await open();
+    const sign = await signing(harness);
     const good = sign('claim_task', { task_id: A, ...WHO });
     const claims = [good, { task_id: B, ...WHO }];
-    const both = answered(await house.coordinator.batchClaim(P, { claims }));
+    const both = unwrap(await harness.coordinator.batchClaim(P, { claims }));
     expect(both.results).toMatchObject([{ reason: 'GRANTED' }, { problem: 'SIGNATURE_REQUIRED' }]);
     const rest = [sign('claim_task', { task_id: B, ...WHO }), { task_id: C, ...WHO, request_id: 'r9' }];
     const mode = 'all_or_nothing';
-    expect(await house.coordinator.batchClaim(P, { claims: rest, mode })).toMatchObject({
+    expect(await harness.coordinator.batchClaim(P, { claims: rest, mode })).toMatchObject({
       problem: 'SIGNATURE_REQUIRED',
     });
     const signed = [rest[0], sign('claim_task', { task_id: C, ...WHO })];
-    const all = answered(await house.coordinator.batchClaim(P, { claims: signed, mode }));
+    const all = unwrap(await harness.coordinator.batchClaim(P, { claims: signed, mode }));
     expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
   });
 
   test('a refused result is kept with the signature of whoever handed it in', async () => {
-    const house = await open();
-    const sign = await signing(house);
-    await house.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
-    await house.coordinator.operate(P, A, 'force_release', { expected_generation: 1, reason: 'gone' });
-    await house.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    const harness = await open();
+    const sign = await signing(harness);
+    await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    await harness.coordinator.operate(P, A, 'force_release', { expected_generation: 1, reason: 'gone' });
+    await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
     const late = sign('submit_result', { task_id: A, session_id: 's1', generation: 1, result_data: 1 });
-    expect(await house.coordinator.submitResult(P, late)).toMatchObject({ reason: 'STALE_GENERATION' });
-    const refused = (await house.events()).find(({ event_type }) => event_type === 'RESULT_REJECTED');
+    expect(await harness.coordinator.submitResult(P, late)).toMatchObject({ reason: 'STALE_GENERATION' });
+    const refused = (await harness.events()).find(({ event_type }) => event_type === 'RESULT_REJECTED');
     expect(refused?.payload.signature).toBe(late.signature);
   });
 
   test('signed again after a while, it is the same request', async () => {
-    const house = await open();
-    const sign = await signing(house);
+    const harness = await open();
+    const sign = await signing(harness);
     const body = { task_id: A, ...WHO, request_id: 'same' };
-    const first = await house.coordinator.claimTask(P, sign('claim_task', body));
-    const asked = { ...WHO, request_id: 'next' };
-    const second = await house.coordinator.next(P, sign('next', asked));
-    house.advance(60);
-    expect(await house.coordinator.claimTask(P, sign('claim_task', body))).toEqual(first);
-    expect(await house.coordinator.next(P, sign('next', asked))).toMatchObject({
-      claim: answered(second).claim,
+    const first = await harness.coordinator.claimTask(P, sign('claim_task', body));
+    const request = { ...WHO, request_id: 'next' };
+    const second = await harness.coordinator.next(P, sign('next', request));
+    harness.advance(60);
+    expect(await harness.coordinator.claimTask(P, sign('claim_task', body))).toEqual(first);
+    expect(await harness.coordinator.next(P, sign('next', request))).toMatchObject({
+      claim: unwrap(second).claim,
     });
   });
 });
 
 const held = { task_id: A, session_id: 's1', expected_generation: 1 };
 type Sign = Awaited<ReturnType<typeof signing>>;
-const WRONG: [string, string, (sign: Sign, house: House) => object][] = [
+const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => object][] = [
   ['no signature', 'SIGNATURE_REQUIRED', () => ({ ...held, request_id: 'r' })],
   [
     'a session without a key',
@@ -132,65 +138,69 @@ const WRONG: [string, string, (sign: Sign, house: House) => object][] = [
   [
     'a signature of yesterday',
     'SIGNATURE_INVALID',
-    (sign, house) => sign('renew_lease', held, ours.privateKey, house.world.clock.wallMs() - 300_001),
+    (sign, harness) =>
+      sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() - 300_001),
   ],
   [
     'a signature of tomorrow',
     'SIGNATURE_INVALID',
-    (sign, house) => sign('renew_lease', held, ours.privateKey, house.world.clock.wallMs() + 300_001),
+    (sign, harness) =>
+      sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() + 300_001),
   ],
 ];
 test.each(WRONG)('a command with %s is refused, and nothing happens', async (_, code, make) => {
-  const house = await House.open('memory');
-  const sign = await signing(house);
-  await house.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
-  const position = await house.position();
-  expect(await house.coordinator.renewLease(P, make(sign, house))).toMatchObject({ problem: code });
-  expect(await house.position()).toBe(position);
+  const harness = await CoordinatorHarness.open('memory');
+  const sign = await signing(harness);
+  await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+  const position = await harness.position();
+  expect(await harness.coordinator.renewLease(P, make(sign, harness))).toMatchObject({ problem: code });
+  expect(await harness.position()).toBe(position);
 });
 
 test('signed for one project, it says nothing in another', async () => {
-  const house = await House.open('memory');
-  const sign = await signing(house);
+  const harness = await CoordinatorHarness.open('memory');
+  const sign = await signing(harness);
   const elsewhere = { tenant_id: 'acme', project_id: 'bank' };
-  await house.coordinator.plans.put(elsewhere, planOf(A));
+  await harness.coordinator.plans.put(elsewhere, planOf(A));
   const public_key = publicKeyText(ours.publicKey);
   const session = { session_id: 's1', user_id: 'alice', project_id: 'bank', public_key };
-  await house.coordinator.sessions.open('acme', session);
+  await harness.coordinator.sessions.open('acme', session);
   const claim = sign('claim_task', { task_id: A, ...WHO });
-  expect(await house.coordinator.claimTask(elsewhere, claim)).toMatchObject({ problem: 'SIGNATURE_INVALID' });
+  expect(await harness.coordinator.claimTask(elsewhere, claim)).toMatchObject({
+    problem: 'SIGNATURE_INVALID',
+  });
 });
 
 test('where nobody asks for signatures, none is needed, and one that is given must be right', async () => {
-  const house = await House.open('memory');
-  const sign = await signing(house, false);
+  const harness = await CoordinatorHarness.open('memory');
+  const sign = await signing(harness, false);
   const signed = sign('claim_task', { task_id: A, ...WHO });
-  expect(await house.coordinator.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
+  expect(await harness.coordinator.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
     problem: 'SIGNATURE_INVALID',
   });
-  expect(await house.coordinator.claimTask(P, signed)).toMatchObject({ reason: 'GRANTED' });
-  expect(await house.coordinator.claimTask(P, { task_id: B, ...WHO })).toMatchObject({ reason: 'GRANTED' });
+  expect(await harness.coordinator.claimTask(P, signed)).toMatchObject({ reason: 'GRANTED' });
+  expect(await harness.coordinator.claimTask(P, { task_id: B, ...WHO })).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('a session opened through one coordinator signs to another', async () => {
-  const house = await House.open('memory');
-  const second = await house.another();
+  const harness = await CoordinatorHarness.open('memory');
+  const second = await harness.openAnother();
   await second.plans.get(P);
-  const sign = await signing(house);
+  const sign = await signing(harness);
   const claim = sign('claim_task', { task_id: A, ...WHO });
   expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('the key of a session stays the one it was opened with, and is an Ed25519 key', async () => {
-  const house = await House.open('memory');
-  await signing(house);
+  const harness = await CoordinatorHarness.open('memory');
+  await signing(harness);
   const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };
   const again = { ...session, public_key: publicKeyText(others.publicKey) };
-  expect(await house.coordinator.sessions.open('acme', again)).toMatchObject({
+  expect(await harness.coordinator.sessions.open('acme', again)).toMatchObject({
     reason: 'PUBLIC_KEY_CONFLICT',
     session: { public_key: publicKeyText(ours.publicKey) },
   });
-  expect(await house.coordinator.sessions.open('acme', { ...session, public_key: 'short' })).toMatchObject({
+  expect(await harness.coordinator.sessions.open('acme', { ...session, public_key: 'short' })).toMatchObject({
     problem: 'INVALID_REQUEST',
   });
 });

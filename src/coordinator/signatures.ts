@@ -13,7 +13,7 @@ import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 
 /** How old a signature may be when it comes, or how far ahead of us its clock. */
-const WINDOW_MS = 5 * 60 * 1000;
+const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
 
 /** A command of a session, as it came. */
 export interface SessionCommand {
@@ -28,49 +28,58 @@ interface SignedBody {
 }
 
 /** A signature is checked wherever one is given, and has to be given where the tenant says so. */
-export const needsCheck = (project: Project, { body }: SessionCommand): boolean =>
+export const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
   project.limits.require_signatures || (body as SignedBody).signature !== undefined;
 
 /** Null: the session itself asks. Checked before the command queues, on a thread that decides nothing. */
-export async function signatureFault(project: Project, asked: SessionCommand): Promise<Problem | null> {
-  const { signature, session_id, request_id } = asked.body as SignedBody;
-  if (signature === undefined) return required('This tenant takes signed commands alone. Sign it.');
+export async function signatureProblem(
+  project: Project,
+  sessionCommand: SessionCommand,
+): Promise<Problem | null> {
+  const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
+  if (signature === undefined) return signatureRequired('This tenant takes signed commands alone. Sign it.');
   const key = await publicKeyOf(project, session_id);
-  if (key === null) return required('The session has no public_key. Open one with it, then sign.');
-  const said = readSignature(signature);
-  if (said === null)
-    return invalid('expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>');
-  if (request_id === undefined) return invalid('a signed command names its request_id');
-  const age_ms = project.desk().now_ms - msOf(said.issued_at);
-  if (!(Math.abs(age_ms) <= WINDOW_MS)) {
-    return invalid('issued_at is more than five minutes from now: sign it again, under the same request_id');
+  if (key === null) return signatureRequired('The session has no public_key. Open one with it, then sign.');
+  const parsedSignature = readSignature(signature);
+  if (parsedSignature === null)
+    return signatureInvalid('expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>');
+  if (request_id === undefined) return signatureInvalid('a signed command names its request_id');
+  const ageMs = project.view().now_ms - msOf(parsedSignature.issued_at);
+  if (!(Math.abs(ageMs) <= SIGNATURE_AGE_MS_MAX)) {
+    return signatureInvalid(
+      'issued_at is more than five minutes from now: sign it again, under the same request_id',
+    );
   }
-  const command = { ...project.key, command: asked.command, body: asked.body } as CommandToSign;
-  const text = signedText(command, sha256Hex(bodyText(command)), said.issued_at);
-  return (await isSignedBy(key, text, said.value))
+  const command = {
+    ...project.key,
+    command: sessionCommand.command,
+    body: sessionCommand.body,
+  } as CommandToSign;
+  const text = signedText(command, sha256Hex(bodyText(command)), parsedSignature.issued_at);
+  return (await isSignedBy(key, text, parsedSignature.value))
     ? null
-    : invalid('it is not the session’s over this command');
+    : signatureInvalid('it is not the session’s over this command');
 }
 
 /** A session may have been opened through another coordinator, and not be known here yet. */
-async function publicKeyOf(project: Project, session_id: string): Promise<string | null> {
-  const subject = sessionSubject(session_id);
-  if (!project.state.records.has(subject)) await project.follow();
+async function publicKeyOf(project: Project, sessionId: string): Promise<string | null> {
+  const subject = sessionSubject(sessionId);
+  if (!project.state.records.has(subject)) await project.refresh();
   return (project.state.records.get(subject)?.value.public_key as string | undefined) ?? null;
 }
 
-function isSignedBy(public_key: string, text: string, value: string): Promise<boolean> {
+function isSignedBy(publicKey: string, text: string, value: string): Promise<boolean> {
   const key: KeyObject = createPublicKey({
     format: 'jwk',
-    key: { kty: 'OKP', crv: 'Ed25519', x: public_key },
+    key: { kty: 'OKP', crv: 'Ed25519', x: publicKey },
   });
   return new Promise((resolve, reject) => {
-    verify(null, Buffer.from(text), key, Buffer.from(value, 'base64url'), (error, same) =>
-      error === null ? resolve(same) : reject(error),
+    verify(null, Buffer.from(text), key, Buffer.from(value, 'base64url'), (error, isValid) =>
+      error === null ? resolve(isValid) : reject(error),
     );
   });
 }
 
-const required = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
-const invalid = (message: string): Problem =>
+const signatureRequired = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
+const signatureInvalid = (message: string): Problem =>
   problem('SIGNATURE_INVALID', `signature: ${message}`, [{ path: 'signature', message }]);

@@ -6,23 +6,23 @@ import type { Store } from '../stores/store.js';
  * monotonic clock. Good enough to decide with; the commit compares with the store's clock itself.
  */
 export class StoreTime {
-  private told_ms = 0;
-  private heard_ms = 0;
+  private storeMs = 0;
+  private syncedAtMs = 0;
 
   constructor(private readonly clock: ProcessClock) {}
 
-  tell(now_ms: number): void {
-    this.told_ms = now_ms;
-    this.heard_ms = this.clock.monotonicMs();
+  sync(nowMs: number): void {
+    this.storeMs = nowMs;
+    this.syncedAtMs = this.clock.monotonicMs();
   }
 
   now(): number {
-    return Math.floor(this.told_ms + (this.clock.monotonicMs() - this.heard_ms));
+    return Math.floor(this.storeMs + (this.clock.monotonicMs() - this.syncedAtMs));
   }
 }
 
-const CLOCKS_APART_MS = 1000;
+const CLOCK_SKEW_MS_MAX = 1000;
 
 /** Coordinators that bring their own clocks must not lose claims to each other for being a little apart. */
 export const skewMarginMs = ({ capabilities }: Pick<Store, 'capabilities'>): number =>
-  capabilities.clock === 'coordinator' ? CLOCKS_APART_MS : 0;
+  capabilities.clock === 'coordinator' ? CLOCK_SKEW_MS_MAX : 0;

@@ -1,20 +1,22 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../../test/support/agent.js';
-import { answered, forEachStore, P, planOf } from '../../test/support/house.js';
+import { HarnessAgent } from '../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-harness.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('the sweeper', (open) => {
   /** The same story with and without it: what agents are told, and what the log says in the end. */
   async function story(sweeps: boolean) {
-    const house = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
-    await house.plan(planOf(A, B, C));
-    const agents = ['s1', 's2', 's3', 's4'].map((session) => new Agent(house, `agent-${session}`, session));
-    const [one, two, three, four] = agents as [Agent, Agent, Agent, Agent];
+    const harness = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
+    await harness.plan(planOf(A, B, C));
+    const agents = ['s1', 's2', 's3', 's4'].map(
+      (session) => new HarnessAgent(harness, `agent-${session}`, session),
+    );
+    const [one, two, three, four] = agents as [HarnessAgent, HarnessAgent, HarnessAgent, HarnessAgent];
     const replies: unknown[] = [];
     const later = async (seconds: number) => {
-      house.advance(seconds);
-      if (sweeps) await house.coordinator.sweep();
+      harness.advance(seconds);
+      if (sweeps) await harness.coordinator.sweep();
     };
     replies.push(await one.claims(A, { lease_duration_seconds: 60 }), await two.claims(B));
     replies.push(await three.claims(C));
@@ -25,13 +27,13 @@ forEachStore('the sweeper', (open) => {
     replies.push(await four.claims(C));
     await later(500);
     replies.push(await four.claims(C), await four.next());
-    const log = (await house.events()).map(({ event_type, subject, generation, payload }) => ({
+    const log = (await harness.events()).map(({ event_type, subject, generation, payload }) => ({
       event_type,
       subject,
       generation,
       expired_at: payload.expired_at,
     }));
-    const states = answered(await house.coordinator.queries.batchGetStates(P, [A, B, C])).tasks;
+    const states = unwrap(await harness.coordinator.queries.batchGetStates(P, [A, B, C])).tasks;
     return { replies, log, states };
   }
 
@@ -44,19 +46,19 @@ forEachStore('the sweeper', (open) => {
   });
 
   test('comes by itself every sweep_interval_seconds and writes an expiry once', async () => {
-    const house = await open();
-    await house.plan(planOf(A));
-    await new Agent(house, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
+    const harness = await open();
+    await harness.plan(planOf(A));
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
     const lost = new AbortController();
-    const feed = house.coordinator.feed.follow(P, '', lost.signal);
-    house.advance(31);
-    house.world.ring();
+    const feed = harness.coordinator.feed.follow(P, '', lost.signal);
+    harness.advance(31);
+    harness.environment.runDueTimers();
     const seen: string[] = [];
     for await (const { event } of feed) {
       seen.push(event.event_type);
       if (event.event_type === 'CLAIM_LOST') lost.abort();
     }
     expect(seen).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED', 'CLAIM_LOST']);
-    expect(await house.coordinator.sweep()).toBe(0);
+    expect(await harness.coordinator.sweep()).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
-import { stale, takeable } from '../core/claims/lease.js';
+import { canTakeOver, isStale } from '../core/claims/lease.js';
 import type { Environment } from './environment.js';
 import { HolderOperation } from './operations/holder.js';
 import type { Project } from './project.js';
 import type { Projects } from './projects.js';
-import { repeat } from './repeat.js';
+import { repeatEvery } from './repeat.js';
 import { Retention } from './retention.js';
 
 const SWEEP_MAX = 1000;
@@ -15,7 +15,7 @@ const TICK_MS = 1000;
  */
 export class Sweeper {
   readonly stop: () => void;
-  private readonly swept_ms = new WeakMap<Project, number>();
+  private readonly lastSweepMs = new WeakMap<Project, number>();
 
   private readonly retention = new Retention();
 
@@ -23,7 +23,7 @@ export class Sweeper {
     private readonly projects: Projects,
     environment: Environment,
   ) {
-    this.stop = repeat(environment, TICK_MS, () => {
+    this.stop = repeatEvery(environment, TICK_MS, () => {
       const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
       // It may take long, and nobody waits for it. What it could not do is done a day later.
       for (const project of all)
@@ -33,7 +33,7 @@ export class Sweeper {
   }
 
   /** How many events say less than before. */
-  async forgetHistory(): Promise<number> {
+  async redactHistory(): Promise<number> {
     const counts = await Promise.all([...this.projects.all()].map((project) => this.retention.run(project)));
     return counts.reduce((sum, count) => sum + count, 0);
   }
@@ -44,24 +44,24 @@ export class Sweeper {
   }
 
   private isDue(project: Project): boolean {
-    const { now_ms, policy } = project.desk();
-    return now_ms - (this.swept_ms.get(project) ?? 0) >= policy.sweep_interval_seconds * 1000;
+    const { now_ms, policy } = project.view();
+    return now_ms - (this.lastSweepMs.get(project) ?? 0) >= policy.sweep_interval_seconds * 1000;
   }
 
   private async sweepProject(project: Project): Promise<number> {
-    const desk = project.desk();
-    this.swept_ms.set(project, desk.now_ms);
+    const view = project.view();
+    this.lastSweepMs.set(project, view.now_ms);
     const due: string[] = [];
     for (const subject of project.state.live) {
       if (due.length >= SWEEP_MAX) break;
-      const head = desk.head(subject);
-      const rules = desk.rulesOf(subject);
-      const silent = stale(head, desk.now_ms, rules) && !head.claim?.stale;
-      if (silent || takeable(head, desk.now_ms, rules)) due.push(subject);
+      const head = view.head(subject);
+      const rules = view.rulesOf(subject);
+      const isNewlyStale = isStale(head, view.now_ms, rules) && !head.claim?.stale;
+      if (isNewlyStale || canTakeOver(head, view.now_ms, rules)) due.push(subject);
     }
-    const swept = due.map((subject) =>
+    const expiries = due.map((subject) =>
       project.run(new HolderOperation(subject, { type: 'expire' }, (decision) => decision.ok)),
     );
-    return (await Promise.all(swept)).filter((expired) => expired === true).length;
+    return (await Promise.all(expiries)).filter((expired) => expired === true).length;
   }
 }

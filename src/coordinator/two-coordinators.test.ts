@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { House, P, planOf } from '../../test/support/house.js';
-import { coordination, FILES } from '../../test/support/workspace-files.js';
+import { CoordinatorHarness, P, planOf } from '../../test/support/coordinator-harness.js';
+import { coordinationConfig, FILES } from '../../test/support/workspace-files.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -9,11 +9,11 @@ describe('two coordinators over one store', () => {
 
   /** The second has seen the plan, and nothing that happens through the first from then on. */
   async function begin(plan: unknown) {
-    const house = await House.open('memory');
-    await house.plan(plan);
-    const second = await house.another();
+    const harness = await CoordinatorHarness.open('memory');
+    await harness.plan(plan);
+    const second = await harness.openAnother();
     await second.plans.get(P);
-    return { first: house.coordinator, second };
+    return { first: harness.coordinator, second };
   }
 
   test('grant one task once, whichever of them is asked', async () => {
@@ -50,14 +50,14 @@ describe('two coordinators over one store', () => {
   });
 
   test('grant no two edges that share modules where that is enforced, though neither knows of the other', async () => {
-    const house = await House.open('memory');
-    const files = { ...FILES, 'coordination.yml': coordination({ enforce: true }) };
-    await house.coordinator.settings.configure(P, { files });
-    const second = await house.another();
+    const harness = await CoordinatorHarness.open('memory');
+    const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce: true }) };
+    await harness.coordinator.settings.configure(P, { files });
+    const second = await harness.openAnother();
     await second.plans.get(P);
     const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
     const replies = await Promise.all([
-      house.coordinator.claimTask(P, { task_id: x, ...by('alpha') }),
+      harness.coordinator.claimTask(P, { task_id: x, ...by('alpha') }),
       second.claimTask(P, { task_id: y, ...by('beta') }),
     ]);
     expect(replies.map((reply) => 'reason' in reply && reply.reason).sort()).toEqual([
@@ -71,9 +71,9 @@ describe('two coordinators over one store', () => {
   test('both keep to what one of them was configured with', async () => {
     const { first, second } = await begin(planOf(A));
     await first.settings.configure(P, { files: FILES });
-    const asked = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
-    expect(await asked('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
-    expect(await asked('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
+    const request = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
+    expect(await request('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
+    expect(await request('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
   test('remember each other’s requests, and accept each other’s handles', async () => {

@@ -1,25 +1,25 @@
 import { isDone } from '../core/views/index.js';
 import { type Caller, isStillAuthorized } from './caller.js';
 import type { Environment } from './environment.js';
-import { isProblem, noLongerAuthorized, type Problem } from './problem.js';
+import { isProblem, type Problem, unauthorizedProblem } from './problem.js';
 import type { Project } from './project.js';
+import { WaitQueue } from './wait-queue.js';
 import type { ClaimResult } from './wire.js';
-import { WorkLine } from './work-line.js';
 
-const lines = new WeakMap<Project, WorkLine>();
+const waitQueues = new WeakMap<Project, WaitQueue>();
 
-function lineOf(project: Project, environment: Environment): WorkLine {
-  const line = lines.get(project) ?? new WorkLine(project, environment);
-  lines.set(project, line);
-  return line;
+function waitQueueOf(project: Project, environment: Environment): WaitQueue {
+  const waitQueue = waitQueues.get(project) ?? new WaitQueue(project, environment);
+  waitQueues.set(project, waitQueue);
+  return waitQueue;
 }
 
-export interface Wait {
+export interface WaitRequest {
   readonly session_id: string;
   readonly seconds: number;
   readonly track: string | undefined;
   /** Aborted when the call should wait no longer: its client is gone, the server stops, or its credential ended. */
-  readonly gone: AbortSignal | undefined;
+  readonly signal: AbortSignal | undefined;
   readonly caller: Caller;
 }
 
@@ -30,23 +30,23 @@ export interface Wait {
 export async function waitForWork(
   project: Project,
   environment: Environment,
-  { session_id, seconds, track, gone, caller }: Wait,
-  ask: () => Promise<ClaimResult | Problem>,
+  { session_id, seconds, track, signal, caller }: WaitRequest,
+  tryNext: () => Promise<ClaimResult | Problem>,
 ): Promise<ClaimResult | Problem> {
-  const line = lineOf(project, environment);
-  const deadline_ms = environment.clock.monotonicMs() + seconds * 1000;
-  for (let called = false; ; ) {
+  const waitQueue = waitQueueOf(project, environment);
+  const deadlineMs = environment.clock.monotonicMs() + seconds * 1000;
+  for (let wasWoken = false; ; ) {
     // From before it asks: what becomes ready in the very batch that found nothing is not missed.
-    const seen = line.changes;
-    const reply = await ask().finally(() => {
-      if (called) line.answered();
+    const seen = waitQueue.changes;
+    const reply = await tryNext().finally(() => {
+      if (wasWoken) waitQueue.acknowledge();
     });
-    const left_ms = deadline_ms - environment.clock.monotonicMs();
+    const remainingMs = deadlineMs - environment.clock.monotonicMs();
     if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
-    if (left_ms <= 0 || isDone(project.state)) return reply;
-    called = await line.wait({ session_id, track, seen, left_ms, gone });
-    if (!gone?.aborted) continue;
-    if (called) line.answered();
-    return isStillAuthorized(caller) ? reply : noLongerAuthorized();
+    if (remainingMs <= 0 || isDone(project.state)) return reply;
+    wasWoken = await waitQueue.wait({ session_id, track, seen, remainingMs, signal });
+    if (!signal?.aborted) continue;
+    if (wasWoken) waitQueue.acknowledge();
+    return isStillAuthorized(caller) ? reply : unauthorizedProblem();
   }
 }

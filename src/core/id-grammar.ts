@@ -2,14 +2,15 @@
 export const ID_LENGTH_MAX = 128;
 export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}$/;
 
-const one = (what: string): string => `${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`;
+const withArticle = (what: string): string => `${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`;
 
-export const idTooLong = (what: string): string => `${one(what)} has at most ${ID_LENGTH_MAX} characters`;
+export const idTooLong = (what: string): string =>
+  `${withArticle(what)} has at most ${ID_LENGTH_MAX} characters`;
 export const idGrammar = (what: string): string =>
-  `${one(what)} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
+  `${withArticle(what)} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
 
 /** What is wrong with an id; null: nothing. */
-export function idFault(what: string, text: string): string | null {
-  if (text.length > ID_LENGTH_MAX) return idTooLong(what);
-  return ID_PATTERN.test(text) ? null : idGrammar(what);
+export function idFault(label: string, text: string): string | null {
+  if (text.length > ID_LENGTH_MAX) return idTooLong(label);
+  return ID_PATTERN.test(text) ? null : idGrammar(label);
 }

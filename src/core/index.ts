@@ -1,4 +1,4 @@
-export type { ClaimsCommand, Code, Context, Decision } from './claims/commands.js';
+export type { ClaimsCommand, Decision, DecisionCode, DecisionContext } from './claims/commands.js';
 export { decide } from './claims/decide.js';
 export { evolve } from './claims/evolve.js';
 export { emptyHead, type Head } from './claims/head.js';

@@ -18,5 +18,5 @@ export function controlsSession(owner: SessionOwner, caller: SessionCaller): boo
 }
 
 /** A session may be opened for the caller's own user; for another user only by an admin. Null: for no user. */
-export const opensSessionFor = (user_id: string | null, caller: SessionCaller): boolean =>
-  user_id === null || user_id === caller.user_id || caller.may_administer;
+export const opensSessionFor = (userId: string | null, caller: SessionCaller): boolean =>
+  userId === null || userId === caller.user_id || caller.may_administer;

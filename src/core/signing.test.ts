@@ -3,7 +3,7 @@ import { bodyText, type CommandToSign, readSignature, signedText, writeSignature
 
 const SHA = 'a'.repeat(64);
 const AT = '2026-01-04T06:00:00.000Z';
-const asked: CommandToSign = {
+const commandToSign: CommandToSign = {
   tenant_id: 'acme',
   project_id: 'shop',
   command: 'submit_result',
@@ -17,20 +17,24 @@ const asked: CommandToSign = {
 };
 
 test('the signed text is these lines in this order', () => {
-  expect(signedText(asked, SHA, AT)).toBe(
+  expect(signedText(commandToSign, SHA, AT)).toBe(
     `gcc/v1\nacme\nshop\nA-001-core\nsubmit_result\n2\nr1\n${SHA}\n${AT}`,
   );
 });
 
 test('an edge is named by its feature; what a body has not is an empty line', () => {
-  const edge = { ...asked, command: 'claim_task' as const, body: { feature_id: 'F', edge: 'design_code' } };
+  const edge = {
+    ...commandToSign,
+    command: 'claim_task' as const,
+    body: { feature_id: 'F', edge: 'design_code' },
+  };
   expect(signedText(edge, SHA, AT)).toBe(`gcc/v1\nacme\nshop\nF#design_code\nclaim_task\n\n\n${SHA}\n${AT}`);
-  const next = { ...asked, command: 'next' as const, body: { request_id: 'r1' } };
+  const next = { ...commandToSign, command: 'next' as const, body: { request_id: 'r1' } };
   expect(signedText(next, SHA, AT)).toBe(`gcc/v1\nacme\nshop\n\nnext\n\nr1\n${SHA}\n${AT}`);
 });
 
 test('the body is canonical, and its signature no part of it', () => {
-  expect(bodyText(asked)).toBe(
+  expect(bodyText(commandToSign)).toBe(
     '{"generation":2,"request_id":"r1","result_data":{"a":[2],"b":1},"task_id":"A-001-core"}',
   );
 });

@@ -30,17 +30,17 @@ export const bodyText = ({ body }: CommandToSign): string => canonicalJson({ ...
  * What is signed, as UTF-8. One field a line: none of them can have a line break in it, so no two commands share a
  * text. What a body does not have is an empty line.
  */
-export function signedText(asked: CommandToSign, body_sha256: string, issued_at: string): string {
-  const { tenant_id, project_id, command, body } = asked;
+export function signedText(toSign: CommandToSign, bodySha256: string, issuedAt: string): string {
+  const { tenant_id, project_id, command, body } = toSign;
   const { task_id, feature_id, edge, request_id } = body;
   const subject = task_id ?? (feature_id === undefined ? undefined : `${feature_id}#${edge}`);
   const generation = body.expected_generation ?? body.generation;
-  const fields = [tenant_id, project_id, subject, command, generation, request_id, body_sha256, issued_at];
+  const fields = [tenant_id, project_id, subject, command, generation, request_id, bodySha256, issuedAt];
   return [DOMAIN, ...fields.map((field) => String(field ?? ''))].join('\n');
 }
 
 /** How a signature is written: when it was made, and its 64 bytes in base64url. */
-export const writeSignature = (issued_at: string, value: string): string => `v1;${issued_at};${value}`;
+export const writeSignature = (issuedAt: string, value: string): string => `v1;${issuedAt};${value}`;
 
 /** Null where it is none, or not spelled in the one way there is: the log keeps it, and it must compare as it verifies. */
 export function readSignature(signature: string): { issued_at: string; value: string } | null {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sortSteps } from './sort-steps.js';
-import { allSteps } from './steps.js';
+import { runAllSteps } from './steps.js';
 
 interface Item {
   readonly key: number;
@@ -16,7 +16,7 @@ it('sorts as the engine does, equal items in the order they came in', () => {
       const items = Array.from({ length: times }, () => keys)
         .flat()
         .map((key, at) => ({ key, at }));
-      expect(allSteps(sortSteps(items, byKey))).toEqual([...items].sort(byKey));
+      expect(runAllSteps(sortSteps(items, byKey))).toEqual([...items].sort(byKey));
     }),
     { numRuns: 50 },
   );

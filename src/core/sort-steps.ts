@@ -1,10 +1,10 @@
-import type { Steps } from './steps.js';
+import type { StepGenerator } from './steps.js';
 
 /** Sorted by the engine at once, in well under a millisecond. */
 const RUN_LENGTH = 1024;
 
 /** Sorts a list that may be too long to be sorted at once. */
-export function* sortSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
+export function* sortSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): StepGenerator<T[]> {
   let runs: T[][] = [];
   for (let at = 0; at < items.length; at += RUN_LENGTH) {
     runs.push(items.slice(at, at + RUN_LENGTH).sort(compare));
@@ -24,7 +24,7 @@ function* mergeSteps<T>(
   left: readonly T[],
   right: readonly T[],
   compare: (a: T, b: T) => number,
-): Steps<T[]> {
+): StepGenerator<T[]> {
   const merged: T[] = [];
   let l = 0;
   let r = 0;

@@ -2,13 +2,13 @@
 export const JSON_DEPTH_MAX = 100;
 
 /** The value of a JSON text, or what is wrong with the text, for a person. */
-export type JsonReading = { readonly value: unknown } | { readonly fault: string };
+export type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
 
 /**
  * Reads JSON from outside. `JSON.parse` keeps the last of two members with one name, silently, while other readers keep
  * the first: what one of them has checked, the other does not do. So a name that an object has twice is a fault.
  */
-export function readStrictJson(text: string): JsonReading {
+export function readStrictJson(text: string): JsonParseResult {
   const fault = structureFault(text);
   if (fault !== null) return { fault };
   try {
@@ -32,20 +32,20 @@ const CLOSE_OBJECT = 0x7d;
  */
 function structureFault(text: string): string | null {
   /** The names of every object that is open; null for a list. */
-  const open: (Names | null)[] = [];
-  let names: Names | null = null;
+  const openScopes: (ObjectKeys | null)[] = [];
+  let names: ObjectKeys | null = null;
   let isNameNext = false;
-  for (let at = 0; at < text.length; at += 1) {
-    switch (text.charCodeAt(at)) {
+  for (let index = 0; index < text.length; index += 1) {
+    switch (text.charCodeAt(index)) {
       case QUOTE: {
-        const end = endOfString(text, at);
+        const end = endOfString(text, index);
         if (isNameNext && names !== null) {
-          const name = nameIn(text, at, end);
+          const name = nameIn(text, index, end);
           if (!names.add(name))
-            return `the name ${shown(name)} occurs twice in one JSON object; remove one of them`;
+            return `the name ${quoteName(name)} occurs twice in one JSON object; remove one of them`;
           isNameNext = false;
         }
-        at = end;
+        index = end;
         break;
       }
       case COMMA:
@@ -53,15 +53,15 @@ function structureFault(text: string): string | null {
         break;
       case OPEN_OBJECT:
       case OPEN_LIST:
-        if (open.length === JSON_DEPTH_MAX)
+        if (openScopes.length === JSON_DEPTH_MAX)
           return `expected JSON that is nested at most ${JSON_DEPTH_MAX} deep`;
-        open.push(names);
-        isNameNext = text.charCodeAt(at) === OPEN_OBJECT;
-        names = isNameNext ? new Names() : null;
+        openScopes.push(names);
+        isNameNext = text.charCodeAt(index) === OPEN_OBJECT;
+        names = isNameNext ? new ObjectKeys() : null;
         break;
       case CLOSE_OBJECT:
       case CLOSE_LIST:
-        names = open.pop() ?? null;
+        names = openScopes.pop() ?? null;
         isNameNext = false;
     }
   }
@@ -89,27 +89,27 @@ function nameIn(text: string, start: number, end: number): string {
   }
 }
 
-const NAME_SHOWN_MAX = 100;
-const shown = (name: string): string =>
-  JSON.stringify(name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name);
+const NAME_QUOTED_MAX = 100;
+const quoteName = (name: string): string =>
+  JSON.stringify(name.length > NAME_QUOTED_MAX ? `${name.slice(0, NAME_QUOTED_MAX)}…` : name);
 
-const FEW = 8;
+const LIST_SCAN_MAX = 8;
 
 /** The names of one object. Most objects have few: comparing with each is then faster than making a set. */
-class Names {
-  readonly #few: string[] = [];
-  #many: Set<string> | null = null;
+class ObjectKeys {
+  readonly #list: string[] = [];
+  #set: Set<string> | null = null;
 
   /** False: it was there already. */
   add(name: string): boolean {
-    if (this.#many !== null) {
-      if (this.#many.has(name)) return false;
-      this.#many.add(name);
+    if (this.#set !== null) {
+      if (this.#set.has(name)) return false;
+      this.#set.add(name);
       return true;
     }
-    if (this.#few.includes(name)) return false;
-    this.#few.push(name);
-    if (this.#few.length > FEW) this.#many = new Set(this.#few);
+    if (this.#list.includes(name)) return false;
+    this.#list.push(name);
+    if (this.#list.length > LIST_SCAN_MAX) this.#set = new Set(this.#list);
     return true;
   }
 }

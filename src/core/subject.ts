@@ -4,7 +4,7 @@
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
-export function kindOf(subject: string): SubjectKind {
+export function subjectKindOf(subject: string): SubjectKind {
   if (subject.startsWith('~')) return 'record';
   return subject.includes('#') ? 'edge' : 'task';
 }
@@ -16,16 +16,16 @@ export const LIMITS_SUBJECT = '~limits';
 export const HISTORY_SUBJECT = '~history';
 /** What the project says of how it works. Without it a project knows edges by their names alone. */
 export const METHODOLOGY_SUBJECT = '~methodology';
-export const featureSubject = (feature_id: string): string => `~feature/${feature_id}`;
+export const featureSubject = (featureId: string): string => `~feature/${featureId}`;
 const SESSION_PREFIX = '~session/';
-export const sessionSubject = (session_id: string): string => `${SESSION_PREFIX}${session_id}`;
+export const sessionSubject = (sessionId: string): string => `${SESSION_PREFIX}${sessionId}`;
 export const sessionIdOf = (subject: string): string | null =>
   subject.startsWith(SESSION_PREFIX) ? subject.slice(SESSION_PREFIX.length) : null;
-export const keySubject = (key_id: string): string => `~key/${key_id}`;
+export const keySubject = (keyId: string): string => `~key/${keyId}`;
 /** From its first event on, keys of this log must be bound to the store. */
 export const KEY_BINDING_SUBJECT = '~key_binding';
 /** What happens once has a record of its own, whose first event is the deed: of two, one finds it there. */
-export const foldBackSubject = (feature_id: string): string => `~fold_back/${feature_id}`;
+export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;
 export const releaseSubject = (version: string): string => `~release/${version}`;
 
 /** The project that holds what belongs to a whole tenant. No project of a user can be called so. */
@@ -41,7 +41,7 @@ export interface SubjectKeys {
 
 /** The envelope fields by which people look a subject up. */
 export function subjectKeys(subject: string): SubjectKeys {
-  switch (kindOf(subject)) {
+  switch (subjectKindOf(subject)) {
     case 'task':
       return { task_id: subject };
     case 'edge': {

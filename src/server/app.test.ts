@@ -6,7 +6,7 @@ import { createApp } from './app.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { listen } from './listen.js';
-import { type House, route } from './route.js';
+import { defineRoute, type ServerContext } from './route.js';
 import { startServer } from './server.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
 
@@ -14,9 +14,9 @@ import { LASTING_CREDENTIALS } from './testing/credentials.js';
 async function failing(error: unknown) {
   const logged: Record<string, unknown>[] = [];
   const app = createApp({
-    house: { stopping: new AbortController().signal } as House,
+    context: { stopping: new AbortController().signal } as ServerContext,
     routes: [
-      route({
+      defineRoute({
         id: 'fails',
         method: 'GET',
         path: '/fails',
@@ -26,15 +26,15 @@ async function failing(error: unknown) {
         run: () => Promise.reject(error),
       }),
     ],
-    gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
-    limiter: new RateLimiter(),
+    authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
+    rateLimiter: new RateLimiter(),
     log: null,
     errorLog: (line) => logged.push(line),
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => listening.stop());
-  const said = await fetch(`http://127.0.0.1:${listening.port}/fails`);
-  return { status: said.status, headers: said.headers, text: await said.text(), logged };
+  const reply = await fetch(`http://127.0.0.1:${listening.port}/fails`);
+  return { status: reply.status, headers: reply.headers, text: await reply.text(), logged };
 }
 
 test('a fault of ours tells the caller an id, and only the log what it was', async () => {

@@ -2,27 +2,27 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
-import { readBody as readWith } from '../coordinator/operations/read.js';
-import { isProblem, noLongerAuthorized } from '../coordinator/problem.js';
-import { storeProblem } from '../coordinator/store-problem.js';
+import { parseBody as readWith } from '../coordinator/operations/parse-body.js';
+import { isProblem, unauthorizedProblem } from '../coordinator/problem.js';
+import { problemFromStoreError } from '../coordinator/store-problem.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
-import { type Answer, answer, problemAnswer } from './answer.js';
+import { AccessLogEntry } from './access-log-entry.js';
 import type { LogSink } from './auth/access-log.js';
+import { type Authenticator, callerOf, isAuthRefusal } from './auth/authenticator.js';
 import { Authorization } from './auth/authorization.js';
 import { authorize } from './auth/authorize.js';
-import { callerOf, type Gatekeeper, isRefusal } from './auth/gatekeeper.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
 import { type RateLimiter, rateKindOf } from './auth/rate-limit.js';
-import { ClientGone, readBody } from './body.js';
-import { strangerRefused } from './open-door.js';
-import { type House, type Route, STREAMED } from './route.js';
-import { Visit } from './visit.js';
+import { ClientGone, readRequestBody } from './body.js';
+import { originGuard } from './origin-guard.js';
+import { type HttpResponse, problemResponse, toResponse } from './response.js';
+import { type Route, type ServerContext, STREAMED } from './route.js';
 
-export interface Door {
-  readonly house: House;
+export interface AppDependencies {
+  readonly context: ServerContext;
   readonly routes: readonly Route[];
-  readonly gatekeeper: Gatekeeper;
-  readonly limiter: RateLimiter;
+  readonly authenticator: Authenticator;
+  readonly rateLimiter: RateLimiter;
   /** For every request. Null: nobody reads it, so nothing is made ready for it. */
   readonly log: LogSink | null;
   /** For errors, which are written whether or not there is a log of requests. */
@@ -30,172 +30,196 @@ export interface Door {
 }
 
 export type App = Hono<{ Bindings: HttpBindings }>;
-type Request = Context<{ Bindings: HttpBindings }>;
+type HonoContext = Context<{ Bindings: HttpBindings }>;
 
 /** The way of every request: whether it may, what it says, what the coordinator answers. It decides nothing itself. */
-export function createApp(door: Door): App {
+export function createApp(dependencies: AppDependencies): App {
   const app: App = new Hono();
-  for (const route of door.routes) {
+  for (const route of dependencies.routes) {
     app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (request) => {
-      const visit = new Visit(route.id, request.req.param());
-      const said = await answerTo(door, route, request, visit).catch((error) => broken(error, door, route));
-      if (said !== STREAMED) return responseOf(visit.told(said, door), door);
-      request.env.outgoing.once('close', () => visit.told({ status: 200 }, door));
+      const logEntry = new AccessLogEntry(route.id, request.req.param());
+      const response = await handleRequest(dependencies, route, request, logEntry).catch((error) =>
+        errorResponse(error, dependencies, route),
+      );
+      if (response !== STREAMED) return toFetchResponse(logEntry.write(response, dependencies), dependencies);
+      request.env.outgoing.once('close', () => logEntry.write({ status: 200 }, dependencies));
       return RESPONSE_ALREADY_SENT;
     });
   }
-  const paths = door.routes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  const paths = dependencies.routes.map((route) => ({ route, pattern: patternOf(route.path) }));
   app.notFound((request) => {
     const { pathname } = new URL(request.req.url);
     const allowed = paths.filter(({ pattern }) => pattern.test(pathname)).map(({ route }) => route.method);
-    const said = badPath(request) ?? nothingHere(allowed);
-    return responseOf(new Visit(null, {}).told(said, door), door);
+    const response = malformedPathResponse(request) ?? notFoundResponse(allowed);
+    return toFetchResponse(new AccessLogEntry(null, {}).write(response, dependencies), dependencies);
   });
-  app.onError((error) => responseOf(broken(error, door, null), door));
+  app.onError((error) => toFetchResponse(errorResponse(error, dependencies, null), dependencies));
   return app;
 }
 
-async function answerTo(
-  door: Door,
+async function handleRequest(
+  dependencies: AppDependencies,
   route: Route,
-  request: Request,
-  visit: Visit,
-): Promise<Answer | typeof STREAMED> {
-  const { house, gatekeeper } = door;
+  request: HonoContext,
+  logEntry: AccessLogEntry,
+): Promise<HttpResponse | typeof STREAMED> {
+  const { context, authenticator } = dependencies;
   const { incoming, outgoing } = request.env;
-  const bad = badPath(request) ?? (gatekeeper.open ? strangerRefused(incoming.headers) : null);
-  if (bad !== null) return bad;
-  const principal = await admitted(door, route, incoming.headers, visit);
+  const rejection =
+    malformedPathResponse(request) ?? (authenticator.isOpen ? originGuard(incoming.headers) : null);
+  if (rejection !== null) return rejection;
+  const principal = await authenticateAndRateLimit(dependencies, route, incoming.headers, logEntry);
   if ('body' in principal) return principal;
   const query = readQuery(route, request);
   if ('refusal' in query) return query.refusal;
   const authorizeAgain = async () =>
-    !('body' in (await permitted(gatekeeper, route, incoming.headers, visit)));
-  const authorization = new Authorization(gatekeeper, principal, authorizeAgain);
+    !('body' in (await authenticateAndAuthorize(authenticator, route, incoming.headers, logEntry)));
+  const authorization = new Authorization(authenticator, principal, authorizeAgain);
   const read =
     route.body === undefined
       ? { value: undefined }
-      : await readBody(route.body, incoming, house, visit.tenant_id ?? '');
+      : await readRequestBody(route.body, incoming, context, logEntry.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
   // The body may have taken long to arrive.
-  if (route.action !== 'public' && !authorization.isStillAuthorized()) return answer(noLongerAuthorized());
-  visit.body = route.about === undefined ? read.value : route.about(read.value);
+  if (route.action !== 'public' && !authorization.isStillAuthorized())
+    return toResponse(unauthorizedProblem());
+  logEntry.body = route.about === undefined ? read.value : route.about(read.value);
   const { isStillAuthorized } = authorization;
   const caller = { ...callerOf(principal, incoming.socket.remoteAddress ?? null), isStillAuthorized };
-  const about = {
-    params: visit.params,
+  const requestFields = {
+    params: logEntry.params,
     query: query.value,
     body: read.value,
-    tenant_id: visit.tenant_id ?? '',
+    tenant_id: logEntry.tenant_id ?? '',
   };
-  const said = await route.run({ house, ...about, principal, caller, authorization, incoming, outgoing });
-  return said === STREAMED || said.status < 400 ? said : withRequestId(said, read.value);
+  const response = await route.run({
+    context,
+    ...requestFields,
+    principal,
+    caller,
+    authorization,
+    incoming,
+    outgoing,
+  });
+  return response === STREAMED || response.status < 400 ? response : withRequestId(response, read.value);
 }
 
-const OWN_TENANT_DEFAULT = 'default';
+const DEFAULT_TENANT_ID = 'default';
 
 /** Who asks, where they may and not too often; else what they are told. */
-async function admitted(
-  { gatekeeper, limiter }: Door,
+async function authenticateAndRateLimit(
+  { authenticator, rateLimiter }: AppDependencies,
   route: Route,
   headers: IncomingHttpHeaders,
-  visit: Visit,
-): Promise<Principal | Answer> {
-  return permitted(gatekeeper, route, headers, visit, (principal) => {
-    const wait_seconds = limiter.take(principal, rateKindOf(route.id));
-    if (wait_seconds === null) return null;
-    const later = { 'retry-after': String(wait_seconds) };
-    return problemAnswer('RATE_LIMITED', 'This key asks more often than it may.', undefined, later);
+  logEntry: AccessLogEntry,
+): Promise<Principal | HttpResponse> {
+  return authenticateAndAuthorize(authenticator, route, headers, logEntry, (principal) => {
+    const waitSeconds = rateLimiter.take(principal, rateKindOf(route.id));
+    if (waitSeconds === null) return null;
+    const retryHeaders = { 'retry-after': String(waitSeconds) };
+    return problemResponse('RATE_LIMITED', 'This key asks more often than it may.', undefined, retryHeaders);
   });
 }
 
 /** Who asks, where they may. `first`: what comes before that is looked at, once they are known. */
-async function permitted(
-  gatekeeper: Gatekeeper,
+async function authenticateAndAuthorize(
+  authenticator: Authenticator,
   route: Route,
   headers: IncomingHttpHeaders,
-  visit: Visit,
-  first: (principal: Principal) => Answer | null = () => null,
-): Promise<Principal | Answer> {
+  logEntry: AccessLogEntry,
+  beforeAuthorization: (principal: Principal) => HttpResponse | null = () => null,
+): Promise<Principal | HttpResponse> {
   if (route.action === 'public') return OPEN_PRINCIPAL;
-  const found = await gatekeeper.authenticate({ authorization: headers.authorization });
-  if (isRefusal(found)) return problemAnswer(found.code, found.detail);
-  visit.principal = found;
-  if (route.tenant === 'own') visit.tenant_id = ownTenant(found, headers['x-genesis-tenant']);
-  const refused = first(found);
+  const found = await authenticator.authenticate({ authorization: headers.authorization });
+  if (isAuthRefusal(found)) return problemResponse(found.code, found.detail);
+  logEntry.principal = found;
+  if (route.tenant === 'own') logEntry.tenant_id = requestedTenant(found, headers['x-genesis-tenant']);
+  const refused = beforeAuthorization(found);
   if (refused !== null) return refused;
-  switch (authorize(found, route.action, visit.tenant_id)) {
+  switch (authorize(found, route.action, logEntry.tenant_id)) {
     case 'allowed':
       return found;
     case 'hidden':
-      return nothingHere([]);
+      return notFoundResponse([]);
     case 'forbidden':
-      return problemAnswer('FORBIDDEN', forbidden(found, visit.tenant_id));
+      return problemResponse('FORBIDDEN', forbiddenDetail(found, logEntry.tenant_id));
   }
 }
 
-const forbidden = ({ role }: Principal, tenant_id: string | null): string =>
-  tenant_id === null
+const forbiddenDetail = ({ role }: Principal, tenantId: string | null): string =>
+  tenantId === null
     ? 'This concerns the whole platform, and your credential belongs to a tenant. Use a key of the platform: gen key create --role operator.'
     : `The role ${role} may not do this. Ask an admin of the tenant.`;
 
 /** Whoever may speak for several tenants says for which. */
-const ownTenant = ({ tenant_id }: Principal, named: string | string[] | undefined): string =>
-  typeof named === 'string' && named !== '' ? named : (tenant_id ?? OWN_TENANT_DEFAULT);
+const requestedTenant = ({ tenant_id }: Principal, tenantHeader: string | string[] | undefined): string =>
+  typeof tenantHeader === 'string' && tenantHeader !== '' ? tenantHeader : (tenant_id ?? DEFAULT_TENANT_ID);
 
-function readQuery(route: Route, request: Request): { value: Record<string, unknown> } | { refusal: Answer } {
+function readQuery(
+  route: Route,
+  request: HonoContext,
+): { value: Record<string, unknown> } | { refusal: HttpResponse } {
   if (route.query === undefined) return { value: {} };
   const read = readWith(route.query, request.req.query(), 'query');
-  return isProblem(read) ? { refusal: answer(read) } : { value: read };
+  return isProblem(read) ? { refusal: toResponse(read) } : { value: read };
 }
 
 /** Half an escape is no name of anything. */
-function badPath(request: Request): Answer | null {
+function malformedPathResponse(request: HonoContext): HttpResponse | null {
   const { url = '/' } = request.env.incoming;
   if (!url.includes('%')) return null;
   try {
     decodeURIComponent(url.split('?', 1)[0] ?? '');
     return null;
   } catch {
-    return problemAnswer('INVALID_REQUEST', 'path: expected % followed by two hexadecimal digits, in UTF-8');
+    return problemResponse(
+      'INVALID_REQUEST',
+      'path: expected % followed by two hexadecimal digits, in UTF-8',
+    );
   }
 }
 
-function nothingHere(allowed: readonly string[]): Answer {
-  if (allowed.length === 0) return problemAnswer('NOT_FOUND', 'There is nothing here, or nothing of yours.');
+function notFoundResponse(allowed: readonly string[]): HttpResponse {
+  if (allowed.length === 0)
+    return problemResponse('NOT_FOUND', 'There is nothing here, or nothing of yours.');
   const allow = [...new Set(allowed)].sort().join(', ');
-  return problemAnswer('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, undefined, { allow });
+  return problemResponse('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, undefined, { allow });
 }
 
 /** A problem repeats the id of its request, so that whoever sent many knows which. */
-function withRequestId(said: Answer, body: unknown): Answer {
+function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
   const { request_id } = (body ?? {}) as { request_id?: unknown };
   const isNamed = typeof request_id === 'string' && request_id.length <= 128;
-  if (!isNamed || said.headers['content-type'] !== 'application/problem+json') return said;
-  return { ...said, body: JSON.stringify({ ...JSON.parse(said.body as string), request_id }) };
+  if (!isNamed || response.headers['content-type'] !== 'application/problem+json') return response;
+  return { ...response, body: JSON.stringify({ ...JSON.parse(response.body as string), request_id }) };
 }
 
 /** What should not have happened. The caller learns an id to ask about; what it was is for the log alone. */
-function broken(error: unknown, { log, errorLog }: Door, route: Route | null): Answer {
-  if (error instanceof ClientGone) return problemAnswer('TIMEOUT', 'The request ended before its body did.');
+function errorResponse(
+  error: unknown,
+  { log, errorLog }: AppDependencies,
+  route: Route | null,
+): HttpResponse {
+  if (error instanceof ClientGone)
+    return problemResponse('TIMEOUT', 'The request ended before its body did.');
   if (error instanceof StoreUnavailable) {
-    return problemAnswer('UNAVAILABLE', 'Nothing happened: the store cannot be reached. Try again.');
+    return problemResponse('UNAVAILABLE', 'Nothing happened: the store cannot be reached. Try again.');
   }
-  const damaged = error instanceof LogDamaged ? storeProblem(error) : null;
-  if (damaged !== null) return answer(damaged);
+  const damaged = error instanceof LogDamaged ? problemFromStoreError(error) : null;
+  if (damaged !== null) return toResponse(damaged);
   const error_id = crypto.randomUUID();
-  const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const line = { level: 'error', error_id, route: route?.id ?? null, error: what } as const;
+  const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const line = { level: 'error', error_id, route: route?.id ?? null, error: errorText } as const;
   for (const sink of new Set([errorLog, log])) sink?.(line);
   if (error instanceof StoreBroken) {
-    return problemAnswer('UNKNOWN', `It may have happened: retry with the same request_id. (${error_id})`);
+    return problemResponse('UNKNOWN', `It may have happened: retry with the same request_id. (${error_id})`);
   }
-  return problemAnswer('INTERNAL', `This is a fault of the server. Tell its operator: ${error_id}.`);
+  return problemResponse('INTERNAL', `This is a fault of the server. Tell its operator: ${error_id}.`);
 }
 
-function responseOf({ status, headers, body }: Answer, { house }: Door): Response {
-  const last = house.stopping.aborted ? { ...headers, connection: 'close' } : headers;
-  return new Response(body as string | Uint8Array<ArrayBuffer>, { status, headers: last });
+function toFetchResponse({ status, headers, body }: HttpResponse, { context }: AppDependencies): Response {
+  const finalHeaders = context.stopping.aborted ? { ...headers, connection: 'close' } : headers;
+  return new Response(body as string | Uint8Array<ArrayBuffer>, { status, headers: finalHeaders });
 }
 
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);

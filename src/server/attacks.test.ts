@@ -1,16 +1,16 @@
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { P, Served, T } from './testing/served.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
-let served: Served;
+let served: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  served = await Served.start({ log: (line) => logged.push(line) });
+  served = await TestServer.start({ log: (line) => logged.push(line) });
   await served.plan(...Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`));
 });
 afterAll(async () => {
-  expect((await served.get(`${P}/tasks/A-001-x`)).status).toBe(200);
+  expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
   await served.remove();
 });
@@ -30,21 +30,25 @@ describe('an edge by the name', () => {
     ['of an escape', '%23'],
     ['in two halves', '\ud800'],
   ])('%s opens nothing', async (_, edge) => {
-    const claimed = await served.post(`${P}/claims`, { feature_id: 'REQ-F-AUTH-001', edge, ...WHO });
+    const claimed = await served.post(`${PROJECT_URL}/claims`, {
+      feature_id: 'REQ-F-AUTH-001',
+      edge,
+      ...WHO,
+    });
     expect([400, 404]).toContain(claimed.status);
     expect(claimed.body.success ?? false).toBe(false);
     const subject = encodeURIComponent(`REQ-F-AUTH-001#${edge.replace(/\ud800/, '?')}`);
     for (const rest of ['', '/history', '/explain', '/results']) {
-      const { status } = await served.get(`${P}/tasks/${subject}${rest}`);
+      const { status } = await served.get(`${PROJECT_URL}/tasks/${subject}${rest}`);
       expect([200, 400, 404]).toContain(status);
     }
   });
 
   test('that is one is a subject like any other', async () => {
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
-    expect((await served.post(`${P}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');
+    expect((await served.post(`${PROJECT_URL}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');
     for (const name of ['design_code', 'Design Code', 'DESIGN->CODE', 'design-code', 'design  →  code']) {
-      const state = await served.get(`${P}/tasks/${encodeURIComponent(`REQ-F-AUTH-001#${name}`)}`);
+      const state = await served.get(`${PROJECT_URL}/tasks/${encodeURIComponent(`REQ-F-AUTH-001#${name}`)}`);
       expect(state.body).toMatchObject({ readiness: 'claimed', generation: 1 });
     }
   });
@@ -67,9 +71,9 @@ describe('a query with', () => {
   ];
   test.each(LIMITS)('limit=%s is malformed or heeded', async (limit) => {
     for (const of of ['tasks', 'events']) {
-      const said = await served.get(`${P}/${of}?limit=${encodeURIComponent(limit)}`);
-      if (said.status !== 200) expect([said.status, said.body.code]).toEqual([400, 'INVALID_REQUEST']);
-      else expect(said.body[of].length).toBeLessThanOrEqual(Number(limit));
+      const reply = await served.get(`${PROJECT_URL}/${of}?limit=${encodeURIComponent(limit)}`);
+      if (reply.status !== 200) expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
+      else expect(reply.body[of].length).toBeLessThanOrEqual(Number(limit));
     }
   });
 
@@ -85,29 +89,31 @@ describe('a query with', () => {
   ];
   test.each(CURSORS)('after=%s is malformed, or the end', async (after) => {
     for (const path of ['events', 'events/stream']) {
-      const said = await served.get(`${P}/${path}?after=${encodeURIComponent(after)}`);
-      expect([said.status, said.body.code]).toEqual([400, 'INVALID_REQUEST']);
+      const reply = await served.get(`${PROJECT_URL}/${path}?after=${encodeURIComponent(after)}`);
+      expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
     }
-    const tasks = await served.get(`${P}/tasks?after=${encodeURIComponent(after)}`);
+    const tasks = await served.get(`${PROJECT_URL}/tasks?after=${encodeURIComponent(after)}`);
     expect([200, 400]).toContain(tasks.status);
   });
 
   test('a cursor beyond the end is refused with the position there is', async () => {
     const after = Buffer.from('p:999999999999999').toString('base64url');
-    expect((await served.get(`${P}/events?after=${after}`)).body).toMatchObject({ code: 'CURSOR_AHEAD' });
+    expect((await served.get(`${PROJECT_URL}/events?after=${after}`)).body).toMatchObject({
+      code: 'CURSOR_AHEAD',
+    });
   });
 
   test('a position that is none is malformed', async () => {
     for (const at of ['-1', '1e400', '9007199254740993', 'x', '']) {
-      expect([200, 400]).toContain((await served.get(`${P}/status?at=${at}`)).status);
+      expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/status?at=${at}`)).status);
     }
-    expect((await served.get(`${P}/status?at=-1`)).status).toBe(400);
+    expect((await served.get(`${PROJECT_URL}/status?at=-1`)).status).toBe(400);
   });
 
   test('the same word many times over is no list', async () => {
     const many = Array(200).fill('limit=1').join('&');
-    expect([200, 400]).toContain((await served.get(`${P}/tasks?${many}`)).status);
-    expect((await served.get(`${P}/tasks?__proto__=1`)).status).toBe(400);
+    expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/tasks?${many}`)).status);
+    expect((await served.get(`${PROJECT_URL}/tasks?__proto__=1`)).status).toBe(400);
   });
 });
 
@@ -127,43 +133,51 @@ describe('a public key that', () => {
     ['is too short', 'AAAA'],
     ['is padded', `${key('66'.repeat(32))}=`],
   ])('%s is refused', async (_, public_key) => {
-    const said = await served.post(`${T}/sessions`, { user_id: 'u', project_id: 'shop', public_key });
-    expect([said.status, said.body.code]).toEqual([400, 'INVALID_REQUEST']);
-    expect(said.body.faults).toMatchObject([{ path: 'public_key' }]);
+    const reply = await served.post(`${TENANT_URL}/sessions`, {
+      user_id: 'u',
+      project_id: 'shop',
+      public_key,
+    });
+    expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect(reply.body.faults).toMatchObject([{ path: 'public_key' }]);
   });
 });
 
 describe('a hundred at once with one request_id', () => {
   const hundred = (path: string, body: object) =>
     Promise.all(Array.from({ length: 100 }, () => served.post(path, body)));
-  const same = (said: readonly { status: number; body: unknown }[]) =>
-    new Set(said.map(({ status, body }) => JSON.stringify([status, body]))).size;
+  const same = (reply: readonly { status: number; body: unknown }[]) =>
+    new Set(reply.map(({ status, body }) => JSON.stringify([status, body]))).size;
 
   test('claim one task, and hear the same', async () => {
-    const said = await hundred(`${P}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
-    expect(said[0]?.body.reason).toBe('GRANTED');
-    expect(same(said)).toBe(1);
-    const { events } = (await served.get(`${P}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
-    const asked = events.filter((event: { request_id?: string }) => event.request_id === 'r-next');
-    expect(asked).toHaveLength(1);
+    const reply = await hundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
+    expect(reply[0]?.body.reason).toBe('GRANTED');
+    expect(same(reply)).toBe(1);
+    const { events } = (await served.get(`${PROJECT_URL}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
+    const request = events.filter((event: { request_id?: string }) => event.request_id === 'r-next');
+    expect(request).toHaveLength(1);
   });
 
   test('submit one result', async () => {
     const handle = await served.claim('A-020-x');
-    const said = await hundred(`${P}/results`, { ...handle, result_data: 1, request_id: 'r-submit' });
-    expect(said[0]?.body.reason).toBe('ACCEPTED');
-    expect(same(said)).toBe(1);
-    expect((await served.get(`${P}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
+    const reply = await hundred(`${PROJECT_URL}/results`, {
+      ...handle,
+      result_data: 1,
+      request_id: 'r-submit',
+    });
+    expect(reply[0]?.body.reason).toBe('ACCEPTED');
+    expect(same(reply)).toBe(1);
+    expect((await served.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 
   test('with two bodies: one of them happens, the other is a conflict', async () => {
     const claims = Array.from({ length: 100 }, (_, at) =>
-      served.post(`${P}/claims`, { task_id: `A-02${1 + (at % 2)}-x`, ...WHO, request_id: 'r-two' }),
+      served.post(`${PROJECT_URL}/claims`, { task_id: `A-02${1 + (at % 2)}-x`, ...WHO, request_id: 'r-two' }),
     );
-    const said = await Promise.all(claims);
-    const reasons = said.map(({ body }) => body.reason ?? body.code);
+    const reply = await Promise.all(claims);
+    const reasons = reply.map(({ body }) => body.reason ?? body.code);
     expect(new Set(reasons)).toEqual(new Set(['GRANTED', 'IDEMPOTENCY_CONFLICT']));
-    const granted = said.flatMap(({ body }) => body.claim?.task_id ?? []);
+    const granted = reply.flatMap(({ body }) => body.claim?.task_id ?? []);
     expect(new Set(granted).size).toBe(1);
     expect(granted).toHaveLength(50);
   });
@@ -173,28 +187,28 @@ describe('a link in the folder of the log', () => {
   const plan = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
 
   test('that leads nowhere is trouble of its own project, and of no other', async () => {
-    const linked = await Served.forTest();
+    const linked = await TestServer.forTest();
     await linked.plan('A-001-x');
     await symlink('nowhere', join(linked.folder, 'acme', 'dangling'));
     await linked.restart();
-    expect((await linked.ask('PUT', `${T}/projects/dangling/plan`, plan)).status).toBe(503);
-    expect((await linked.get(`${T}/projects`)).body.projects).toMatchObject([
+    expect((await linked.request('PUT', `${TENANT_URL}/projects/dangling/plan`, plan)).status).toBe(503);
+    expect((await linked.get(`${TENANT_URL}/projects`)).body.projects).toMatchObject([
       { project_id: 'shop', position: 1 },
     ]);
     expect((await linked.claim('A-001-x')).generation).toBe(1);
   });
 
   test('that leads round keeps its tenant shut until it is gone, and no other', async () => {
-    const linked = await Served.forTest();
+    const linked = await TestServer.forTest();
     await linked.plan('A-001-x');
     const round = join(linked.folder, 'acme', 'round');
     await symlink('round', round);
     await linked.restart();
-    expect((await linked.get(`${P}/status`)).status).toBe(503);
-    expect((await linked.get(`${T}/projects`)).status).toBe(503);
-    expect((await linked.ask('PUT', '/api/tenants/other/projects/shop/plan', plan)).status).toBe(200);
+    expect((await linked.get(`${PROJECT_URL}/status`)).status).toBe(503);
+    expect((await linked.get(`${TENANT_URL}/projects`)).status).toBe(503);
+    expect((await linked.request('PUT', '/api/tenants/other/projects/shop/plan', plan)).status).toBe(200);
     await rm(round);
-    expect((await linked.get(`${P}/status`)).status).toBe(200);
+    expect((await linked.get(`${PROJECT_URL}/status`)).status).toBe(200);
     expect((await linked.claim('A-001-x')).generation).toBe(1);
   });
 });

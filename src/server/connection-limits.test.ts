@@ -3,12 +3,12 @@ import { AddressLimit, addressList, LOOPBACK_ADDRESSES } from './connection-limi
 
 /** How many connections of these addresses are let in, one after the other. */
 function admitted(limit: AddressLimit, addresses: readonly string[]): number {
-  return addresses.filter((address) => limit.enter(address) !== null).length;
+  return addresses.filter((address) => limit.acquire(address) !== null).length;
 }
 
 test('an address has as many connections as it may, and each that ends makes room', () => {
   const limit = new AddressLimit(2, []);
-  const leave = limit.enter('192.0.2.1');
+  const leave = limit.acquire('192.0.2.1');
   expect(admitted(limit, ['192.0.2.1', '192.0.2.1', '192.0.2.2'])).toBe(2);
   leave?.();
   expect(admitted(limit, ['192.0.2.1', '192.0.2.1'])).toBe(1);
@@ -16,8 +16,8 @@ test('an address has as many connections as it may, and each that ends makes roo
 
 test('an address without connections is forgotten', () => {
   const limit = new AddressLimit(2, []);
-  for (let at = 0; at < 1000; at += 1) limit.enter(`192.0.2.${at % 250}`)?.();
-  expect(limit.clients).toBe(0);
+  for (let at = 0; at < 1000; at += 1) limit.acquire(`192.0.2.${at % 250}`)?.();
+  expect(limit.clientCount).toBe(0);
 });
 
 test.each([
@@ -42,7 +42,7 @@ test.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '10.1.2.3', '200
   (address) => {
     const limit = new AddressLimit(1, [...LOOPBACK_ADDRESSES, '10.0.0.0/8', '2001:db8::/32', '192.0.2.9']);
     expect(admitted(limit, [address, address, address])).toBe(3);
-    expect(limit.clients).toBe(0);
+    expect(limit.clientCount).toBe(0);
   },
 );
 

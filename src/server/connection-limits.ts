@@ -12,9 +12,9 @@ export function addressList(addresses: readonly string[]): BlockList {
   for (const text of addresses) {
     const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
     const version = isIP(address);
-    const bits_max = version === 4 ? 32 : 128;
-    const bits = Number(prefix ?? bits_max);
-    if (version === 0 || bits > bits_max) {
+    const bitsMax = version === 4 ? 32 : 128;
+    const bits = Number(prefix ?? bitsMax);
+    if (version === 0 || bits > bitsMax) {
       throw new RangeError(`${text} is not an IP address or a network such as 10.0.0.0/8.`);
     }
     list.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6');
@@ -36,22 +36,22 @@ export class AddressLimit {
   }
 
   /** A function to call when the connection is closed; null where the address has as many as it may. */
-  enter(remote_address: string): (() => void) | null {
-    const address = plainAddress(remote_address);
+  acquire(remoteAddress: string): (() => void) | null {
+    const address = normalizeAddress(remoteAddress);
     if (this.exempt.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return () => {};
-    const client = clientOf(address);
+    const client = clientKeyOf(address);
     const count = this.counts.get(client) ?? 0;
     if (count >= this.max) return null;
     this.counts.set(client, count + 1);
-    return () => this.leave(client);
+    return () => this.releaseOne(client);
   }
 
   /** How many clients have a connection now. */
-  get clients(): number {
+  get clientCount(): number {
     return this.counts.size;
   }
 
-  private leave(client: string): void {
+  private releaseOne(client: string): void {
     const left = (this.counts.get(client) ?? 1) - 1;
     if (left > 0) this.counts.set(client, left);
     else this.counts.delete(client);
@@ -59,11 +59,11 @@ export class AddressLimit {
 }
 
 /** A socket that takes both versions writes IPv4 addresses as IPv6. */
-const plainAddress = (address: string): string =>
+const normalizeAddress = (address: string): string =>
   address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
 
 /** With IPv6 a client has a whole /64 of addresses to itself. */
-function clientOf(address: string): string {
+function clientKeyOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::', 2);
   const groups = head === '' ? [] : head.split(':');

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { P, Served, T } from './testing/served.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
 /** What the wire contract says in so many words, and one would not look for in the tests of a part. */
 
@@ -10,9 +10,9 @@ const TASKS = [1, 2].map((number) => ({
   depends_on: [],
 }));
 
-async function withPlan(options: Parameters<typeof Served.forTest>[0] = {}): Promise<Served> {
-  const served = await Served.forTest(options);
-  await served.ask('PUT', `${P}/plan`, { tracks: { A: TASKS } });
+async function withPlan(options: Parameters<typeof TestServer.forTest>[0] = {}): Promise<TestServer> {
+  const served = await TestServer.forTest(options);
+  await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: { A: TASKS } });
   return served;
 }
 
@@ -20,10 +20,10 @@ describe('a refused result', () => {
   test('is read like any other: that it was refused is no refusal to show it', async () => {
     const served = await withPlan();
     const handle = await served.claim('A-001-x');
-    await served.post(`${P}/results`, { ...handle, result_data: { first: true } });
-    const late = await served.post(`${P}/results`, { ...handle, result_data: { second: true } });
+    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { first: true } });
+    const late = await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { second: true } });
     expect([late.status, late.body.reason]).toEqual([409, 'TASK_ALREADY_COMPLETED']);
-    const kept = await served.get(`${P}/tasks/A-001-x/results/${late.body.parked}`);
+    const kept = await served.get(`${PROJECT_URL}/tasks/A-001-x/results/${late.body.parked}`);
     expect(kept).toMatchObject({
       status: 200,
       body: {
@@ -39,23 +39,23 @@ describe('a body beyond its bound', () => {
   /** Says all it has to say before it listens, as most clients do. */
   function sendAllThenListen(port: number, path: string, bytes: number): Promise<string> {
     return new Promise((resolve, reject) => {
-      let said = '';
+      let reply = '';
       const socket = connect(port, '127.0.0.1');
       socket.pause();
       socket.on('data', (chunk) => {
-        said += String(chunk);
+        reply += String(chunk);
       });
-      socket.on('error', reject).on('close', () => resolve(said));
+      socket.on('error', reject).on('close', () => resolve(reply));
       socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${bytes}\r\n\r\n`);
       socket.write(Buffer.alloc(bytes, 'x'), (fault) => (fault ? reject(fault) : socket.resume()));
     });
   }
 
   test('is answered to whoever reads only after having sent all of it', async () => {
-    const served = await Served.forTest();
-    const said = await sendAllThenListen(served.running.port, `${P}/results`, 32 * 1024 * 1024);
-    expect(said).toMatch(/^HTTP\/1\.1 413 /);
-    expect(said).toContain('"code":"BODY_TOO_LARGE"');
+    const served = await TestServer.forTest();
+    const reply = await sendAllThenListen(served.running.port, `${PROJECT_URL}/results`, 32 * 1024 * 1024);
+    expect(reply).toMatch(/^HTTP\/1\.1 413 /);
+    expect(reply).toContain('"code":"BODY_TOO_LARGE"');
   });
 });
 
@@ -63,21 +63,21 @@ describe('a note', () => {
   test('has at most 4 KiB, counted in bytes', async () => {
     const served = await withPlan();
     const { task_id, ...handle } = await served.claim('A-001-x');
-    const note = (text: string) => served.post(`${P}/tasks/${task_id}/notes`, { ...handle, text });
+    const note = (text: string) => served.post(`${PROJECT_URL}/tasks/${task_id}/notes`, { ...handle, text });
     expect((await note('é'.repeat(2048))).status).toBe(200);
-    const said = await note('é'.repeat(2049));
-    expect([said.status, said.body.faults[0].path]).toEqual([400, 'text']);
+    const reply = await note('é'.repeat(2049));
+    expect([reply.status, reply.body.faults[0].path]).toEqual([400, 'text']);
   });
 });
 
 describe('events of an edge', () => {
   test('are found by every spelling of its name, and by the task_id that its claim goes by', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
-    await served.post(`${P}/claims`, claim);
+    await served.post(`${PROJECT_URL}/claims`, claim);
     const found = async (query: Record<string, string>) => {
-      const said = await served.get(`${P}/events?${new URLSearchParams(query)}`);
-      return said.body.events.map(({ event_type }: { event_type: string }) => event_type);
+      const reply = await served.get(`${PROJECT_URL}/events?${new URLSearchParams(query)}`);
+      return reply.body.events.map(({ event_type }: { event_type: string }) => event_type);
     };
     expect(await found({ edge: 'design_code' })).toEqual(['edge_started']);
     expect(await found({ edge: 'Design → Code' })).toEqual(['edge_started']);
@@ -89,18 +89,18 @@ describe('events of an edge', () => {
 
 describe('every command of the methodology that changes something', () => {
   test('takes a request_id and a signature', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     for (const path of ['init', 'spawn', 'spawn/fold_back', 'checkpoint', 'review', 'gaps', 'release']) {
       const body = { project_id: 'shop', request_id: 'r1', signature: 'v1;x;y' };
-      const said = await served.post(`/api/${path}`, body);
-      expect([path, JSON.stringify(said.body)]).not.toEqual([path, expect.stringContaining('signature')]);
+      const reply = await served.post(`/api/${path}`, body);
+      expect([path, JSON.stringify(reply.body)]).not.toEqual([path, expect.stringContaining('signature')]);
     }
   });
 });
 
 describe('GET /api/status', () => {
   test('has the shape that tools of this family read: project, features by id, signals, health', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     const project_id = 'shop';
     await served.post('/api/init', { project_id });
     const spawn = {
@@ -127,13 +127,13 @@ describe('GET /api/status', () => {
 });
 
 describe('limits', () => {
-  const limits = async (served: Served, authorization: Record<string, string> = {}) =>
-    (await served.ask('GET', `${T}/limits`, undefined, authorization)).body;
+  const limits = async (served: TestServer, authorization: Record<string, string> = {}) =>
+    (await served.request('GET', `${TENANT_URL}/limits`, undefined, authorization)).body;
 
   test('are the enterprise ones on an open server, and the default ones once there is a key', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     expect(await limits(served)).toMatchObject({ max_concurrent_claims: 1000, max_active_sessions: 500 });
-    const { token } = (await served.post(`${T}/keys`, { role: 'admin' })).body;
+    const { token } = (await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
     await served.restart();
     expect(await limits(served, { authorization: `Bearer ${token}` })).toMatchObject({
       max_concurrent_claims: 100,
@@ -147,14 +147,14 @@ describe('limits', () => {
 describe('what is malformed', () => {
   test('is named by its field and by what was expected there', async () => {
     const served = await withPlan();
-    const missing = await served.post(`${P}/tasks`, {});
+    const missing = await served.post(`${PROJECT_URL}/tasks`, {});
     expect(missing.body).toMatchObject({
       code: 'INVALID_REQUEST',
       faults: [{ path: 'tasks', message: expect.stringContaining('a list of tasks') }],
     });
-    const query = await served.get(`${P}/tasks?bogus=1`);
+    const query = await served.get(`${PROJECT_URL}/tasks?bogus=1`);
     expect(query.body.detail).toBe('query: Unrecognized key: "bogus"');
-    const plan = await served.ask('PUT', `${P}/plan`, {
+    const plan = await served.request('PUT', `${PROJECT_URL}/plan`, {
       tracks: { A: [{ id: 'B-001-x', description: 'x' }] },
     });
     expect(plan.body.detail).toMatch(/[^.]\. Nothing was changed\.$/);
@@ -164,7 +164,7 @@ describe('what is malformed', () => {
     const served = await withPlan();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const atomic = { mode: 'all_or_nothing', claims: [claim('A-001-x'), claim('nothing')] };
-    const said = await served.post(`${P}/claims/batch`, atomic);
-    expect([said.status, said.body.faults[0].path]).toEqual([400, 'claims.1.task_id']);
+    const reply = await served.post(`${PROJECT_URL}/claims/batch`, atomic);
+    expect([reply.status, reply.body.faults[0].path]).toEqual([400, 'claims.1.task_id']);
   });
 });

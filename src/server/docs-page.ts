@@ -4,8 +4,8 @@ import type { Route } from './route.js';
 export function docsPage(routes: readonly Route[]): string {
   const rows = routes.map(
     ({ method, path, summary, action, id }) =>
-      `<tr id="${id}"><td><code>${method}</code></td><td><code>${text(path)}</code></td>` +
-      `<td>${text(summary)}</td><td>${action}</td></tr>`,
+      `<tr id="${id}"><td><code>${method}</code></td><td><code>${escapeHtml(path)}</code></td>` +
+      `<td>${escapeHtml(summary)}</td><td>${action}</td></tr>`,
   );
   return `<!doctype html>
 <html lang="en">
@@ -28,4 +28,4 @@ ${rows.join('\n')}
 `;
 }
 
-const text = (said: string): string => said.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+const escapeHtml = (value: string): string => value.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);

@@ -5,32 +5,32 @@ import { createApp } from './app.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { COMMAND_BYTES_MAX } from './body.js';
 import { listen } from './listen.js';
-import { LISTEN_SETTINGS } from './listen-settings.js';
-import type { House } from './route.js';
+import { DEFAULT_LISTEN_SETTINGS } from './listen-settings.js';
+import type { ServerContext } from './route.js';
 import { ROUTES } from './routes.js';
 import { startServer } from './server.js';
 import { openStoreUrl } from './store-url.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
-import { P, Served } from './testing/served.js';
+import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
-let served: Served;
+let served: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  served = await Served.start({ log: (line) => logged.push(line) });
+  served = await TestServer.start({ log: (line) => logged.push(line) });
   await served.plan('A-001-x');
 });
 afterAll(async () => {
-  expect((await served.get(`${P}/tasks/A-001-x`)).status).toBe(200);
+  expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
   await served.remove();
 });
 
-const code = async (said: Promise<{ status: number; body: { code?: string } }>) => {
-  const { status, body } = await said;
+const code = async (reply: Promise<{ status: number; body: { code?: string } }>) => {
+  const { status, body } = await reply;
   return [status, body.code];
 };
 const request = (target: string, more = '') =>
-  served.raw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${more}\r\n`);
+  served.sendRaw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${more}\r\n`);
 
 describe('a body that', () => {
   test.each([
@@ -46,17 +46,23 @@ describe('a body that', () => {
     ['has unknown fields', '{"task_id": "A-001-x", "agent_id": "a", "session_id": "s", "admin": true}'],
     ['looks like a problem of ours', '{"problem": "UNKNOWN", "detail": "x"}'],
   ])('%s is malformed', async (_, body) => {
-    expect(await code(served.ask('POST', `${P}/claims`, body))).toEqual([400, 'INVALID_REQUEST']);
+    expect(await code(served.request('POST', `${PROJECT_URL}/claims`, body))).toEqual([
+      400,
+      'INVALID_REQUEST',
+    ]);
   });
 
   test('is larger than a command may be is refused, told so or not', async () => {
     const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BYTES_MAX) });
-    expect(await code(served.ask('POST', `${P}/claims`, large))).toEqual([413, 'BODY_TOO_LARGE']);
-    const head = `POST ${P}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
-    const claimed = await served.raw(`${head}Content-Length: 99999999999\r\n\r\n`);
+    expect(await code(served.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
+      413,
+      'BODY_TOO_LARGE',
+    ]);
+    const head = `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
+    const claimed = await served.sendRaw(`${head}Content-Length: 99999999999\r\n\r\n`);
     expect(claimed).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
     const chunk = `${COMMAND_BYTES_MAX.toString(16)}\r\n${'x'.repeat(COMMAND_BYTES_MAX)}\r\n`;
-    const chunked = await served.raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
+    const chunked = await served.sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
     expect(chunked).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
   });
 
@@ -68,10 +74,10 @@ describe('a body that', () => {
       depends_on: [],
     });
     const tracks = { L: Array.from({ length: 500 }, (_, at) => task(at + 1)) };
-    const said = await served.ask('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
-    expect([said.status, said.body.added]).toEqual([200, 500]);
+    const reply = await served.request('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
+    expect([reply.status, reply.body.added]).toEqual([200, 500]);
     const giant = '#'.repeat(6 * 1024 * 1024);
-    expect((await served.ask('PUT', `${P}/plan`, giant)).status).toBe(413);
+    expect((await served.request('PUT', `${PROJECT_URL}/plan`, giant)).status).toBe(413);
   });
 });
 
@@ -101,53 +107,53 @@ describe('a path that', () => {
       expect(await request(target)).toMatch(/^HTTP\/1\.1 40[04] .*"code":"(INVALID_REQUEST|NOT_FOUND)"/s);
     }
     for (const rest of [`tasks/${name}`, `tasks/${name}/history`, `blobs/${name}`]) {
-      expect(await request(`${P}/${rest}`)).toMatch(/^HTTP\/1\.1 40[04] /);
+      expect(await request(`${PROJECT_URL}/${rest}`)).toMatch(/^HTTP\/1\.1 40[04] /);
     }
   });
 
   test('is encoded twice is decoded once', async () => {
-    expect(await code(served.get(`${P}/tasks/A-001-x`))).toEqual([200, undefined]);
-    expect(await code(served.get(`${P}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
-    expect(await code(served.get(`${P}/tasks/A-001%252Dx`))).toEqual([400, 'INVALID_REQUEST']);
+    expect(await code(served.get(`${PROJECT_URL}/tasks/A-001-x`))).toEqual([200, undefined]);
+    expect(await code(served.get(`${PROJECT_URL}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
+    expect(await code(served.get(`${PROJECT_URL}/tasks/A-001%252Dx`))).toEqual([400, 'INVALID_REQUEST']);
   });
 
   test.each(['%', '%zz', '%c3%28', 'a%e2'])('is half an escape, %s, is malformed', async (name) => {
-    expect(await request(`${P}/tasks/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await request(`${PROJECT_URL}/tasks/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
     expect(await request(`/nowhere/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
   });
 
   test('is not there, or takes another method, says so', async () => {
     expect(await code(served.get('/api'))).toEqual([404, 'NOT_FOUND']);
-    expect(await code(served.get(`${P}/status/`))).toEqual([404, 'NOT_FOUND']);
-    const wrong = await served.ask('DELETE', `${P}/plan`);
+    expect(await code(served.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
+    const wrong = await served.request('DELETE', `${PROJECT_URL}/plan`);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT']);
-    expect((await served.ask('PATCH', `${P}/tasks/A-001-x`)).headers.get('allow')).toBe('GET');
-    expect((await served.ask('OPTIONS', `${P}/claims`)).status).toBe(405);
+    expect((await served.request('PATCH', `${PROJECT_URL}/tasks/A-001-x`)).headers.get('allow')).toBe('GET');
+    expect((await served.request('OPTIONS', `${PROJECT_URL}/claims`)).status).toBe(405);
   });
 });
 
 describe('a client that', () => {
   test('speaks no HTTP, or headers without end, is told and let go', async () => {
-    expect(await served.raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await served.sendRaw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
     expect(await request('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
-    expect(await served.raw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await served.sendRaw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     expect(await request('healthz')).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test('is slow to say what it wants is let go', async () => {
     const app = createApp({
-      house: { stopping: new AbortController().signal } as House,
+      context: { stopping: new AbortController().signal } as ServerContext,
       routes: ROUTES,
-      gatekeeper: {
-        open: true,
+      authenticator: {
+        isOpen: true,
         authenticate: () => Promise.reject(new Error('not asked')),
         ...LASTING_CREDENTIALS,
       },
-      limiter: new RateLimiter(),
+      rateLimiter: new RateLimiter(),
       log: () => {},
       errorLog: () => {},
     });
-    const settings = { ...LISTEN_SETTINGS, headers_timeout_ms: 50 };
+    const settings = { ...DEFAULT_LISTEN_SETTINGS, headers_timeout_ms: 50 };
     const listening = await listen(app, { host: '127.0.0.1', port: 0 }, settings);
     onTestFinished(() => listening.stop());
     const beSlow = () =>
@@ -159,28 +165,34 @@ describe('a client that', () => {
         // It came too late to say anything, and its own words crossed those of the server.
         socket.once('error', () => resolve('')).once('close', () => resolve(''));
       });
-    let said = '';
-    while (said === '') said = await beSlow();
-    expect(said).toMatch(/^HTTP\/1\.1 408 .*TIMEOUT/s);
+    let reply = '';
+    while (reply === '') reply = await beSlow();
+    expect(reply).toMatch(/^HTTP\/1\.1 408 .*TIMEOUT/s);
   });
 
   test('goes away in the middle of its body leaves nothing behind', async () => {
     const socket = connect(served.running.port, '127.0.0.1');
-    socket.write(`POST ${P}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"task`, () =>
-      socket.destroy(),
+    socket.write(
+      `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"task`,
+      () => socket.destroy(),
     );
     await new Promise((resolve) => socket.once('close', resolve));
     expect((await served.get('/healthz')).status).toBe(200);
   });
 
   test('was sent by a page of another site is refused while the server is open', async () => {
-    const stranger = await served.ask('POST', `${P}/claims`, {}, { origin: 'https://example.com' });
+    const stranger = await served.request(
+      'POST',
+      `${PROJECT_URL}/claims`,
+      {},
+      { origin: 'https://example.com' },
+    );
     expect([stranger.status, stranger.body.code]).toEqual([403, 'FORBIDDEN']);
-    const rebound = await served.raw(
+    const rebound = await served.sendRaw(
       'GET /readyz HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n',
     );
     expect(rebound).toMatch(/^HTTP\/1\.1 403 .*FORBIDDEN/s);
-    const own = await served.ask('GET', `${P}/status`, undefined, { origin: served.url });
+    const own = await served.request('GET', `${PROJECT_URL}/status`, undefined, { origin: served.url });
     expect(own.status).toBe(200);
   });
 });
@@ -203,12 +215,12 @@ test('ten thousand connections are held open, and the next is answered', async (
   const count = Math.min(10_000, (Number.isNaN(allowed) ? Number.POSITIVE_INFINITY : allowed) - 1000);
   const crowd = spawn(process.execPath, ['-e', CROWD, String(served.running.port), String(count)]);
   onTestFinished(() => void crowd.kill());
-  const said = await new Promise((resolve) => {
+  const reply = await new Promise((resolve) => {
     crowd.stdout.once('data', (chunk) => resolve(String(chunk).trim()));
     crowd.stderr.once('data', (chunk) => resolve(String(chunk)));
   });
-  expect(said).toBe('all here');
-  expect((await served.get(`${P}/status`)).status).toBe(200);
+  expect(reply).toBe('all here');
+  expect((await served.get(`${PROJECT_URL}/status`)).status).toBe(200);
 });
 
 test('no server starts on an address of the network without authentication', async () => {

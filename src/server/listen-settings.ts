@@ -19,7 +19,7 @@ export interface ListenSettings {
   readonly stop_within_ms: number;
 }
 
-export const LISTEN_SETTINGS: ListenSettings = {
+export const DEFAULT_LISTEN_SETTINGS: ListenSettings = {
   first_byte_timeout_ms: 5000,
   headers_timeout_ms: 15_000,
   request_timeout_ms: 120_000,

@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { problemAnswer } from './answer.js';
 import type { App } from './app.js';
 import { AddressLimit, type DropReason } from './connection-limits.js';
-import { LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
+import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
+import { problemResponse } from './response.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;
 const UNAUTHENTICATED = 401;
 
-export interface Listening {
+export interface HttpListener {
   readonly port: number;
   readonly open_connections: number;
   /** Accepts nothing new, answers what was accepted, then resolves; cuts off what is left when the time is up. */
@@ -20,9 +20,9 @@ export interface Listening {
 export async function listen(
   app: App,
   { host, port }: { host: string; port: number },
-  settings: ListenSettings = LISTEN_SETTINGS,
+  settings: ListenSettings = DEFAULT_LISTEN_SETTINGS,
   onDropped: (reason: DropReason) => void = () => {},
-): Promise<Listening> {
+): Promise<HttpListener> {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -32,11 +32,14 @@ export async function listen(
       connectionsCheckingInterval: Math.min(5000, settings.headers_timeout_ms),
       noDelay: true,
     },
-    getRequestListener(app.fetch, { errorHandler: () => unreadable(), overrideGlobalObjects: true }),
+    getRequestListener(app.fetch, {
+      errorHandler: () => invalidTargetResponse(),
+      overrideGlobalObjects: true,
+    }),
   );
   server.maxConnections = settings.connections_max;
   server.timeout = settings.request_timeout_ms;
-  server.on('clientError', refuserOf(settings.linger_ms));
+  server.on('clientError', clientErrorHandler(settings.linger_ms));
   const connections = new Connections(server, settings, onDropped);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -47,50 +50,51 @@ export async function listen(
     get open_connections() {
       return connections.size;
     },
-    stop: () => stopped(server, connections, settings.stop_within_ms),
+    stop: () => stopServer(server, connections, settings.stop_within_ms),
   };
 }
 
 /** Who is connected, and who waits for an answer. Node calls a connection idle only once it has asked something. */
 class Connections {
-  private readonly open = new Set<Socket>();
-  private readonly waiting = new Map<Socket, number>();
-  private stopping = false;
-  private readonly addresses: AddressLimit;
+  private readonly sockets = new Set<Socket>();
+  private readonly pendingRequests = new Map<Socket, number>();
+  private isStopping = false;
+  private readonly addressLimit: AddressLimit;
 
   constructor(
     server: Server,
     private readonly settings: ListenSettings,
     private readonly onDropped: (reason: DropReason) => void,
   ) {
-    this.addresses = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
+    this.addressLimit = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
     server.on('drop', () => onDropped('total_limit'));
     server.on('connection', (socket: Socket) => this.admit(socket));
     server.on('request', ({ socket }, response) => {
-      this.waiting.set(socket, (this.waiting.get(socket) ?? 0) + 1);
-      response.once('close', () => this.answered(socket, response.statusCode));
+      this.pendingRequests.set(socket, (this.pendingRequests.get(socket) ?? 0) + 1);
+      response.once('close', () => this.onResponseClosed(socket, response.statusCode));
     });
   }
 
   get size(): number {
-    return this.open.size;
+    return this.sockets.size;
   }
 
   private admit(socket: Socket): void {
     // Undefined: the peer is gone already.
-    const leave = socket.remoteAddress === undefined ? () => {} : this.addresses.enter(socket.remoteAddress);
-    if (leave === null) {
+    const releaseAddress =
+      socket.remoteAddress === undefined ? () => {} : this.addressLimit.acquire(socket.remoteAddress);
+    if (releaseAddress === null) {
       this.drop(socket, 'address_limit');
       return;
     }
-    this.open.add(socket);
-    const silence = setTimeout(() => {
+    this.sockets.add(socket);
+    const firstByteTimer = setTimeout(() => {
       if (socket.bytesRead === 0) this.drop(socket, 'silent');
     }, this.settings.first_byte_timeout_ms).unref();
     socket.once('close', () => {
-      clearTimeout(silence);
-      leave();
-      this.open.delete(socket);
+      clearTimeout(firstByteTimer);
+      releaseAddress();
+      this.sockets.delete(socket);
     });
   }
 
@@ -100,44 +104,47 @@ class Connections {
   }
 
   /** From here on whoever waits for nothing is let go. */
-  letGo(): void {
-    this.stopping = true;
-    for (const socket of this.open) if (!this.waiting.has(socket)) socket.destroy();
+  closeIdle(): void {
+    this.isStopping = true;
+    for (const socket of this.sockets) if (!this.pendingRequests.has(socket)) socket.destroy();
   }
 
-  private answered(socket: Socket, status: number): void {
+  private onResponseClosed(socket: Socket, status: number): void {
     // A peer without a valid credential has less time to send another request; with that, Node sets the time again.
     if (status === UNAUTHENTICATED) socket.setTimeout(this.settings.linger_ms);
-    const left = (this.waiting.get(socket) ?? 1) - 1;
-    if (left > 0) this.waiting.set(socket, left);
+    const left = (this.pendingRequests.get(socket) ?? 1) - 1;
+    if (left > 0) this.pendingRequests.set(socket, left);
     else {
-      this.waiting.delete(socket);
-      if (this.stopping) socket.destroySoon();
+      this.pendingRequests.delete(socket);
+      if (this.isStopping) socket.destroySoon();
     }
   }
 }
 
-function stopped(server: Server, connections: Connections, within_ms: number): Promise<void> {
+function stopServer(server: Server, connections: Connections, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const late = setTimeout(() => server.closeAllConnections(), within_ms);
+    const forceCloseTimer = setTimeout(() => server.closeAllConnections(), withinMs);
     server.close(() => {
-      clearTimeout(late);
+      clearTimeout(forceCloseTimer);
       resolve();
     });
-    connections.letGo();
+    connections.closeIdle();
   });
 }
 
 /** A request whose target is no URL of ours. */
-function unreadable(): Response {
-  const { body, status, headers } = problemAnswer('INVALID_REQUEST', 'The target of the request is no path.');
+function invalidTargetResponse(): Response {
+  const { body, status, headers } = problemResponse(
+    'INVALID_REQUEST',
+    'The target of the request is no path.',
+  );
   return new Response(body as string, { status, headers });
 }
 
-const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemAnswer>>> = {
+const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResponse>>> = {
   HPE_HEADER_OVERFLOW: () =>
-    problemAnswer('HEADERS_TOO_LARGE', `Headers have at most ${HEADER_BYTES_MAX} bytes.`),
-  ERR_HTTP_REQUEST_TIMEOUT: () => problemAnswer('TIMEOUT', 'The request took too long to arrive.'),
+    problemResponse('HEADERS_TOO_LARGE', `Headers have at most ${HEADER_BYTES_MAX} bytes.`),
+  ERR_HTTP_REQUEST_TIMEOUT: () => problemResponse('TIMEOUT', 'The request took too long to arrive.'),
 };
 
 type ClientSocket = Socket & { _httpMessage?: IncomingMessage };
@@ -146,28 +153,31 @@ type ClientSocket = Socket & { _httpMessage?: IncomingMessage };
  * Called by Node for what is not HTTP, or comes too slowly: there is no request yet, only a socket. It is told why, and
  * closed: by then the peer has read the answer, or does not mean to close its side.
  */
-function refuserOf(linger_ms: number): (error: Error & { code?: string }, socket: ClientSocket) => void {
+function clientErrorHandler(
+  lingerMs: number,
+): (error: Error & { code?: string }, socket: ClientSocket) => void {
   const refused = new WeakSet<Socket>();
   return (error, socket) => {
     // What it still sends is no HTTP either.
     if (refused.has(socket)) return;
     refused.add(socket);
-    refuse(error, socket);
-    const linger = setTimeout(() => socket.destroy(), linger_ms).unref();
+    rejectConnection(error, socket);
+    const linger = setTimeout(() => socket.destroy(), lingerMs).unref();
     socket.once('close', () => clearTimeout(linger));
   };
 }
 
-function refuse(error: Error & { code?: string }, socket: ClientSocket): void {
+function rejectConnection(error: Error & { code?: string }, socket: ClientSocket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage != null) {
     socket.destroy();
     return;
   }
-  const said = CLIENT_ERRORS[error.code ?? '']?.() ?? problemAnswer('INVALID_REQUEST', 'This is not HTTP.');
+  const response =
+    CLIENT_ERRORS[error.code ?? '']?.() ?? problemResponse('INVALID_REQUEST', 'This is not HTTP.');
   const headers = Object.entries({
-    ...said.headers,
+    ...response.headers,
     connection: 'close',
-    'content-length': String(Buffer.byteLength(said.body)),
+    'content-length': String(Buffer.byteLength(response.body)),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${said.status} Refused\r\n${headers.join('')}\r\n${said.body}`);
+  socket.end(`HTTP/1.1 ${response.status} Refused\r\n${headers.join('')}\r\n${response.body}`);
 }

@@ -3,7 +3,7 @@ import { MEGABYTE, nested, PROTO } from '../../test/support/bad-bodies.js';
 import { ROLES, type Role } from './auth/principal.js';
 import type { Route } from './route.js';
 import { methodologyRoutes } from './routes/methodology.js';
-import { type Json, Served } from './testing/served.js';
+import { type AnyJson, TestServer } from './testing/test-server.js';
 
 /** What each route takes, well formed, of a project that has features. A route that is not here fails the test. */
 const FEATURE = 'REQ-F-AUTH-001';
@@ -60,17 +60,17 @@ const LINE = new Set([
   'duration',
 ]);
 
-let served: Served;
+let served: TestServer;
 const keyOf = {} as Record<Role, string>;
 const logged: Record<string, unknown>[] = [];
 const SHOP = 'shop';
 beforeAll(async () => {
-  served = await Served.start({ log: (line) => logged.push(line) });
+  served = await TestServer.start({ log: (line) => logged.push(line) });
   const feature = `feature: ${FEATURE}\ntitle: Sign in\nprofile: standard\nstatus: pending\n`;
   const files = { [`features/active/${FEATURE}.yml`]: feature };
   const make = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-    return (await served.ask('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body.token;
+    return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body.token;
   };
   keyOf.operator = await make('acme', 'operator');
   for (const role of ROLES.filter((each) => each !== 'operator'))
@@ -89,20 +89,20 @@ afterAll(async () => {
 
 const route = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
 
-function ask({ method, path }: Route, said: unknown, role: Role, tenant?: string) {
+function ask({ method, path }: Route, reply: unknown, role: Role, tenant?: string) {
   const headers = {
     authorization: `Bearer ${keyOf[role]}`,
     ...(tenant === undefined ? {} : { 'x-genesis-tenant': tenant }),
   };
   if (method !== 'GET')
-    return served.ask(method, path, typeof said === 'string' ? said : JSON.stringify(said), {
+    return served.request(method, path, typeof reply === 'string' ? reply : JSON.stringify(reply), {
       'content-type': 'application/json',
       ...headers,
     });
-  const asked = new URLSearchParams(
-    Object.entries(said as Json).map(([name, value]): [string, string] => [name, String(value)]),
+  const request = new URLSearchParams(
+    Object.entries(reply as AnyJson).map(([name, value]): [string, string] => [name, String(value)]),
   );
-  return served.ask(method, `${path}?${asked}`, undefined, headers);
+  return served.request(method, `${path}?${request}`, undefined, headers);
 }
 
 const TABLE = methodologyRoutes.map((each) => [each.id, each] as const);
@@ -205,7 +205,7 @@ describe.each(TABLE)('%s', (id, each) => {
       `{"a":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_001)}`,
     ])
       await refused(body, body.slice(0, 20));
-    expect(({} as Json).admin).toBeUndefined();
+    expect(({} as AnyJson).admin).toBeUndefined();
     expect(await position()).toBe(before);
   });
 
@@ -235,7 +235,7 @@ describe.each(TABLE)('%s', (id, each) => {
 test('what comes to more than is read is refused by its length', async () => {
   const file = '#'.repeat(200 * 1024);
   const files = Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`notes/n${at}.yml`, file]));
-  const said = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');
-  expect([said.status, said.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
-  expect(said.body.detail).toContain('4505600 characters');
+  const reply = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');
+  expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
+  expect(reply.body.detail).toContain('4505600 characters');
 });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { transform } from 'esbuild';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { expect, onTestFinished, test } from 'vitest';
-import { Served } from './testing/served.js';
+import { TestServer } from './testing/test-server.js';
 
 const run = promisify(execFile);
 
@@ -44,7 +44,7 @@ console.log(
 `;
 
 test('a client generated from the OpenAPI description compiles, and does a plan', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   const description = (await served.get('/openapi.json')).body;
   const folder = await mkdtemp(join(tmpdir(), 'client-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,10 +1,12 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
-import { openApiOf } from './openapi.js';
+import { buildOpenApi } from './openapi.js';
 import { ROUTES } from './routes.js';
 
 test('the description is valid, and knows every route by name', async () => {
-  const description = openApiOf(ROUTES) as { paths: Record<string, Record<string, { operationId: string }>> };
+  const description = buildOpenApi(ROUTES) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
   expect(await new Validator().validate(structuredClone(description))).toMatchObject({ valid: true });
   const described = Object.values(description.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),

@@ -1,25 +1,25 @@
 import { z } from 'zod';
-import type { Reply, Route } from './route.js';
-import { named } from './schemas/describe.js';
-import { problemDocument } from './schemas/problem.js';
+import type { ReplySchema, Route } from './route.js';
+import { schemaRegistry } from './schemas/common.js';
+import { problemSchema } from './schemas/problem.js';
 
-type Json = Record<string, unknown>;
+type OpenApiObject = Record<string, unknown>;
 
 const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'application/problem+json';
 /** The statuses of a refusal that was decided, beside 409 which is the rule. */
 const REFUSAL_STATUSES = ['404', '409', '413', '429'];
-const HEADERS: Readonly<Record<string, Json>> = {
+const HEADER_PARAMETERS: Readonly<Record<string, OpenApiObject>> = {
   put_plan: header('If-Match', 'the ETag of the plan that this one replaces'),
   events_stream: header('Last-Event-ID', 'the id of the last event that was received'),
 };
 
 /** Describes the table of routes as OpenAPI 3.1. Made once, from the schemas that validate and render. */
-export function openApiOf(routes: readonly Route[]): Json {
-  const shapes = new Shapes();
-  const paths: Record<string, Json> = {};
+export function buildOpenApi(routes: readonly Route[]): OpenApiObject {
+  const schemas = new SchemaComponents();
+  const paths: Record<string, OpenApiObject> = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, shapes) };
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas) };
   }
   return {
     openapi: '3.1.1',
@@ -32,26 +32,26 @@ export function openApiOf(routes: readonly Route[]): Json {
     servers: [{ url: '/' }],
     paths,
     components: {
-      schemas: shapes.components,
+      schemas: schemas.components,
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
 }
 
-function operation(route: Route, shapes: Shapes): Json {
-  const isOpen = route.action === 'public';
+function operation(route: Route, schemas: SchemaComponents): OpenApiObject {
+  const isPublic = route.action === 'public';
   return {
     operationId: route.id,
     summary: route.summary,
-    security: isOpen ? [] : [{ bearer: [] }, {}],
+    security: isPublic ? [] : [{ bearer: [] }, {}],
     'x-action': route.action,
-    parameters: [...pathParameters(route), ...queryParameters(route, shapes), ...headerParameters(route)],
-    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body, shapes) }),
-    responses: responses(route, shapes),
+    parameters: [...pathParameters(route), ...queryParameters(route, schemas), ...headerParameters(route)],
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body, schemas) }),
+    responses: responses(route, schemas),
   };
 }
 
-const pathParameters = ({ path }: Route): Json[] =>
+const pathParameters = ({ path }: Route): OpenApiObject[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -59,23 +59,26 @@ const pathParameters = ({ path }: Route): Json[] =>
     schema: { type: 'string' },
   }));
 
-function queryParameters({ query }: Route, shapes: Shapes): Json[] {
+function queryParameters({ query }: Route, schemas: SchemaComponents): OpenApiObject[] {
   if (query === undefined) return [];
-  const { properties = {} } = shapes.inline(query, 'input') as { properties?: Record<string, Json> };
+  const { properties = {} } = schemas.inline(query, 'input') as {
+    properties?: Record<string, OpenApiObject>;
+  };
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
 }
 
-const headerParameters = ({ id }: Route): Json[] => (HEADERS[id] === undefined ? [] : [HEADERS[id]]);
+const headerParameters = ({ id }: Route): OpenApiObject[] =>
+  HEADER_PARAMETERS[id] === undefined ? [] : [HEADER_PARAMETERS[id]];
 
-function header(name: string, description: string): Json {
+function header(name: string, description: string): OpenApiObject {
   return { name, in: 'header', description, schema: { type: 'string' } };
 }
 
-function requestBody(body: NonNullable<Route['body']>, shapes: Shapes): Json {
+function requestBody(body: NonNullable<Route['body']>, schemas: SchemaComponents): OpenApiObject {
   if (body.kind === 'bytes') {
     return { required: true, content: { 'application/octet-stream': { schema: {} } } };
   }
-  const schema = shapes.inline(body.schema, 'input');
+  const schema = schemas.inline(body.schema, 'input');
   const yaml = { 'application/yaml': { schema: { type: 'string' } } };
   return {
     required: true,
@@ -83,41 +86,51 @@ function requestBody(body: NonNullable<Route['body']>, shapes: Shapes): Json {
   };
 }
 
-function responses({ id, reply, decides }: Route, shapes: Shapes): Json {
-  const content = contentOf(reply, shapes);
-  const problem = { [PROBLEM_TYPE]: { schema: shapes.inline(problemDocument, 'output') } };
-  const refused = decides
-    ? REFUSAL_STATUSES.map((status) => [status, said('Refused', { ...content, ...problem })])
+function responses({ id, reply, isRefusable }: Route, schemas: SchemaComponents): OpenApiObject {
+  const content = contentOf(reply, schemas);
+  const problem = { [PROBLEM_TYPE]: { schema: schemas.inline(problemSchema, 'output') } };
+  const refused = isRefusable
+    ? REFUSAL_STATUSES.map((status) => [status, responseObject('Refused', { ...content, ...problem })])
     : [];
   return {
-    200: said('As asked', content),
-    ...(id === 'submit_result' ? { 202: said('A human must decide on it first', content) } : {}),
+    200: responseObject('As asked', content),
+    ...(id === 'submit_result' ? { 202: responseObject('A human must decide on it first', content) } : {}),
     ...Object.fromEntries(refused),
-    default: said('What is wrong with the request, or with the server', problem),
+    default: responseObject('What is wrong with the request, or with the server', problem),
   };
 }
 
-const said = (description: string, content: Json): Json => ({ description, content });
+const responseObject = (description: string, content: OpenApiObject): OpenApiObject => ({
+  description,
+  content,
+});
 
-function contentOf(reply: Reply, shapes: Shapes): Json {
+function contentOf(reply: ReplySchema, schemas: SchemaComponents): OpenApiObject {
   if ('content_type' in reply) return { [reply.content_type]: { schema: { type: 'string' } } };
-  return { [JSON_TYPE]: { schema: shapes.inline(reply, 'output') } };
+  return { [JSON_TYPE]: { schema: schemas.inline(reply, 'output') } };
 }
 
 /** Schemas as JSON Schema; those with a name are said once, and referred to. */
-class Shapes {
-  readonly components: Json = {};
+class SchemaComponents {
+  readonly components: OpenApiObject = {};
 
-  inline(schema: z.ZodType, io: 'input' | 'output'): Json {
+  inline(schema: z.ZodType, io: 'input' | 'output'): OpenApiObject {
     // Wrapped, so that a schema with a name is referred to even when it stands alone.
-    const wrapped = z.toJSONSchema(z.object({ it: schema }), { io, metadata: named, unrepresentable: 'any' });
-    const { $defs = {}, properties = {} } = renamed(wrapped) as { $defs?: Json; properties?: Json };
-    for (const [id, shape] of Object.entries($defs)) this.components[id] = withoutId(shape as Json);
-    return properties.it as Json;
+    const wrapped = z.toJSONSchema(z.object({ it: schema }), {
+      io,
+      metadata: schemaRegistry,
+      unrepresentable: 'any',
+    });
+    const { $defs = {}, properties = {} } = withComponentRefs(wrapped) as {
+      $defs?: OpenApiObject;
+      properties?: OpenApiObject;
+    };
+    for (const [id, shape] of Object.entries($defs)) this.components[id] = withoutId(shape as OpenApiObject);
+    return properties.it as OpenApiObject;
   }
 }
 
-const renamed = (schema: object): unknown =>
+const withComponentRefs = (schema: object): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
-const withoutId = ({ $id: _, id: __, ...shape }: Json): Json => shape;
+const withoutId = ({ $id: _, id: __, ...shape }: OpenApiObject): OpenApiObject => shape;

@@ -2,30 +2,30 @@ import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 
 /** `damaged_logs`: how many logs are not what was written. Which ones is for operators: `/metrics` and standard error. */
-export interface Ready {
+export interface ReadyStatus {
   readonly status: 'ready';
   readonly damaged_logs?: number;
 }
 
 /** Whether requests can be served: the store answers, and some tenant's logs can be read. */
 export class Readiness {
-  private readonly logsRead: Promise<void>;
+  private readonly logsOpened: Promise<void>;
 
   constructor(
     private readonly store: Store,
     private readonly stopping: AbortSignal,
   ) {
-    this.logsRead = this.readLogs().catch(() => {});
+    this.logsOpened = this.openAllLogs().catch(() => {});
   }
 
   /** A string says why requests cannot be served. It is public, so it names no host, no file and no tenant. */
-  async check(): Promise<Ready | string> {
+  async check(): Promise<ReadyStatus | string> {
     if (this.stopping.aborted) return 'The server is about to stop.';
-    await this.logsRead;
+    await this.logsOpened;
     if (!(await this.isStoreAnswering())) return 'The store does not answer. The server keeps asking it.';
     const damaged = this.store.damage?.() ?? [];
     if (damaged.length === 0) return { status: 'ready' };
-    if (await this.isAnyServed()) return { status: 'ready', damaged_logs: damaged.length };
+    if (await this.hasServableTenant()) return { status: 'ready', damaged_logs: damaged.length };
     return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
   }
 
@@ -42,19 +42,19 @@ export class Readiness {
   }
 
   /** Opens the logs of every tenant once, so that damage is known before somebody needs them. */
-  private async readLogs(): Promise<void> {
-    for (const tenant_id of (await this.store.tenantIds?.()) ?? []) {
+  private async openAllLogs(): Promise<void> {
+    for (const tenantId of (await this.store.tenantIds?.()) ?? []) {
       if (this.stopping.aborted) return;
       // The store keeps what it finds; whatever else goes wrong is met again by whoever asks.
-      await this.store.projects(tenant_id).catch(() => {});
+      await this.store.projects(tenantId).catch(() => {});
     }
   }
 
-  private async isAnyServed(): Promise<boolean> {
+  private async hasServableTenant(): Promise<boolean> {
     const refused = new Set(
       this.store.damage?.().flatMap(({ tenant_id, isServed }) => (isServed ? [] : [tenant_id])),
     );
     const tenants = (await this.store.tenantIds?.()) ?? [];
-    return tenants.some((tenant_id) => tenant_id !== PLATFORM_TENANT && !refused.has(tenant_id));
+    return tenants.some((tenantId) => tenantId !== PLATFORM_TENANT && !refused.has(tenantId));
   }
 }

@@ -3,17 +3,17 @@ import type { z } from 'zod';
 import type { Caller } from '../coordinator/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { ProjectKey, Store } from '../stores/store.js';
-import type { Answer } from './answer.js';
 import type { Authorization } from './auth/authorization.js';
 import type { Action, Principal } from './auth/principal.js';
 import type { Readiness } from './readiness.js';
-import type { Feeds } from './stream.js';
+import type { HttpResponse } from './response.js';
+import type { ProjectFeeds } from './stream.js';
 
 /** What a route has at hand. */
-export interface House {
+export interface ServerContext {
   readonly coordinator: Coordinator;
   readonly store: Store;
-  readonly feeds: Feeds;
+  readonly feeds: ProjectFeeds;
   readonly readiness: Readiness;
   /** The numbers, as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
@@ -22,8 +22,8 @@ export interface House {
 }
 
 /** One request, read and let in. */
-export interface Ask<Query = Record<string, unknown>> {
-  readonly house: House;
+export interface RequestContext<Query = Record<string, unknown>> {
+  readonly context: ServerContext;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   /** As JSON says it; the text of a plan in YAML; or the bytes of a blob. Undefined where the route takes none. */
@@ -42,7 +42,7 @@ export interface Ask<Query = Record<string, unknown>> {
  * `json`: a command, checked by the coordinator; it is small, unless `bytes_max` says how large. `is_document`: a large one
  * comes as text, to be read in a thread. `plan`: JSON, in the same way, or YAML. `bytes`: as they are.
  */
-export type Body =
+export type RouteBody =
   | {
       readonly kind: 'json';
       readonly schema: z.ZodType;
@@ -53,7 +53,7 @@ export type Body =
   | { readonly kind: 'bytes' };
 
 /** A schema, where the answer is JSON; else what it is. */
-export type Reply = z.ZodType | { readonly content_type: string };
+export type ReplySchema = z.ZodType | { readonly content_type: string };
 
 /** The route has answered by itself, on the socket. */
 export const STREAMED = 'streamed';
@@ -68,24 +68,25 @@ export interface Route<Query = Record<string, unknown>> {
   readonly action: Action;
   readonly summary: string;
   readonly query?: z.ZodType<Query>;
-  readonly body?: Body;
-  readonly reply: Reply;
+  readonly body?: RouteBody;
+  readonly reply: ReplySchema;
   /** Where the body names what it is about, if not at its top. For the log of accesses. */
   readonly about?: (body: unknown) => unknown;
   /** It can be refused by the rules: then the reply comes with another status. */
-  readonly decides?: true;
-  readonly run: (ask: Ask<Query>) => Promise<Answer | typeof STREAMED>;
+  readonly isRefusable?: true;
+  readonly run: (ask: RequestContext<Query>) => Promise<HttpResponse | typeof STREAMED>;
 }
 
 /** Keeps the type of the query within the route, and out of the table. */
-export const route = <Query>(route: Route<Query>): Route => route as unknown as Route;
+export const defineRoute = <Query>(route: Route<Query>): Route => route as unknown as Route;
 
-export const TENANT = '/api/tenants/{tenant_id}';
-export const PROJECT = `${TENANT}/projects/{project_id}`;
+export const TENANT_PATH = '/api/tenants/{tenant_id}';
+export const PROJECT_PATH = `${TENANT_PATH}/projects/{project_id}`;
 
-export const param = (ask: Pick<Ask, 'params'>, name: string): string => ask.params[name] ?? '';
+export const pathParam = (request: Pick<RequestContext, 'params'>, name: string): string =>
+  request.params[name] ?? '';
 
-export const scopeOf = (ask: Pick<Ask, 'params'>): ProjectKey => ({
-  tenant_id: param(ask, 'tenant_id'),
-  project_id: param(ask, 'project_id'),
+export const projectKeyOf = (request: Pick<RequestContext, 'params'>): ProjectKey => ({
+  tenant_id: pathParam(request, 'tenant_id'),
+  project_id: pathParam(request, 'project_id'),
 });

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from './routes.js';
-import { type Json, P, Served, T } from './testing/served.js';
+import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
-let served: Served;
+let served: TestServer;
 beforeAll(async () => {
-  served = await Served.start();
+  served = await TestServer.start();
 });
 afterAll(() => served.remove());
 
-const renewal = ({ generation, ...handle }: Awaited<ReturnType<Served['claim']>>) => ({
+const renewal = ({ generation, ...handle }: Awaited<ReturnType<TestServer['claim']>>) => ({
   ...handle,
   expected_generation: generation,
 });
@@ -19,26 +19,38 @@ describe('plan', () => {
   const yaml = 'project: shop\ntracks:\n  A:\n    - id: A-001-x\n      description: first\n';
 
   test('is put as YAML, read with its version as ETag, and changed only from the version that was seen', async () => {
-    const put = await served.ask('PUT', `${P}/plan`, yaml, { 'content-type': 'application/yaml' });
+    const put = await served.request('PUT', `${PROJECT_URL}/plan`, yaml, {
+      'content-type': 'application/yaml',
+    });
     expect([put.status, put.headers.get('etag')]).toEqual([200, '"1"']);
-    const got = await served.get(`${P}/plan`);
+    const got = await served.get(`${PROJECT_URL}/plan`);
     expect([got.headers.get('etag'), got.body.plan.tracks.A[0].id]).toEqual(['"1"', 'A-001-x']);
-    const stale = await served.ask('PUT', `${P}/plan`, { tracks: {} }, { 'if-match': '"7"' });
+    const stale = await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} }, { 'if-match': '"7"' });
     expect([stale.status, stale.body.code]).toEqual([412, 'PLAN_CHANGED']);
-    const odd = await served.ask('PUT', `${P}/plan`, { tracks: {} }, { 'if-match': 'x' });
+    const odd = await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} }, { 'if-match': 'x' });
     expect([odd.status, odd.body.code]).toEqual([400, 'INVALID_REQUEST']);
     const tracks = { A: [{ id: 'A-001-x', description: 'changed' }] };
-    const changed = await served.ask('PUT', `${P}/plan`, { tracks, request_id: 'p1' }, { 'if-match': '"1"' });
+    const changed = await served.request(
+      'PUT',
+      `${PROJECT_URL}/plan`,
+      { tracks, request_id: 'p1' },
+      { 'if-match': '"1"' },
+    );
     expect([changed.status, changed.body.version, changed.headers.get('etag')]).toEqual([200, 2, '"2"']);
-    const again = await served.ask('PUT', `${P}/plan`, { tracks, request_id: 'p1' }, { 'if-match': '"1"' });
+    const again = await served.request(
+      'PUT',
+      `${PROJECT_URL}/plan`,
+      { tracks, request_id: 'p1' },
+      { 'if-match': '"1"' },
+    );
     expect(again.body).toEqual(changed.body);
   });
 
   test('with faults names each with its place, and changes nothing', async () => {
     const wrong = yaml.replace('A-001-x', 'a-1');
-    const said = await served.ask('PUT', `${P}/plan`, wrong, { 'content-type': 'text/yaml' });
-    expect([said.status, said.body.code]).toEqual([400, 'INVALID_PLAN']);
-    expect(said.body.faults[0]).toMatchObject({ code: 'BAD_ID', line: 4 });
+    const reply = await served.request('PUT', `${PROJECT_URL}/plan`, wrong, { 'content-type': 'text/yaml' });
+    expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_PLAN']);
+    expect(reply.body.faults[0]).toMatchObject({ code: 'BAD_ID', line: 4 });
   });
 
   test('grows by tasks and subtasks', async () => {
@@ -55,10 +67,10 @@ describe('plan', () => {
     ];
     const tasks = ids.map((id) => ({ id, description: id, depends_on: [] }));
     const split = { id: 'D-001-x', description: 'split', subtasks: 2 };
-    const said = await served.post(`${P}/tasks`, { tasks: [...tasks, split], request_id: 't1' });
-    expect([said.status, said.body.added]).toEqual([200, 10]);
-    expect((await served.post(`${P}/tasks`, { tasks: {} })).body.code).toBe('INVALID_PLAN');
-    const unknown = await served.post(`${P}/tasks`, { task: [] });
+    const reply = await served.post(`${PROJECT_URL}/tasks`, { tasks: [...tasks, split], request_id: 't1' });
+    expect([reply.status, reply.body.added]).toEqual([200, 10]);
+    expect((await served.post(`${PROJECT_URL}/tasks`, { tasks: {} })).body.code).toBe('INVALID_PLAN');
+    const unknown = await served.post(`${PROJECT_URL}/tasks`, { task: [] });
     expect([unknown.status, unknown.body.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 });
@@ -66,51 +78,55 @@ describe('plan', () => {
 describe('work', () => {
   test('claim, renew, note, submit, and what the task then says of itself', async () => {
     const handle = await served.claim('A-001-x');
-    expect(await served.post(`${P}/claims/renew`, renewal(handle))).toMatchObject({
+    expect(await served.post(`${PROJECT_URL}/claims/renew`, renewal(handle))).toMatchObject({
       status: 200,
       body: { success: true, reason: 'RENEWED' },
     });
     const { task_id: _, ...rest } = handle;
-    const note = await served.post(`${P}/tasks/A-001-x/notes`, { ...rest, text: 'half of it' });
+    const note = await served.post(`${PROJECT_URL}/tasks/A-001-x/notes`, { ...rest, text: 'half of it' });
     expect(note).toMatchObject({ status: 200, body: { reason: 'NOTED' } });
-    const other = await served.post(`${P}/tasks/A-002-x/notes`, { ...handle, text: 'x' });
+    const other = await served.post(`${PROJECT_URL}/tasks/A-002-x/notes`, { ...handle, text: 'x' });
     expect([other.status, other.body.faults[0].path]).toEqual([400, 'task_id']);
-    const submitted = await served.post(`${P}/results`, { ...handle, result_data: { done: true } });
+    const submitted = await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { done: true } });
     expect(submitted).toMatchObject({ status: 200, body: { accepted: true, reason: 'ACCEPTED' } });
-    const state = await served.get(`${P}/tasks/A-001-x`);
+    const state = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
     expect(state.body).toMatchObject({ phase: 'COMPLETED', readiness: 'completed', generation: 1 });
     const { result_id } = state.body.result;
-    expect((await served.get(`${P}/tasks/A-001-x/results`)).body.results).toHaveLength(1);
-    const result = await served.get(`${P}/tasks/A-001-x/results/${result_id}`);
+    expect((await served.get(`${PROJECT_URL}/tasks/A-001-x/results`)).body.results).toHaveLength(1);
+    const result = await served.get(`${PROJECT_URL}/tasks/A-001-x/results/${result_id}`);
     expect(result.body).toMatchObject({ accepted: true, result_data: { done: true } });
-    const history = await served.get(`${P}/tasks/A-001-x/history`);
+    const history = await served.get(`${PROJECT_URL}/tasks/A-001-x/history`);
     expect(history.body.generations).toMatchObject([{ generation: 1, release_reason: 'COMPLETED' }]);
-    expect((await served.get(`${P}/tasks/A-001-x/explain`)).body).toMatchObject({ claimable: false });
+    expect((await served.get(`${PROJECT_URL}/tasks/A-001-x/explain`)).body).toMatchObject({
+      claimable: false,
+    });
   });
 
   test('a batch answers in the order asked, each on its own, and all or nothing where asked', async () => {
     const claims = [work('A-002-x'), work('Q-009-none'), work('A-003-x')];
-    const said = await served.post(`${P}/claims/batch`, { claims });
-    expect(said.status).toBe(200);
-    const reasons = said.body.results.map((result: { reason: string }) => result.reason);
+    const reply = await served.post(`${PROJECT_URL}/claims/batch`, { claims });
+    expect(reply.status).toBe(200);
+    const reasons = reply.body.results.map((result: { reason: string }) => result.reason);
     expect(reasons).toEqual(['GRANTED', 'UNKNOWN_TASK', 'GRANTED']);
     const atomic = { claims: [work('A-002-x', 's2'), work('A-004-x', 's2')], mode: 'all_or_nothing' };
-    const none = await served.post(`${P}/claims/batch`, atomic);
+    const none = await served.post(`${PROJECT_URL}/claims/batch`, atomic);
     expect(none.body.results.map((result: { success: boolean }) => result.success)).toEqual([false, false]);
 
-    const handles = [said.body.results[0].claim, said.body.results[2].claim].map(
+    const handles = [reply.body.results[0].claim, reply.body.results[2].claim].map(
       ({ task_id, session_id, generation, id }) => ({ task_id, session_id, generation, claim_id: id }),
     );
-    const renewed = await served.post(`${P}/claims/renew/batch`, { items: [...handles.map(renewal), {}] });
+    const renewed = await served.post(`${PROJECT_URL}/claims/renew/batch`, {
+      items: [...handles.map(renewal), {}],
+    });
     expect(renewed.body.results).toMatchObject([
       { reason: 'RENEWED' },
       { reason: 'RENEWED' },
       { status: 400, code: 'INVALID_REQUEST' },
     ]);
     const [first, second] = handles as [(typeof handles)[0], (typeof handles)[0]];
-    const released = await served.post(`${P}/claims/release/batch`, { items: [renewal(first)] });
+    const released = await served.post(`${PROJECT_URL}/claims/release/batch`, { items: [renewal(first)] });
     expect(released.body.results).toMatchObject([{ reason: 'RELEASED' }]);
-    const submitted = await served.post(`${P}/results/batch`, {
+    const submitted = await served.post(`${PROJECT_URL}/results/batch`, {
       items: [
         { ...second, result_data: 1 },
         { ...first, result_data: 1 },
@@ -122,57 +138,68 @@ describe('work', () => {
 
   test('release, and next with its briefing or what everything waits for', async () => {
     const handle = await served.claim('A-004-x');
-    const released = await served.post(`${P}/claims/release`, { ...renewal(handle), reason: 'VOLUNTARY' });
+    const released = await served.post(`${PROJECT_URL}/claims/release`, {
+      ...renewal(handle),
+      reason: 'VOLUNTARY',
+    });
     expect(released).toMatchObject({ status: 200, body: { success: true, reason: 'RELEASED' } });
-    const next = await served.post(`${P}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
+    const next = await served.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
     expect(next.status).toBe(200);
     expect(next.body).toMatchObject({ success: true, briefing: { handle: { session_id: 's3' } } });
-    await served.post(`${P}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
-    const none = await served.post(`${P}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
+    await served.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
+    const none = await served.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
     expect([none.status, none.body.reason]).toEqual([409, 'NOTHING_READY']);
   });
 
   test('suspended while a human decides, reviewed, resumed', async () => {
     const handle = await served.claim('B-001-x');
     const candidate_sha256 = 'a'.repeat(64);
-    const suspended = await served.post(`${P}/claims/suspend`, {
+    const suspended = await served.post(`${PROJECT_URL}/claims/suspend`, {
       ...renewal(handle),
       iteration: 1,
       candidate_sha256,
     });
     expect(suspended).toMatchObject({ status: 200, body: { reason: 'SUSPENDED' } });
     const review = { task_id: 'B-001-x', generation: 1, iteration: 1, candidate_sha256 };
-    const stale = await served.post(`${P}/reviews`, { ...review, iteration: 2, decision: 'APPROVED' });
+    const stale = await served.post(`${PROJECT_URL}/reviews`, {
+      ...review,
+      iteration: 2,
+      decision: 'APPROVED',
+    });
     expect([stale.status, stale.body.reason]).toEqual([409, 'STALE_REVIEW']);
-    const decided = await served.post(`${P}/reviews`, { ...review, decision: 'CHANGES_REQUESTED' });
+    const decided = await served.post(`${PROJECT_URL}/reviews`, { ...review, decision: 'CHANGES_REQUESTED' });
     expect(decided).toMatchObject({ status: 200, body: { reason: 'CHANGES_REQUESTED' } });
-    const resumed = await served.post(`${P}/claims/resume`, renewal(handle));
+    const resumed = await served.post(`${PROJECT_URL}/claims/resume`, renewal(handle));
     expect(resumed).toMatchObject({ status: 200, body: { reason: 'RESUMED' } });
   });
 
   test('large results go by blob', async () => {
     const bytes = Buffer.from(JSON.stringify({ large: 'x'.repeat(2 * 1024 * 1024) }));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const put = await served.ask('PUT', `${P}/blobs/${sha256}`, bytes);
+    const put = await served.request('PUT', `${PROJECT_URL}/blobs/${sha256}`, bytes);
     expect(put).toMatchObject({ status: 200, body: { sha256, size_bytes: bytes.length } });
-    const got = await fetch(`${served.url}${P}/blobs/${sha256}`);
+    const got = await fetch(`${served.url}${PROJECT_URL}/blobs/${sha256}`);
     expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
-    expect((await served.get(`${P}/blobs/${sha256}`)).headers.get('content-type')).toBe(
+    expect((await served.get(`${PROJECT_URL}/blobs/${sha256}`)).headers.get('content-type')).toBe(
       'application/octet-stream',
     );
     const handle = await served.claim('B-002-x');
-    const missing = await served.post(`${P}/results`, { ...handle, blob_sha256: '0'.repeat(64) });
+    const missing = await served.post(`${PROJECT_URL}/results`, { ...handle, blob_sha256: '0'.repeat(64) });
     expect([missing.status, missing.body.code]).toEqual([404, 'BLOB_MISSING']);
-    const said = await served.post(`${P}/results`, { ...handle, blob_sha256: sha256 });
-    expect(said.body.accepted).toBe(true);
-    const wrong = await served.ask('PUT', `${P}/blobs/${'0'.repeat(64)}`, bytes);
+    const reply = await served.post(`${PROJECT_URL}/results`, { ...handle, blob_sha256: sha256 });
+    expect(reply.body.accepted).toBe(true);
+    const wrong = await served.request('PUT', `${PROJECT_URL}/blobs/${'0'.repeat(64)}`, bytes);
     expect([wrong.status, wrong.body.code]).toEqual([400, 'INVALID_REQUEST']);
-    expect((await served.get(`${P}/blobs/${'1'.repeat(64)}`)).status).toBe(404);
+    expect((await served.get(`${PROJECT_URL}/blobs/${'1'.repeat(64)}`)).status).toBe(404);
   });
 
   test('operators take away, give, hold, adopt and open again', async () => {
     const operate = (verb: string, task: string, expected_generation: number, more = {}) =>
-      served.post(`${P}/tasks/${task}/${verb}`, { expected_generation, reason: 'because', ...more });
+      served.post(`${PROJECT_URL}/tasks/${task}/${verb}`, {
+        expected_generation,
+        reason: 'because',
+        ...more,
+      });
     await served.claim('C-001-x');
     expect((await operate('force_release', 'C-001-x', 7)).status).toBe(409);
     expect(await operate('force_release', 'C-001-x', 1)).toMatchObject({
@@ -180,7 +207,7 @@ describe('work', () => {
       body: { reason: 'FORCED' },
     });
     expect(await operate('hold', 'C-001-x', 1)).toMatchObject({ status: 200, body: { readiness: 'held' } });
-    const held = await served.post(`${P}/claims`, work('C-001-x'));
+    const held = await served.post(`${PROJECT_URL}/claims`, work('C-001-x'));
     expect(held).toMatchObject({ status: 409, body: { reason: 'DENIED_HELD', hold_reason: 'because' } });
     expect(await operate('unhold', 'C-001-x', 1)).toMatchObject({
       status: 200,
@@ -191,7 +218,7 @@ describe('work', () => {
     const to = { agent_id: 'gamma', session_id: 's9' };
     const given = await operate('reassign', 'C-002-x', 1, to);
     expect(given).toMatchObject({ status: 200, body: { generation: 2, claim: to } });
-    const late = await served.post(`${P}/results`, { ...old, result_data: 'late' });
+    const late = await served.post(`${PROJECT_URL}/results`, { ...old, result_data: 'late' });
     expect(late).toMatchObject({ status: 409, body: { reason: 'STALE_GENERATION', work_lost: true } });
     const adopted = await operate('adopt', 'C-002-x', 2, { result_id: late.body.parked });
     expect(adopted).toMatchObject({ status: 200, body: { phase: 'COMPLETED' } });
@@ -203,86 +230,88 @@ describe('work', () => {
 
 describe('what goes on', () => {
   test('tasks are listed in pages, narrowed, and fetched by id', async () => {
-    const page = await served.get(`${P}/tasks?limit=2&phase=OPEN`);
+    const page = await served.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
     expect(page.body.tasks).toHaveLength(2);
-    const rest = await served.get(`${P}/tasks?phase=OPEN&after=${page.body.next}`);
+    const rest = await served.get(`${PROJECT_URL}/tasks?phase=OPEN&after=${page.body.next}`);
     expect(rest.body.tasks[0].task_id > page.body.tasks[1].task_id).toBe(true);
-    const inTrack = await served.get(`${P}/tasks?track=D&readiness=ready`);
+    const inTrack = await served.get(`${PROJECT_URL}/tasks?track=D&readiness=ready`);
     expect(inTrack.body.tasks.map((task: { task_id: string }) => task.task_id)).toEqual([
       'D-001-x::1',
       'D-001-x::2',
     ]);
-    const some = await served.post(`${P}/tasks/batch_get`, { task_ids: ['A-001-x', 'Q-001-none'] });
+    const some = await served.post(`${PROJECT_URL}/tasks/batch_get`, { task_ids: ['A-001-x', 'Q-001-none'] });
     expect(some.body.tasks).toMatchObject([{ task_id: 'A-001-x' }, { status: 404, code: 'NOT_FOUND' }]);
-    expect((await served.get(`${P}/tasks/D-001-x%3A%3A1`)).body.task_id).toBe('D-001-x::1');
+    expect((await served.get(`${PROJECT_URL}/tasks/D-001-x%3A%3A1`)).body.task_id).toBe('D-001-x::1');
     for (const query of ['limit=0', 'limit=x', 'readiness=soon', 'colour=red']) {
-      expect((await served.get(`${P}/tasks?${query}`)).status).toBe(400);
+      expect((await served.get(`${PROJECT_URL}/tasks?${query}`)).status).toBe(400);
     }
   });
 
   test('status and agents, now and then; the projects of a tenant', async () => {
-    const now = await served.get(`${P}/status`);
-    const then = await served.get(`${P}/status?at=1`);
+    const now = await served.get(`${PROJECT_URL}/status`);
+    const then = await served.get(`${PROJECT_URL}/status?at=1`);
     expect(then.body).toMatchObject({ position: 1, total: { completed: 0, pending: 1 } });
     expect(now.body.position).toBeGreaterThan(20);
-    expect((await served.get(`${P}/agents`)).body.agents.length).toBeGreaterThan(0);
-    expect((await served.get(`${P}/agents?at=1`)).body).toMatchObject({ agents: [], position: 1 });
-    expect((await served.get(`${P}/status?at=yesterday`)).status).toBe(400);
-    const { projects } = (await served.get(`${T}/projects`)).body;
+    expect((await served.get(`${PROJECT_URL}/agents`)).body.agents.length).toBeGreaterThan(0);
+    expect((await served.get(`${PROJECT_URL}/agents?at=1`)).body).toMatchObject({ agents: [], position: 1 });
+    expect((await served.get(`${PROJECT_URL}/status?at=yesterday`)).status).toBe(400);
+    const { projects } = (await served.get(`${TENANT_URL}/projects`)).body;
     expect(projects).toMatchObject([{ project_id: 'shop', position: now.body.position }]);
     expect((await served.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
   });
 
   test('sessions are opened, listed, remembered and closed with what they hold', async () => {
     const session = { session_id: 's-open', user_id: 'ann', project_id: 'shop' };
-    expect(await served.post(`${T}/sessions`, session)).toMatchObject({
+    expect(await served.post(`${TENANT_URL}/sessions`, session)).toMatchObject({
       status: 200,
       body: { reason: 'OPENED' },
     });
     await served.claim('C-003-x', 's-open');
-    expect((await served.get(`${T}/sessions/s-open/claims`)).body.claims).toMatchObject([
+    expect((await served.get(`${TENANT_URL}/sessions/s-open/claims`)).body.claims).toMatchObject([
       { task_id: 'C-003-x' },
     ]);
-    expect((await served.get(`${T}/sessions`)).body.sessions.length).toBeGreaterThan(1);
-    expect((await served.get(`${T}/sessions/s-open`)).body).toMatchObject({ user_id: 'ann' });
-    const closed = await served.ask('DELETE', `${T}/sessions/s-open`);
+    expect((await served.get(`${TENANT_URL}/sessions`)).body.sessions.length).toBeGreaterThan(1);
+    expect((await served.get(`${TENANT_URL}/sessions/s-open`)).body).toMatchObject({ user_id: 'ann' });
+    const closed = await served.request('DELETE', `${TENANT_URL}/sessions/s-open`);
     expect(closed).toMatchObject({ status: 200, body: { reason: 'CLOSED' } });
-    expect((await served.get(`${T}/sessions/s-open/claims`)).body.claims).toEqual([]);
-    expect((await served.get(`${T}/sessions/s-none`)).status).toBe(404);
-    expect((await served.ask('DELETE', `${T}/sessions/s-none`)).status).toBe(404);
+    expect((await served.get(`${TENANT_URL}/sessions/s-open/claims`)).body.claims).toEqual([]);
+    expect((await served.get(`${TENANT_URL}/sessions/s-none`)).status).toBe(404);
+    expect((await served.request('DELETE', `${TENANT_URL}/sessions/s-none`)).status).toBe(404);
   });
 
   test('limits and policy are read and changed; those left out stay', async () => {
-    const before = (await served.get(`${T}/limits`)).body;
+    const before = (await served.get(`${TENANT_URL}/limits`)).body;
     expect(before.max_concurrent_claims).toBe(1000);
-    const limits = await served.ask('PUT', `${T}/limits`, { max_generations_per_task: 7 });
+    const limits = await served.request('PUT', `${TENANT_URL}/limits`, { max_generations_per_task: 7 });
     expect(limits.body).toEqual({ ...before, max_generations_per_task: 7 });
-    expect((await served.get(`${P}/policy`)).body.max_attempts).toBe(10);
-    const policy = await served.ask('PUT', `${P}/policy`, { max_attempts: 3 });
+    expect((await served.get(`${PROJECT_URL}/policy`)).body.max_attempts).toBe(10);
+    const policy = await served.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 3 });
     expect([policy.status, policy.body.max_attempts]).toEqual([200, 3]);
-    expect((await served.ask('PUT', `${P}/policy`, { max_attempts: 0 })).status).toBe(400);
+    expect((await served.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 0 })).status).toBe(400);
   });
 
   test('a step of the methodology is told, by the holder where there is one', async () => {
-    const told = {
+    const event = {
       event_type: 'iteration_completed',
       agent_id: 'alpha',
       payload: { iteration: 1, status: 'iterating' },
     };
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
-    const said = await served.post(`${P}/events`, { ...told, ...edge });
-    expect(said).toMatchObject({ status: 200, body: { reason: 'APPENDED' } });
-    const events = (await served.get(`${P}/events?feature_id=REQ-F-AUTH-001`)).body.events;
-    expect(events).toMatchObject([{ event_id: said.body.event_id, edge: 'design_code' }]);
+    const reply = await served.post(`${PROJECT_URL}/events`, { ...event, ...edge });
+    expect(reply).toMatchObject({ status: 200, body: { reason: 'APPENDED' } });
+    const events = (await served.get(`${PROJECT_URL}/events?feature_id=REQ-F-AUTH-001`)).body.events;
+    expect(events).toMatchObject([{ event_id: reply.body.event_id, edge: 'design_code' }]);
     await served.claim('C-001-x');
-    const stranger = await served.post(`${P}/events`, {
-      ...told,
+    const stranger = await served.post(`${PROJECT_URL}/events`, {
+      ...event,
       task_id: 'C-001-x',
       session_id: 's7',
       generation: 1,
     });
     expect([stranger.status, stranger.body.success]).toEqual([409, false]);
-    expect((await served.post(`${P}/events`, { ...told, event_type: 'TASK_CLAIMED' })).status).toBe(400);
+    expect(
+      (await served.post(`${PROJECT_URL}/events`, { ...event, event_type: 'TASK_CLAIMED' })).status,
+    ).toBe(400);
   });
 
   test('events of other tools are brought in once, of any type, and move no head', async () => {
@@ -293,10 +322,10 @@ describe('what goes on', () => {
       agent_id: 'primary',
       payload: { phase: 'full', imported: { source: 'old.jsonl', line: 1 } },
     };
-    const url = `${P}/events/import`;
+    const url = `${PROJECT_URL}/events/import`;
     expect((await served.post(url, { events: [event] })).body).toEqual({ written: 1, already_there: 0 });
     expect((await served.post(url, { events: [event] })).body).toEqual({ written: 0, already_there: 1 });
-    const found = await served.get(`${P}/events?type=moon_phase`);
+    const found = await served.get(`${PROJECT_URL}/events?type=moon_phase`);
     expect(found.body.events).toMatchObject([event]);
     const future = {
       ...event,
@@ -304,7 +333,7 @@ describe('what goes on', () => {
       timestamp: '2999-01-01T00:00:00.000Z',
     };
     await served.post(url, { events: [{ ...future, event_type: 'moon_to_come' }] });
-    const [come] = (await served.get(`${P}/events?type=moon_to_come`)).body.events;
+    const [come] = (await served.get(`${PROJECT_URL}/events?type=moon_to_come`)).body.events;
     expect(come.timestamp < future.timestamp).toBe(true);
     for (const wrong of [
       { ...event, subject: 'A-001-x', seq: 1 },
@@ -314,26 +343,26 @@ describe('what goes on', () => {
       { ...event, agent_id: 'two words' },
       { ...event, payload: { ...event.payload, long: 'x'.repeat(100_000) } },
     ]) {
-      const said = await served.post(url, { events: [wrong] });
-      expect([said.status, said.body.code]).toEqual([400, 'INVALID_EVENT']);
+      const reply = await served.post(url, { events: [wrong] });
+      expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_EVENT']);
     }
   });
 
   test('events come in pages, narrowed, from a cursor on', async () => {
-    const first = await served.get(`${P}/events?limit=3`);
+    const first = await served.get(`${PROJECT_URL}/events?limit=3`);
     expect(first.body.events.map((event: { position: number }) => event.position)).toEqual([1, 2, 3]);
-    const second = await served.get(`${P}/events?limit=3&after=${first.body.next}`);
+    const second = await served.get(`${PROJECT_URL}/events?limit=3&after=${first.body.next}`);
     expect(second.body.events[0].position).toBe(4);
-    const one = await served.get(`${P}/events?task_id=B-002-x&since=2020-01-01T00:00:00Z`);
+    const one = await served.get(`${PROJECT_URL}/events?task_id=B-002-x&since=2020-01-01T00:00:00Z`);
     expect(new Set(one.body.events.map((event: { task_id: string }) => event.task_id))).toEqual(
       new Set(['B-002-x']),
     );
     for (const query of ['after=nonsense', 'since=yesterday', 'limit=-1', 'kind=x']) {
-      expect((await served.get(`${P}/events?${query}`)).status).toBe(400);
+      expect((await served.get(`${PROJECT_URL}/events?${query}`)).status).toBe(400);
     }
-    const stream = await served.ask('HEAD', `${P}/events/stream`);
+    const stream = await served.request('HEAD', `${PROJECT_URL}/events/stream`);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
-    expect((await served.get(`${P}/events/stream?after=nonsense`)).status).toBe(400);
+    expect((await served.get(`${PROJECT_URL}/events/stream?after=nonsense`)).status).toBe(400);
   });
 });
 
@@ -451,8 +480,8 @@ describe('the methodology', () => {
     ];
     const before = (await get('/api/status')).body.position;
     for (const [path, body] of HOSTILE) {
-      const said = await served.post(path, body);
-      expect([path, said.status, said.body.code]).toEqual([path, 400, 'INVALID_REQUEST']);
+      const reply = await served.post(path, body);
+      expect([path, reply.status, reply.body.code]).toEqual([path, 400, 'INVALID_REQUEST']);
     }
     expect((await served.get('/api/status')).status).toBe(400);
     expect((await get('/api/status', '&what=1')).status).toBe(400);
@@ -465,10 +494,10 @@ describe('the server itself', () => {
     expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
     expect(await served.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
     for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.js', '/page.css']) {
-      const said = await served.get(path);
-      expect([path, said.status]).toEqual([path, 200]);
-      expect(said.headers.get('x-content-type-options')).toBe('nosniff');
-      expect(said.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const reply = await served.get(path);
+      expect([path, reply.status]).toEqual([path, 200]);
+      expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(reply.headers.get('content-security-policy')).toContain("default-src 'none'");
     }
   });
 
@@ -485,32 +514,32 @@ describe('the server itself', () => {
       'mcp-method': 'tools/list',
     };
     for (const path of ['/mcp', '/mcp/acme/shop']) {
-      const said = await served.ask('POST', path, listing, headers);
-      expect(said).toMatchObject({ status: 200, body: { result: { tools: expect.any(Array) } } });
-      expect(said.headers.get('x-content-type-options')).toBe('nosniff');
+      const reply = await served.request('POST', path, listing, headers);
+      expect(reply).toMatchObject({ status: 200, body: { result: { tools: expect.any(Array) } } });
+      expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
       expect((await served.get(path)).status).toBe(405);
     }
   });
 
   test('makes, lists and revokes keys, and asks for one from the first on', async () => {
-    const made = await served.post(`${T}/keys`, { role: 'operator', label: 'mine' });
+    const made = await served.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ role: 'operator', tenant_id: null, state: 'active', label: 'mine' });
-    expect((await served.get(`${T}/keys`)).status).toBe(401);
+    expect((await served.get(`${TENANT_URL}/keys`)).status).toBe(401);
     const mine = { authorization: `Bearer ${made.body.token}` };
-    const agents = await served.ask('POST', `${T}/keys`, { role: 'agent' }, mine);
-    const listed = await served.ask('GET', `${T}/keys`, undefined, mine);
-    expect(listed.body.keys.map((key: Json) => key.last_four)).toEqual([
+    const agents = await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, mine);
+    const listed = await served.request('GET', `${TENANT_URL}/keys`, undefined, mine);
+    expect(listed.body.keys.map((key: AnyJson) => key.last_four)).toEqual([
       made.body.token.slice(-4),
       agents.body.token.slice(-4),
     ]);
-    const gone = await served.ask('DELETE', `${T}/keys/${agents.body.key_id}`, undefined, mine);
+    const gone = await served.request('DELETE', `${TENANT_URL}/keys/${agents.body.key_id}`, undefined, mine);
     expect(gone.body).toMatchObject({ state: 'revoked' });
     const theirs = { authorization: `Bearer ${agents.body.token}` };
-    expect((await served.ask('GET', `${P}/status`, undefined, theirs)).status).toBe(401);
+    expect((await served.request('GET', `${PROJECT_URL}/status`, undefined, theirs)).status).toBe(401);
   });
 
   test('answers every row of its table, and these tests have called each', () => {
-    expect(ROUTES.map(({ id }) => id).filter((id) => !served.called.has(id))).toEqual([]);
+    expect(ROUTES.map(({ id }) => id).filter((id) => !served.calledRouteIds.has(id))).toEqual([]);
   });
 });

@@ -4,18 +4,18 @@ import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import { openGatekeeper, startsOpen } from './auth/gatekeeper.js';
+import { isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
 import type { AuthOptions } from './auth/options.js';
 import { RateLimiter } from './auth/rate-limit.js';
-import { type Listening, listen } from './listen.js';
-import { LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
-import { type LogOptions, Logs } from './log/logs.js';
+import { type HttpListener, listen } from './listen.js';
+import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
+import { type LogOptions, ServerLogs } from './log/logs.js';
 import { Metrics } from './metrics/metrics.js';
 import { Readiness } from './readiness.js';
 import { ROUTES } from './routes.js';
-import { Feeds } from './stream.js';
+import { ProjectFeeds } from './stream.js';
 
-export const PORT = 4680;
+export const DEFAULT_PORT = 4680;
 
 export interface ServerOptions extends LogOptions {
   /** The server closes it when it stops. */
@@ -41,7 +41,7 @@ export interface RunningServer {
   readonly port: number;
   readonly coordinator: Coordinator;
   /** Nobody has to say who they are. */
-  readonly open: boolean;
+  readonly isOpen: boolean;
   /** Answers what was accepted, ends the streams, closes the coordinator and the store. */
   stop(): Promise<void>;
 }
@@ -57,22 +57,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 async function serve(options: ServerOptions): Promise<RunningServer> {
-  const { store, host = '127.0.0.1', port = PORT } = options;
+  const { store, host = '127.0.0.1', port = DEFAULT_PORT } = options;
   const metrics = new Metrics(options.metrics_prefix);
-  const isOpen = await startsOpen({ store, host, jwt: options.auth?.jwt });
+  const isOpen = await isOpenAtStart({ store, host, jwt: options.auth?.jwt });
   const coordinator = await Coordinator.open({
     store,
-    witness: metrics,
+    observer: metrics,
     ...(options.blobs === undefined ? {} : { blobs: options.blobs }),
     limits: { ...(isOpen ? ENTERPRISE_LIMITS : {}), ...options.limits },
   });
-  const feeds = new Feeds(coordinator.feed, store);
-  let listening: Listening | null = null;
-  const logs = new Logs(options);
-  metrics.watch({
-    standings: () => coordinator.queries.standings(),
+  const feeds = new ProjectFeeds(coordinator.feed, store);
+  let listening: HttpListener | null = null;
+  const logs = new ServerLogs(options);
+  metrics.setGaugeSources({
+    taskCounts: () => coordinator.queries.projectCounts(),
     feedLag: () => feeds.lag(),
-    listeners: () => feeds.listeners(),
+    listeners: () => feeds.subscriberCount(),
     damage: () => store.damage?.() ?? [],
     connections: () => listening?.open_connections ?? 0,
     lostLogLines: () => logs.lost_lines,
@@ -86,12 +86,12 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     await logs.close();
   };
   try {
-    const keys = await coordinator.keys.ring();
+    const keys = await coordinator.keys.openKeyRing();
     const { jwt, private_token } = options.auth ?? {};
-    const gatekeeper = await openGatekeeper({ keys, host, jwt, private_token });
-    const limiter = new RateLimiter(options.auth?.rate_limits);
+    const authenticator = await openAuthenticator({ keys, host, jwt, private_token });
+    const rateLimiter = new RateLimiter(options.auth?.rate_limits);
     const readiness = new Readiness(store, stopping.signal);
-    const house = {
+    const context = {
       coordinator,
       store,
       feeds,
@@ -100,25 +100,25 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       stopping: stopping.signal,
     };
     const { log, errorLog } = logs;
-    const app = createApp({ house, routes: ROUTES, gatekeeper, limiter, log, errorLog });
-    const accepting = await listen(app, { host, port }, listenSettings(options), (reason) =>
+    const app = createApp({ context, routes: ROUTES, authenticator, rateLimiter, log, errorLog });
+    const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>
       metrics.connectionDropped(reason),
     );
-    listening = accepting;
+    listening = listener;
     let stopped: Promise<void> | null = null;
     const stop = async (): Promise<void> => {
       stopping.abort();
-      const answered = accepting.stop();
+      const answered = listener.stop();
       await feeds.close();
       await answered;
       await close();
     };
     return {
-      url: `http://${host.includes(':') ? `[${host}]` : host}:${accepting.port}`,
-      port: accepting.port,
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+      port: listener.port,
       coordinator,
-      get open() {
-        return gatekeeper.open;
+      get isOpen() {
+        return authenticator.isOpen;
       },
       stop: () => {
         stopped ??= stop();
@@ -134,6 +134,6 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
 }
 
 function listenSettings({ listen, trusted_proxies = [] }: ServerOptions): ListenSettings {
-  const settings = { ...LISTEN_SETTINGS, ...listen };
+  const settings = { ...DEFAULT_LISTEN_SETTINGS, ...listen };
   return { ...settings, exempt_addresses: [...settings.exempt_addresses, ...trusted_proxies] };
 }

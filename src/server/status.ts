@@ -1,8 +1,8 @@
 import type { ProblemCode } from '../coordinator/problem.js';
-import type { Code } from '../core/claims/commands.js';
+import type { DecisionCode } from '../core/claims/commands.js';
 
 /** What the door itself finds wrong, before or beside the coordinator. */
-export const DOOR_CODES = [
+export const HTTP_PROBLEM_CODES = [
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'METHOD_NOT_ALLOWED',
@@ -12,8 +12,8 @@ export const DOOR_CODES = [
   'HEADERS_TOO_LARGE',
   'INTERNAL',
 ] as const;
-export type DoorCode = (typeof DOOR_CODES)[number];
-export type AnyProblemCode = ProblemCode | DoorCode;
+export type HttpProblemCode = (typeof HTTP_PROBLEM_CODES)[number];
+export type AnyProblemCode = ProblemCode | HttpProblemCode;
 
 /** The one table from a problem to its HTTP status. */
 export const PROBLEM_STATUS: Readonly<Record<AnyProblemCode, number>> = {
@@ -44,8 +44,8 @@ export const PROBLEM_STATUS: Readonly<Record<AnyProblemCode, number>> = {
 };
 
 /** And from a refusal: 409, by the state of the work, but for these. Escalated work is not refused: a human decides. */
-const BY_THE_STATE_OF_THE_WORK = 409;
-const REFUSAL_STATUS: Readonly<Partial<Record<Code, number>>> = {
+const DEFAULT_REFUSAL_STATUS = 409;
+const REFUSAL_STATUS: Readonly<Partial<Record<DecisionCode, number>>> = {
   UNKNOWN_TASK: 404,
   RESULT_TOO_LARGE: 413,
   DENIED_LIMIT: 429,
@@ -53,14 +53,14 @@ const REFUSAL_STATUS: Readonly<Partial<Record<Code, number>>> = {
 };
 
 export const refusalStatus = (reason: string): number =>
-  REFUSAL_STATUS[reason as Code] ?? BY_THE_STATE_OF_THE_WORK;
+  REFUSAL_STATUS[reason as DecisionCode] ?? DEFAULT_REFUSAL_STATUS;
 
 /** When to come back, for the statuses that ask somebody to. */
 export const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
 
 /** Whether a decision said no. What only tells how things are has no such word. */
 export function statusOf(reply: object): number {
-  const said = reply as { success?: unknown; accepted?: unknown; reason?: unknown };
-  if (said.success === false || said.accepted === false) return refusalStatus(String(said.reason));
+  const result = reply as { success?: unknown; accepted?: unknown; reason?: unknown };
+  if (result.success === false || result.accepted === false) return refusalStatus(String(result.reason));
   return 200;
 }

@@ -1,16 +1,16 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { RunningServer } from './server.js';
-import { Listener } from './testing/listener.js';
-import { P, Served } from './testing/served.js';
+import { EventStreamClient } from './testing/event-stream-client.js';
+import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
 /** Resolves when somebody's question for work has reached the coordinator. */
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.next.bind(coordinator);
-    coordinator.next = (...asked) => {
+    coordinator.next = (...request) => {
       resolve();
-      return next(...asked);
+      return next(...request);
     };
   });
 }
@@ -18,48 +18,52 @@ function arrival({ coordinator }: RunningServer): Promise<void> {
 const work = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
 
 test('a stop answers what was accepted, and what was answered is there afterwards', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   const ids = Array.from({ length: 50 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
   await served.plan(...ids);
-  const asked = ids.map((id) => served.post(`${P}/claims`, work(id)).catch(() => null));
-  await Promise.race(asked);
+  const request = ids.map((id) => served.post(`${PROJECT_URL}/claims`, work(id)).catch(() => null));
+  await Promise.race(request);
   await served.running.stop();
-  const answered = (await Promise.all(asked)).flatMap((said) =>
-    said?.status === 200 ? [said.body.claim] : [],
+  const answered = (await Promise.all(request)).flatMap((reply) =>
+    reply?.status === 200 ? [reply.body.claim] : [],
   );
   expect(answered.length).toBeGreaterThan(0);
   await served.restart();
   for (const { task_id, generation } of answered) {
-    const { body } = await served.get(`${P}/tasks/${task_id}`);
+    const { body } = await served.get(`${PROJECT_URL}/tasks/${task_id}`);
     expect(body).toMatchObject({ generation, readiness: 'claimed' });
   }
 });
 
 test('a stop ends streams, lets go of those who ask nothing, and tells those who wait for work', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan('A-001-x');
   await served.claim('A-001-x');
-  const listener = Listener.open(served.running.port, `${P}/events/stream`);
-  await listener.until(() => listener.positions.length > 1);
+  const listener = EventStreamClient.open(served.running.port, `${PROJECT_URL}/events/stream`);
+  await listener.waitUntil(() => listener.positions.length > 1);
   const idle = connect(served.running.port, '127.0.0.1');
   await new Promise((resolve) => idle.once('connect', resolve));
   const arrived = arrival(served.running);
-  const waiting = served.post(`${P}/next`, { agent_id: 'beta', session_id: 's2', wait_seconds: 30 });
+  const waiting = served.post(`${PROJECT_URL}/next`, {
+    agent_id: 'beta',
+    session_id: 's2',
+    wait_seconds: 30,
+  });
   await arrived;
   await served.running.stop();
-  const said = await waiting;
-  expect([said.status, said.body.reason]).toEqual([409, 'NOTHING_READY']);
-  await listener.ended();
+  const reply = await waiting;
+  expect([reply.status, reply.body.reason]).toEqual([409, 'NOTHING_READY']);
+  await listener.waitForEnd();
   await expect(fetch(`${served.url}/healthz`)).rejects.toThrow();
 });
 
 test('work is not granted to who hung up while waiting for it', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan('A-001-x');
   const { generation, ...handle } = await served.claim('A-001-x');
   const arrived = arrival(served.running);
   const asking = new AbortController();
-  const waiting = fetch(`${served.url}${P}/next`, {
+  const waiting = fetch(`${served.url}${PROJECT_URL}/next`, {
     method: 'POST',
     body: JSON.stringify({ agent_id: 'beta', session_id: 's2', wait_seconds: 30 }),
     signal: asking.signal,
@@ -68,7 +72,7 @@ test('work is not granted to who hung up while waiting for it', async () => {
   asking.abort();
   expect(await waiting).toBe('gone');
   await served.get('/healthz');
-  await served.post(`${P}/claims/release`, { ...handle, expected_generation: generation });
-  const state = await served.get(`${P}/tasks/A-001-x`);
+  await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
+  const state = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
   expect(state.body).toMatchObject({ readiness: 'ready', generation: 1 });
 });

@@ -10,8 +10,8 @@ import { STORE_FILE } from '../stores/file/layout.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { RoutedBlobs } from '../stores/routed-blobs.js';
 import { RoutedStore } from '../stores/routed-store.js';
-import { type Routes, readRoutes } from '../stores/routes.js';
 import { type Store, StoreRefused, StoreUnavailable } from '../stores/store.js';
+import { parseRoutes, type TenantRoutes } from '../stores/tenant-routes.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { STORE_SECRETS, trackedSecrets } from '../workspace/tracked-secrets.js';
 import { Workspace } from '../workspace/workspace.js';
@@ -23,61 +23,61 @@ export interface OpenedStore {
 
 type Warn = (sentence: string) => void;
 
-const ROUTES = 'routes:';
-const WORKSPACE = 'workspace:';
+const ROUTES_SCHEME = 'routes:';
+const WORKSPACE_SCHEME = 'workspace:';
 
 /**
  * Opens what a store URL names: `file:./dir`, `workspace:./project`, `memory:`, an engine, or `routes:./tenants.yml`, which names a store for
  * each tenant. `blobs_url` keeps large results elsewhere than in the store.
  */
-export async function openStoreUrl(url: string, warn: Warn, blobs_url?: string): Promise<OpenedStore> {
-  const opened = url.startsWith(ROUTES)
-    ? await openRouted(await routesOf(url), warn)
-    : await openOne(url, warn);
-  return blobs_url === undefined ? opened : { store: opened.store, blobs: blobsAt(blobs_url) };
+export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): Promise<OpenedStore> {
+  const opened = url.startsWith(ROUTES_SCHEME)
+    ? await openRouted(await readRoutesUrl(url), warn)
+    : await openSingle(url, warn);
+  return blobsUrl === undefined ? opened : { store: opened.store, blobs: openBlobs(blobsUrl) };
 }
 
 /** The routes of a `routes:` URL. */
-export async function routesOf(url: string): Promise<Routes> {
-  const file = resolve(url.slice(ROUTES.length));
+export async function readRoutesUrl(url: string): Promise<TenantRoutes> {
+  const file = resolve(url.slice(ROUTES_SCHEME.length));
   const text = await readFile(file, 'utf8').catch(() => {
     throw new StoreRefused(`There is no file ${file}. It says which store keeps which tenant.`);
   });
-  return readRoutes(text, file);
+  return parseRoutes(text, file);
 }
 
-export const isRoutes = (url: string): boolean => url.startsWith(ROUTES);
+export const isRoutesUrl = (url: string): boolean => url.startsWith(ROUTES_SCHEME);
 
-async function openRouted(routes: Routes, warn: Warn): Promise<OpenedStore> {
+async function openRouted(routes: TenantRoutes, warn: Warn): Promise<OpenedStore> {
   const blobs = new Map<Store, Blobs>();
-  const store = await RoutedStore.open(routes.main_url, routes.urlOf, async (url) => {
-    const opened = url === routes.main_url ? await openOne(url, warn) : await openOfTenant(url, warn);
+  const store = await RoutedStore.open(routes.defaultUrl, routes.urlOf, async (url) => {
+    const opened = url === routes.defaultUrl ? await openSingle(url, warn) : await openTenantStore(url, warn);
     blobs.set(opened.store, opened.blobs);
     return opened.store;
   });
-  const blobsOf = async (tenant_id: string) => blobs.get(await store.storeOf(tenant_id)) as Blobs;
+  const blobsOf = async (tenantId: string) => blobs.get(await store.storeOf(tenantId)) as Blobs;
   return { store, blobs: new RoutedBlobs(blobsOf) };
 }
 
 /** What is wrong with it is for the operator; the tenant hears that it has to wait, and the others hear nothing. */
-async function openOfTenant(url: string, warn: Warn): Promise<OpenedStore> {
+async function openTenantStore(url: string, warn: Warn): Promise<OpenedStore> {
   try {
-    return await openOne(url, warn);
+    return await openSingle(url, warn);
   } catch (error) {
     warn(`${withoutPassword(url)}: ${(error as Error).message}`);
     throw new StoreUnavailable('The store of this tenant cannot be used now. Its operator knows why.');
   }
 }
 
-async function openOne(url: string, warn: Warn): Promise<OpenedStore> {
+async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
   if (url === 'memory:') return { store: openMemoryStore(), blobs: new MemoryBlobs() };
   const engine = await engineOf(url);
   if (engine !== null) {
     const store = await engine.open(url);
     return { store, blobs: store.blobs };
   }
-  if (url.startsWith(WORKSPACE)) {
-    return openWorkspaceStore(new Workspace(resolve(url.slice(WORKSPACE.length))), warn);
+  if (url.startsWith(WORKSPACE_SCHEME)) {
+    return openWorkspaceStore(new Workspace(resolve(url.slice(WORKSPACE_SCHEME.length))), warn);
   }
   const root = folderOf(url);
   if (root === null) {
@@ -86,11 +86,11 @@ async function openOne(url: string, warn: Warn): Promise<OpenedStore> {
         'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: to keep nothing.',
     );
   }
-  return { store: await openFolder(root, warn), blobs: new FolderBlobs(root) };
+  return { store: await openFolderStore(root, warn), blobs: new FolderBlobs(root) };
 }
 
 /** A new store has a `.gitignore` of its own: all of it belongs to this machine, and its secret to nobody else. */
-async function openFolder(root: string, warn: Warn): Promise<Store> {
+async function openFolderStore(root: string, warn: Warn): Promise<Store> {
   const isNew = !existsSync(join(root, STORE_FILE));
   const { hasKeys } = await trackedSecrets(root, STORE_SECRETS);
   const untrusted = hasKeys ? { untrusted_files: 'secret' as const } : {};
@@ -100,7 +100,7 @@ async function openFolder(root: string, warn: Warn): Promise<Store> {
   return store;
 }
 
-function blobsAt(url: string): Blobs {
+function openBlobs(url: string): Blobs {
   const root = folderOf(url);
   if (root === null)
     throw new StoreRefused(`GENESIS_BLOBS: expected file:./folder, not ${JSON.stringify(url)}.`);

@@ -5,87 +5,87 @@ import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import type { EventQuery, ProjectKey, Store } from '../stores/store.js';
 import { ALWAYS_AUTHORIZED } from './auth/authorization.js';
-import { type FeedSettings, Feeds } from './stream.js';
-import { Listener } from './testing/listener.js';
-import { P, Served } from './testing/served.js';
+import { type FeedSettings, ProjectFeeds } from './stream.js';
+import { EventStreamClient } from './testing/event-stream-client.js';
+import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
-const STREAM = `${P}/events/stream`;
+const STREAM = `${PROJECT_URL}/events/stream`;
 const upTo = (count: number, from = 1) => Array.from({ length: count - from + 1 }, (_, at) => at + from);
 const ids = Array.from({ length: 40 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
 
 /** Each makes some events: a session with its first claim, a claim, a release. */
-async function happen(served: Served, task: string): Promise<number> {
+async function happen(served: TestServer, task: string): Promise<number> {
   const { generation, ...handle } = await served.claim(task);
-  await served.post(`${P}/claims/release`, { ...handle, expected_generation: generation });
-  return (await served.get(`${P}/status`)).body.position;
+  await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
+  return (await served.get(`${PROJECT_URL}/status`)).body.position;
 }
 
 test('tells the past, then what happens, each once and in order', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan(...ids);
   const past = await happen(served, 'A-001-x');
-  const listener = Listener.open(served.running.port, STREAM);
-  await listener.until(() => listener.positions.length === past);
+  const listener = EventStreamClient.open(served.running.port, STREAM);
+  await listener.waitUntil(() => listener.positions.length === past);
   const now = await happen(served, 'A-002-x');
-  await listener.until(() => listener.positions.length >= now);
+  await listener.waitUntil(() => listener.positions.length >= now);
   expect(listener.positions).toEqual(upTo(now));
 });
 
 test('is resumed by its cursor without loss or repeat: by the same server, and by the one after it', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan(...ids);
   await happen(served, 'A-001-x');
-  const first = Listener.open(served.running.port, STREAM);
-  await first.until(() => first.positions.length >= 2);
-  first.leave();
-  await first.ended();
+  const first = EventStreamClient.open(served.running.port, STREAM);
+  await first.waitUntil(() => first.positions.length >= 2);
+  first.disconnect();
+  await first.waitForEnd();
   await happen(served, 'A-002-x');
-  const second = Listener.open(served.running.port, STREAM, first.cursor);
-  await second.until(() => second.positions.length >= 1);
+  const second = EventStreamClient.open(served.running.port, STREAM, first.cursor);
+  await second.waitUntil(() => second.positions.length >= 1);
   const working = Promise.all(ids.slice(2, 20).map((id) => happen(served, id)));
-  await second.until(() => second.positions.length >= 15);
+  await second.waitUntil(() => second.positions.length >= 15);
   await working;
   await served.restart();
-  await second.ended();
+  await second.waitForEnd();
   const end = await happen(served, 'A-021-x');
-  const third = Listener.open(served.running.port, `${STREAM}?after=${second.cursor}`);
-  await third.until(() => third.positions.at(-1) === end);
+  const third = EventStreamClient.open(served.running.port, `${STREAM}?after=${second.cursor}`);
+  await third.waitUntil(() => third.positions.at(-1) === end);
   expect([...first.positions, ...second.positions, ...third.positions]).toEqual(upTo(end));
 });
 
 test('tells everybody who joins while things happen the same', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan(...ids);
   const working = (async () => {
     let end = 0;
     for (const id of ids) end = await happen(served, id);
     return end;
   })();
-  const listeners: Listener[] = [];
+  const listeners: EventStreamClient[] = [];
   for (let at = 0; at < 30; at += 1) {
-    listeners.push(Listener.open(served.running.port, STREAM));
+    listeners.push(EventStreamClient.open(served.running.port, STREAM));
     await served.get('/healthz');
   }
   const end = await working;
   for (const listener of listeners) {
-    await listener.until(() => listener.positions.length >= end);
+    await listener.waitUntil(() => listener.positions.length >= end);
     expect(listener.positions).toEqual(upTo(end));
   }
 });
 
 test('is narrowed as pages are, and may begin now', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan(...ids);
   const past = await happen(served, 'A-001-x');
-  const one = Listener.open(served.running.port, `${STREAM}?task_id=A-002-x`);
-  const fresh = Listener.open(served.running.port, `${STREAM}?after=now`);
-  await Promise.all([one, fresh].map((listener) => listener.until(() => listener.socket.bytesRead > 0)));
+  const one = EventStreamClient.open(served.running.port, `${STREAM}?task_id=A-002-x`);
+  const fresh = EventStreamClient.open(served.running.port, `${STREAM}?after=now`);
+  await Promise.all([one, fresh].map((listener) => listener.waitUntil(() => listener.socket.bytesRead > 0)));
   await happen(served, 'A-003-x');
   const end = await happen(served, 'A-002-x');
-  await fresh.until(() => fresh.positions.at(-1) === end);
+  await fresh.waitUntil(() => fresh.positions.at(-1) === end);
   expect(fresh.positions).toEqual(upTo(end, past + 1));
-  await one.until(() => one.positions.at(-1) === end);
-  const page = await served.get(`${P}/events?task_id=A-002-x`);
+  await one.waitUntil(() => one.positions.at(-1) === end);
+  const page = await served.get(`${PROJECT_URL}/events?task_id=A-002-x`);
   expect(one.positions).toEqual(page.body.events.map((event: { position: number }) => event.position));
 });
 
@@ -134,11 +134,11 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
     capabilities: { value: { ...memory.capabilities, single_writer: true } },
   });
   const coordinator = await Coordinator.open({ store });
-  const feeds = new Feeds(coordinator.feed, store, settings);
+  const feeds = new ProjectFeeds(coordinator.feed, store, settings);
   const outs: ServerResponse[] = [];
   const server = createServer((_, out) => {
     outs.push(out);
-    void feeds.listen(KEY, {}, 0, out, authorization);
+    void feeds.subscribe(KEY, {}, 0, out, authorization);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {
@@ -157,48 +157,48 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
 test('reads the log once for all who listen', async () => {
   const { port, plan, reads } = await feedsOf(QUIET);
   await plan(1);
-  const listeners = Array.from({ length: 50 }, () => Listener.open(port, '/'));
-  for (const listener of listeners) await listener.until(() => listener.positions.length === 1);
+  const listeners = Array.from({ length: 50 }, () => EventStreamClient.open(port, '/'));
+  for (const listener of listeners) await listener.waitUntil(() => listener.positions.length === 1);
   const before = reads();
   for (let version = 2; version <= 11; version += 1) await plan(version);
-  for (const listener of listeners) await listener.until(() => listener.positions.length === 11);
+  for (const listener of listeners) await listener.waitUntil(() => listener.positions.length === 11);
   expect(reads() - before).toBeLessThan(50);
 });
 
 test('misses nothing that was told to the others while it was still reading', async () => {
   const { port, plan, holds } = await feedsOf(QUIET);
   await plan(1);
-  const first = Listener.open(port, '/');
-  await first.until(() => first.positions.length === 1);
+  const first = EventStreamClient.open(port, '/');
+  await first.waitUntil(() => first.positions.length === 1);
   const reading = holdAt(0);
   holds.after = reading.hold;
-  const second = Listener.open(port, '/');
+  const second = EventStreamClient.open(port, '/');
   await reading.held;
   await plan(2);
-  await first.until(() => first.positions.length === 2);
+  await first.waitUntil(() => first.positions.length === 2);
   reading.letGo();
-  await second.until(() => second.positions.length === 2);
+  await second.waitUntil(() => second.positions.length === 2);
   await plan(3);
-  await second.until(() => second.positions.length === 3);
+  await second.waitUntil(() => second.positions.length === 3);
   expect(second.positions).toEqual([1, 2, 3]);
 });
 
 test('is told nothing twice that it had read before the others were told', async () => {
   const { port, plan, holds } = await feedsOf(QUIET);
   await plan(1);
-  const first = Listener.open(port, '/');
-  await first.until(() => first.positions.length === 1);
+  const first = EventStreamClient.open(port, '/');
+  await first.waitUntil(() => first.positions.length === 1);
   const tail = holdAt(1);
   holds.before = tail.hold;
   await plan(2);
   await tail.held;
-  const second = Listener.open(port, '/');
-  await second.until(() => second.positions.length === 2);
+  const second = EventStreamClient.open(port, '/');
+  await second.waitUntil(() => second.positions.length === 2);
   await plan(3);
   tail.letGo();
   await plan(4);
   for (const listener of [first, second]) {
-    await listener.until(() => listener.positions.at(-1) === 4);
+    await listener.waitUntil(() => listener.positions.at(-1) === 4);
     expect(listener.positions).toEqual([1, 2, 3, 4]);
   }
 });
@@ -208,11 +208,11 @@ test('tells nothing more to a credential that is no longer valid, although no si
   const authorization = { ...ALWAYS_AUTHORIZED, isStillAuthorized: () => valid };
   const { port, plan } = await feedsOf(QUIET, authorization);
   await plan(1);
-  const listener = Listener.open(port, '/');
-  await listener.until(() => listener.positions.length === 1);
+  const listener = EventStreamClient.open(port, '/');
+  await listener.waitUntil(() => listener.positions.length === 1);
   valid = false;
   await plan(2);
-  await listener.until(() => listener.comments > 0 || listener.positions.length > 1);
+  await listener.waitUntil(() => listener.comments > 0 || listener.positions.length > 1);
   expect([listener.positions, listener.comments]).toEqual([[1], 1]);
 });
 
@@ -223,29 +223,29 @@ test('ends a stream that is still reading the past for a credential that is no l
   await plan(1);
   const reading = holdAt(0);
   holds.after = reading.hold;
-  const listener = Listener.open(port, '/');
+  const listener = EventStreamClient.open(port, '/');
   await reading.held;
   valid = false;
   reading.letGo();
-  await listener.ended();
+  await listener.waitForEnd();
   expect(listener.positions).toEqual([]);
 });
 
 test('sends heartbeats as comments', async () => {
   const { port } = await feedsOf({ heartbeat_ms: 5, unsent_bytes_max: 1 << 20 });
-  const listener = Listener.open(port, '/');
-  await listener.until(() => listener.comments >= 3);
+  const listener = EventStreamClient.open(port, '/');
+  await listener.waitUntil(() => listener.comments >= 3);
   expect(listener.positions).toEqual([]);
 });
 
 test('cuts off who takes nothing, and goes on telling the others', async () => {
   const { port, plan, outs } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 1 << 18 });
-  const slow = Listener.open(port, '/');
-  await slow.until(() => slow.socket.bytesRead > 0);
+  const slow = EventStreamClient.open(port, '/');
+  await slow.waitUntil(() => slow.socket.bytesRead > 0);
   const slowOut = outs[0] as ServerResponse;
-  const quick = Listener.open(port, '/');
+  const quick = EventStreamClient.open(port, '/');
   await plan(0);
-  for (const listener of [slow, quick]) await listener.until(() => listener.positions.length === 1);
+  for (const listener of [slow, quick]) await listener.waitUntil(() => listener.positions.length === 1);
   const cut = new Promise<void>((resolve) => slowOut.once('close', resolve));
   slow.socket.pause();
   let open = true;
@@ -255,10 +255,10 @@ test('cuts off who takes nothing, and goes on telling the others', async () => {
   // The kernels on both ends take a few megabytes before anything has to wait with us.
   for (let version = 1; open; version += 1) {
     await plan(version, ids.length, 'x'.repeat(1900));
-    await quick.until(() => quick.positions.length === version + 1);
+    await quick.waitUntil(() => quick.positions.length === version + 1);
   }
   slow.socket.resume();
-  await slow.ended();
+  await slow.waitForEnd();
   expect(slow.positions.length).toBeLessThan(quick.positions.length);
   expect(slow.positions).toEqual(upTo(slow.positions.length));
 });

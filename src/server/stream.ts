@@ -4,18 +4,18 @@ import { cursorAt } from '../coordinator/cursor.js';
 import { isProblem } from '../coordinator/problem.js';
 import type { EventFeed, EventFilter } from '../coordinator/queries/feed.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { matcher } from '../stores/matches.js';
+import { matcher } from '../stores/event-matcher.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
-import { STREAM_HEADERS } from './answer.js';
 import { ALWAYS_AUTHORIZED, type Authorization } from './auth/authorization.js';
+import { STREAM_HEADERS } from './response.js';
 
-const PAGE = 1000;
+const PAGE_EVENTS_MAX = 1000;
 /** A telling is followed by a rest so many times as long. */
-const REST_PER_TELLING = 4;
+const COOLDOWN_FACTOR = 4;
 /** How long a browser waits before it comes back, and from where: also if nothing happens until then. */
-const helloAt = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
-const HEARTBEAT = ': still here\n\n';
-const UNAUTHORIZED = ': ended: the credential of this stream was revoked or has expired\n\n';
+const helloFrame = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
+const HEARTBEAT_FRAME = ': still here\n\n';
+const UNAUTHORIZED_FRAME = ': ended: the credential of this stream was revoked or has expired\n\n';
 /** A listener that takes nothing for so many heartbeats is gone, or as good as gone. */
 const SILENT_HEARTBEATS_MAX = 2;
 
@@ -26,95 +26,95 @@ export interface FeedSettings {
   /** What may wait for one listener. Beyond it the listener is cut off, and comes back with its cursor. */
   readonly unsent_bytes_max: number;
 }
-const SETTINGS: FeedSettings = { heartbeat_ms: 15_000, unsent_bytes_max: 1024 * 1024 };
+const DEFAULT_FEED_SETTINGS: FeedSettings = { heartbeat_ms: 15_000, unsent_bytes_max: 1024 * 1024 };
 
 /** What a listener asks for, beside where it begins. */
-export type Wanted = Omit<EventFilter, 'after' | 'limit'>;
+export type EventStreamFilter = Omit<EventFilter, 'after' | 'limit'>;
 
-interface Piece {
+interface EncodedEvent {
   readonly event: EventEnvelope;
   /** As it goes over the wire, made once for everybody. */
   readonly frame: Buffer;
 }
 
-const pieceOf = (event: EventEnvelope): Piece => ({
+const encodeEvent = (event: EventEnvelope): EncodedEvent => ({
   event,
   frame: Buffer.from(`id: ${cursorAt(event.position)}\ndata: ${JSON.stringify(event)}\n\n`),
 });
 
 /** One connection that listens. It is at a position, and is told nothing at or before it. */
-class Listener {
-  joined = false;
-  private silent = 0;
+class StreamSubscriber {
+  isCaughtUp = false;
+  private silentHeartbeats = 0;
 
   constructor(
-    readonly out: ServerResponse,
-    readonly wanted: Wanted,
+    readonly response: ServerResponse,
+    readonly filter: EventStreamFilter,
     public position: number,
-    private readonly unsent_bytes_max: number,
+    private readonly unsentBytesMax: number,
     private readonly authorization: StreamAuthorization,
   ) {
-    const { type, ...rest } = wanted;
+    const { type, ...rest } = filter;
     const types = type === undefined ? {} : { types: [type] };
     this.matches =
-      Object.keys(wanted).length === 0 ? null : matcher({ ...rest, ...types, after: 0, limit: 0 });
+      Object.keys(filter).length === 0 ? null : matcher({ ...rest, ...types, after: 0, limit: 0 });
   }
 
   /** Null: everything is wanted. */
   private readonly matches: ((event: EventEnvelope) => boolean) | null;
 
-  greet(): void {
-    this.write(helloAt(this.position));
+  sendHello(): void {
+    this.write(helloFrame(this.position));
   }
 
   /** `whole`: all the pieces in one, which is what most listeners get. */
-  tell(pieces: readonly Piece[], whole: Buffer): void {
-    const first = pieces[0];
-    const last = pieces.at(-1);
+  deliver(events: readonly EncodedEvent[], allFrames: Buffer): void {
+    const first = events[0];
+    const last = events.at(-1);
     if (first === undefined || last === undefined || last.event.position <= this.position) return;
-    if (this.matches === null && first.event.position > this.position) this.write(whole);
-    else this.send(pieces.filter(({ event }) => event.position > this.position && this.wants(event)));
+    if (this.matches === null && first.event.position > this.position) this.write(allFrames);
+    else this.send(events.filter(({ event }) => event.position > this.position && this.matchesFilter(event)));
     this.position = last.event.position;
-    if (this.out.writableLength > this.unsent_bytes_max) this.out.destroy();
+    if (this.response.writableLength > this.unsentBytesMax) this.response.destroy();
   }
 
-  send(pieces: readonly Piece[]): void {
-    if (pieces.length > 0) this.write(Buffer.concat(pieces.map(({ frame }) => frame)));
+  send(events: readonly EncodedEvent[]): void {
+    if (events.length > 0) this.write(Buffer.concat(events.map(({ frame }) => frame)));
   }
 
   private write(chunk: Buffer | string): void {
-    if (this.out.writableEnded) return;
-    if (this.authorization.isStillAuthorized()) this.out.write(chunk);
+    if (this.response.writableEnded) return;
+    if (this.authorization.isStillAuthorized()) this.response.write(chunk);
     else this.endUnauthorized();
   }
 
   /** Events that wait to be sent are thrown away with the connection: they are not for this credential any more. */
   endUnauthorized(): void {
-    if (this.out.writableEnded) return;
-    if (this.out.writableLength > 0) this.out.destroy();
-    else this.out.end(UNAUTHORIZED);
+    if (this.response.writableEnded) return;
+    if (this.response.writableLength > 0) this.response.destroy();
+    else this.response.end(UNAUTHORIZED_FRAME);
   }
 
-  beat(): void {
-    this.silent = this.out.writableNeedDrain ? this.silent + 1 : 0;
-    if (this.silent >= SILENT_HEARTBEATS_MAX) this.out.destroy();
-    else if (this.silent === 0) this.write(HEARTBEAT);
+  heartbeat(): void {
+    this.silentHeartbeats = this.response.writableNeedDrain ? this.silentHeartbeats + 1 : 0;
+    if (this.silentHeartbeats >= SILENT_HEARTBEATS_MAX) this.response.destroy();
+    else if (this.silentHeartbeats === 0) this.write(HEARTBEAT_FRAME);
     void this.authorization.recheck();
   }
 
-  private wants(event: EventEnvelope): boolean {
+  private matchesFilter(event: EventEnvelope): boolean {
     return this.matches === null || this.matches(event);
   }
 }
 
 /** The end of one project's log, read once and told to all who listen. */
-class Feed {
-  readonly listeners = new Set<Listener>();
+class ProjectFeed {
+  readonly subscribers = new Set<StreamSubscriber>();
   private readonly ending = new AbortController();
-  private pieces: Piece[] = [];
+  private pendingEvents: EncodedEvent[] = [];
   /** The last event read. */
-  private latest: number;
-  private rest_until_ms = 0;
+  private latestPosition: number;
+  private cooldownUntilMs = 0;
 
   constructor(
     private readonly events: EventFeed,
@@ -122,41 +122,41 @@ class Feed {
     /** Everything up to here was told to those who had joined. */
     public position: number,
   ) {
-    this.latest = position;
+    this.latestPosition = position;
     void this.read();
   }
 
   /** Events that were read and that somebody who listens has not been told yet. */
   get lag(): number {
     let behind = 0;
-    for (const { position } of this.listeners) behind = Math.max(behind, this.latest - position);
+    for (const { position } of this.subscribers) behind = Math.max(behind, this.latestPosition - position);
     return behind;
   }
 
-  get ended(): boolean {
+  get isEnded(): boolean {
     return this.ending.signal.aborted;
   }
 
   end(): void {
     this.ending.abort();
-    for (const { out } of this.listeners) out.end();
+    for (const { response } of this.subscribers) response.end();
   }
 
   /** Reads on from the log until the listener stands where everybody stands, and lets it join them. */
-  async bringUp(listener: Listener): Promise<void> {
-    const { out } = listener;
-    while (!out.destroyed && !out.writableEnded && !this.ending.signal.aborted) {
-      const seen = this.position;
-      const after = cursorAt(listener.position);
-      const page = await this.events.page(this.key, { ...listener.wanted, after, limit: PAGE });
-      if (isProblem(page)) return void out.destroy();
-      listener.send(page.events.map(pieceOf));
-      const last = page.events.at(-1)?.position ?? listener.position;
+  async catchUp(subscriber: StreamSubscriber): Promise<void> {
+    const { response } = subscriber;
+    while (!response.destroyed && !response.writableEnded && !this.ending.signal.aborted) {
+      const feedPosition = this.position;
+      const after = cursorAt(subscriber.position);
+      const page = await this.events.page(this.key, { ...subscriber.filter, after, limit: PAGE_EVENTS_MAX });
+      if (isProblem(page)) return void response.destroy();
+      subscriber.send(page.events.map(encodeEvent));
+      const last = page.events.at(-1)?.position ?? subscriber.position;
       // A page that is not full was read to the end, and that lies at or beyond what was told by then.
-      listener.position = page.events.length < PAGE ? Math.max(last, seen) : last;
-      if (out.writableNeedDrain) await drained(out);
-      if (page.events.length < PAGE && listener.position >= this.position) {
-        listener.joined = true;
+      subscriber.position = page.events.length < PAGE_EVENTS_MAX ? Math.max(last, feedPosition) : last;
+      if (response.writableNeedDrain) await waitForDrain(response);
+      if (page.events.length < PAGE_EVENTS_MAX && subscriber.position >= this.position) {
+        subscriber.isCaughtUp = true;
         return;
       }
     }
@@ -171,9 +171,9 @@ class Feed {
         for await (const { event } of this.events.follow(this.key, cursorAt(position), signal)) {
           failures = 0;
           position = event.position;
-          this.latest = position;
-          if (this.pieces.length === 0) this.tellSoon();
-          this.pieces.push(pieceOf(event));
+          this.latestPosition = position;
+          if (this.pendingEvents.length === 0) this.scheduleBroadcast();
+          this.pendingEvents.push(encodeEvent(event));
         }
         // It ends by itself only where the log is shorter than it was: whoever comes back is told so.
         if (!signal.aborted) return this.end();
@@ -188,123 +188,132 @@ class Feed {
   }
 
   /** What happens until then is told together: however many listen, most of the time is left for commands. */
-  private tellSoon(): void {
-    const rest_ms = this.rest_until_ms - performance.now();
-    if (rest_ms > 0) setTimeout(() => this.tellAll(), rest_ms).unref();
-    else setImmediate(() => this.tellAll());
+  private scheduleBroadcast(): void {
+    const cooldownMs = this.cooldownUntilMs - performance.now();
+    if (cooldownMs > 0) setTimeout(() => this.broadcast(), cooldownMs).unref();
+    else setImmediate(() => this.broadcast());
   }
 
-  private tellAll(): void {
-    const began_ms = performance.now();
-    const { pieces } = this;
-    this.pieces = [];
-    const whole = Buffer.concat(pieces.map(({ frame }) => frame));
-    for (const listener of this.listeners) if (listener.joined) listener.tell(pieces, whole);
-    this.position = pieces.at(-1)?.event.position ?? this.position;
-    const ended_ms = performance.now();
-    this.rest_until_ms = ended_ms + (ended_ms - began_ms) * REST_PER_TELLING;
+  private broadcast(): void {
+    const beganMs = performance.now();
+    const { pendingEvents: events } = this;
+    this.pendingEvents = [];
+    const allFrames = Buffer.concat(events.map(({ frame }) => frame));
+    for (const subscriber of this.subscribers)
+      if (subscriber.isCaughtUp) subscriber.deliver(events, allFrames);
+    this.position = events.at(-1)?.event.position ?? this.position;
+    const endedMs = performance.now();
+    this.cooldownUntilMs = endedMs + (endedMs - beganMs) * COOLDOWN_FACTOR;
   }
 }
 
 /** All that is listened to on this server: one feed per project, for as long as somebody listens to it. */
-export class Feeds {
-  private readonly feeds = new Map<string, Promise<Feed>>();
-  private readonly heart: NodeJS.Timeout;
+export class ProjectFeeds {
+  private readonly feeds = new Map<string, Promise<ProjectFeed>>();
+  private readonly heartbeatTimer: NodeJS.Timeout;
   /** Those of them that are there, and have not ended. */
-  private readonly open_feeds = new Set<Feed>();
-  private closed = false;
+  private readonly openFeeds = new Set<ProjectFeed>();
+  private isClosed = false;
 
   constructor(
     private readonly events: EventFeed,
     private readonly store: Store,
-    private readonly settings: FeedSettings = SETTINGS,
+    private readonly settings: FeedSettings = DEFAULT_FEED_SETTINGS,
   ) {
-    this.heart = setInterval(() => void this.beat(), settings.heartbeat_ms).unref();
+    this.heartbeatTimer = setInterval(() => void this.heartbeat(), settings.heartbeat_ms).unref();
   }
 
   /** Answers with the events after `position`, or after now, for as long as the connection lives. */
-  async listen(
+  async subscribe(
     key: ProjectKey,
-    wanted: Wanted,
+    filter: EventStreamFilter,
     position: number | 'now',
-    out: ServerResponse,
+    response: ServerResponse,
     authorization: StreamAuthorization = ALWAYS_AUTHORIZED,
   ): Promise<void> {
     const name = `${key.tenant_id}/${key.project_id}`;
     const feed = await this.feedOf(name, key);
     const from = position === 'now' ? feed.position : position;
-    const listener = new Listener(out, wanted, from, this.settings.unsent_bytes_max, authorization);
-    feed.listeners.add(listener);
-    this.open_feeds.add(feed);
-    const stopWatching = authorization.onEnd(() => listener.endUnauthorized());
+    const subscriber = new StreamSubscriber(
+      response,
+      filter,
+      from,
+      this.settings.unsent_bytes_max,
+      authorization,
+    );
+    feed.subscribers.add(subscriber);
+    this.openFeeds.add(feed);
+    const stopWatching = authorization.onEnd(() => subscriber.endUnauthorized());
     const leave = (): void => {
       stopWatching();
-      feed.listeners.delete(listener);
-      if (feed.listeners.size > 0) return;
+      feed.subscribers.delete(subscriber);
+      if (feed.subscribers.size > 0) return;
       feed.end();
-      this.open_feeds.delete(feed);
+      this.openFeeds.delete(feed);
     };
-    if (out.destroyed) return leave();
-    out.once('close', leave);
-    out.writeHead(200, STREAM_HEADERS);
+    if (response.destroyed) return leave();
+    response.once('close', leave);
+    response.writeHead(200, STREAM_HEADERS);
     // It asked before the server began to stop, and is answered after.
-    if (this.closed) return void out.end();
-    listener.greet();
-    await feed.bringUp(listener).catch(() => out.destroy());
+    if (this.isClosed) return void response.end();
+    subscriber.sendHello();
+    await feed.catchUp(subscriber).catch(() => response.destroy());
   }
 
   /** Events that the slowest of all who listen is behind. */
   lag(): number {
-    return Math.max(0, ...[...this.open_feeds].map((feed) => feed.lag));
+    return Math.max(0, ...[...this.openFeeds].map((feed) => feed.lag));
   }
 
-  listeners(): number {
+  subscriberCount(): number {
     let count = 0;
-    for (const feed of this.open_feeds) count += feed.listeners.size;
+    for (const feed of this.openFeeds) count += feed.subscribers.size;
     return count;
   }
 
   /** Ends every stream: its listeners come back, with their cursors, to whoever serves then. */
   async close(): Promise<void> {
-    this.closed = true;
-    clearInterval(this.heart);
+    this.isClosed = true;
+    clearInterval(this.heartbeatTimer);
     for (const feed of await Promise.allSettled(this.feeds.values())) {
       if (feed.status === 'fulfilled') feed.value.end();
     }
   }
 
-  private async feedOf(name: string, key: ProjectKey): Promise<Feed> {
+  private async feedOf(name: string, key: ProjectKey): Promise<ProjectFeed> {
     for (;;) {
       const opening = this.feeds.get(name) ?? this.open(name, key);
       const feed = await opening;
-      if (!feed.ended) return feed;
+      if (!feed.isEnded) return feed;
       // Its last listener left while we waited for it.
       if (this.feeds.get(name) === opening) this.feeds.delete(name);
     }
   }
 
-  private open(name: string, key: ProjectKey): Promise<Feed> {
-    const opening = this.store.project(key).then((row) => new Feed(this.events, key, row?.position ?? 0));
+  private open(name: string, key: ProjectKey): Promise<ProjectFeed> {
+    const opening = this.store
+      .project(key)
+      .then((row) => new ProjectFeed(this.events, key, row?.position ?? 0));
     this.feeds.set(name, opening);
     opening.catch(() => this.feeds.delete(name));
     return opening;
   }
 
-  private async beat(): Promise<void> {
+  private async heartbeat(): Promise<void> {
     for (const [name, opening] of this.feeds) {
       const feed = await opening.catch(() => null);
-      if (feed?.ended) this.feeds.delete(name);
-      for (const listener of feed?.listeners ?? []) listener.beat();
+      if (feed?.isEnded) this.feeds.delete(name);
+      for (const subscriber of feed?.subscribers ?? []) subscriber.heartbeat();
     }
   }
 }
 
-function drained(out: ServerResponse): Promise<void> {
+function waitForDrain(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      out.off('drain', done).off('close', done);
+      response.off('drain', done).off('close', done);
       resolve();
     };
-    out.on('drain', done).on('close', done);
+    response.on('drain', done).on('close', done);
   });
 }

@@ -1,21 +1,21 @@
 /** Where large results live: content-addressed, written before the commit that names them, never changed. */
 export interface Blobs {
   /** Durable when it resolves. Writing what is there already is no work. */
-  put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void>;
-  get(tenant_id: string, sha256: string): Promise<Uint8Array | null>;
-  size(tenant_id: string, sha256: string): Promise<number | null>;
+  put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void>;
+  get(tenantId: string, sha256: string): Promise<Uint8Array | null>;
+  size(tenantId: string, sha256: string): Promise<number | null>;
 }
 
 export class MemoryBlobs implements Blobs {
   private readonly kept = new Map<string, Uint8Array>();
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    this.kept.set(`${tenant_id}/${sha256}`, bytes);
+  async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    this.kept.set(`${tenantId}/${sha256}`, bytes);
   }
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
-    return this.kept.get(`${tenant_id}/${sha256}`) ?? null;
+  async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
+    return this.kept.get(`${tenantId}/${sha256}`) ?? null;
   }
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
-    return this.kept.get(`${tenant_id}/${sha256}`)?.byteLength ?? null;
+  async size(tenantId: string, sha256: string): Promise<number | null> {
+    return this.kept.get(`${tenantId}/${sha256}`)?.byteLength ?? null;
   }
 }

@@ -20,29 +20,29 @@ const SLEW = 0.5;
  * even then they renew in time, and a step of the wall clock cannot expire every lease at once.
  */
 export class SteadyClock {
-  private last_ms: number;
-  private monotonic_ms: number;
+  private lastMs: number;
+  private monotonicMs: number;
 
   constructor(
     private readonly clock: ProcessClock,
     notBeforeMs = 0,
   ) {
-    this.last_ms = Math.max(clock.wallMs(), notBeforeMs);
-    this.monotonic_ms = clock.monotonicMs();
+    this.lastMs = Math.max(clock.wallMs(), notBeforeMs);
+    this.monotonicMs = clock.monotonicMs();
   }
 
   /** Whole milliseconds, never less than before. */
   now(): number {
-    const monotonic_ms = this.clock.monotonicMs();
-    const elapsed_ms = monotonic_ms - this.monotonic_ms;
-    this.monotonic_ms = monotonic_ms;
-    const behind_ms = this.clock.wallMs() - this.last_ms;
-    this.last_ms += Math.min(Math.max(behind_ms, elapsed_ms * (1 - SLEW)), elapsed_ms * (1 + SLEW));
-    return Math.floor(this.last_ms);
+    const monotonicMs = this.clock.monotonicMs();
+    const elapsedMs = monotonicMs - this.monotonicMs;
+    this.monotonicMs = monotonicMs;
+    const behindMs = this.clock.wallMs() - this.lastMs;
+    this.lastMs += Math.min(Math.max(behindMs, elapsedMs * (1 - SLEW)), elapsedMs * (1 + SLEW));
+    return Math.floor(this.lastMs);
   }
 
   /** Recovery found events of a later time than the wall clock shows: time goes on from there. */
-  advanceTo(at_ms: number): void {
-    this.last_ms = Math.max(this.last_ms, at_ms);
+  advanceTo(atMs: number): void {
+    this.lastMs = Math.max(this.lastMs, atMs);
   }
 }

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeDurability } from './conformance/durability.js';
 import { describeEvents } from './conformance/events.js';
-import { describeForgetting } from './conformance/forgetting.js';
+import { StoreFixture, type StoreUnderTest } from './conformance/fixture.js';
 import { describeHeads } from './conformance/heads.js';
 import { describeIsolation } from './conformance/isolation.js';
-import { describeNotes } from './conformance/notes.js';
+import { describeLooseEvents } from './conformance/loose-events.js';
 import { describeOrder } from './conformance/order.js';
+import { describePermits } from './conformance/permits.js';
+import { describeRedaction } from './conformance/redaction.js';
 import { describeRequests } from './conformance/requests.js';
 import { describeRules } from './conformance/rules.js';
-import { Scene, type StoreUnderTest } from './conformance/scene.js';
-import { describeSlots } from './conformance/slots.js';
-import { describeOwnedTime, describeTime } from './conformance/time.js';
+import { describeControlledClock, describeTime } from './conformance/time.js';
 
-export type { StoreUnderTest } from './conformance/scene.js';
+export type { StoreUnderTest } from './conformance/fixture.js';
 
 export interface ConformanceHarness {
-  open(tenant_id: string): Promise<StoreUnderTest>;
+  open(tenantId: string): Promise<StoreUnderTest>;
   /** It is opened with a clock, which the suite moves on. */
-  readonly ownsTime?: boolean;
+  readonly controlsClock?: boolean;
 }
 
 /**
@@ -27,15 +27,15 @@ export interface ConformanceHarness {
  */
 export function describeStoreConformance(name: string, harness: ConformanceHarness): void {
   describe(`the ${name} store`, () => {
-    let scene: Scene;
+    let fixture: StoreFixture;
     beforeEach(async () => {
-      const tenant_id = `t-${randomUUID()}`;
-      scene = new Scene(await harness.open(tenant_id), tenant_id);
+      const tenantId = `t-${randomUUID()}`;
+      fixture = new StoreFixture(await harness.open(tenantId), tenantId);
     });
-    afterEach(() => scene.store.close());
+    afterEach(() => fixture.store.close());
 
-    for (const describeGroup of GROUPS) describeGroup(() => scene);
-    if (harness.ownsTime === true) describeOwnedTime(() => scene);
+    for (const describeGroup of GROUPS) describeGroup(() => fixture);
+    if (harness.controlsClock === true) describeControlledClock(() => fixture);
   });
 }
 
@@ -43,9 +43,9 @@ const GROUPS = [
   describeHeads,
   describeRules,
   describeRequests,
-  describeNotes,
-  describeForgetting,
-  describeSlots,
+  describeLooseEvents,
+  describeRedaction,
+  describePermits,
   describeTime,
   describeOrder,
   describeEvents,

@@ -31,7 +31,7 @@ export async function engineOf(url: string): Promise<Engine | null> {
 
 async function postgres(): Promise<Engine> {
   const { openPostgresStore, openPostgresMigrator } = await import('./postgres/postgres-store.js');
-  const { parsePostgresUrl } = await import('./postgres/configuration.js');
+  const { parsePostgresUrl } = await import('./postgres/options.js');
   return {
     open: async (url) => openPostgresStore(parsePostgresUrl(url)),
     migrator: async (url) => openPostgresMigrator(parsePostgresUrl(url)),
@@ -40,7 +40,7 @@ async function postgres(): Promise<Engine> {
 
 async function mysql(): Promise<Engine> {
   const { openMysqlStore, openMysqlMigrator } = await import('./mysql/mysql-store.js');
-  const { parseMysqlUrl } = await import('./mysql/configuration.js');
+  const { parseMysqlUrl } = await import('./mysql/options.js');
   return {
     open: async (url) => openMysqlStore(parseMysqlUrl(url)),
     migrator: async (url) => openMysqlMigrator(parseMysqlUrl(url)),
@@ -49,7 +49,7 @@ async function mysql(): Promise<Engine> {
 
 async function redis(): Promise<Engine> {
   const { openRedisStore, openRedisMigrator } = await import('./redis/redis-store.js');
-  const { parseRedisUrl } = await import('./redis/configuration.js');
+  const { parseRedisUrl } = await import('./redis/options.js');
   return {
     open: async (url) => openRedisStore(parseRedisUrl(url)),
     migrator: async (url) => openRedisMigrator(parseRedisUrl(url)),
@@ -58,7 +58,7 @@ async function redis(): Promise<Engine> {
 
 async function dynamodb(): Promise<Engine> {
   const { openDynamodbStore, openDynamodbMigrator } = await import('./dynamodb/dynamodb-store.js');
-  const { parseDynamodbUrl } = await import('./dynamodb/configuration.js');
+  const { parseDynamodbUrl } = await import('./dynamodb/options.js');
   return {
     open: async (url) => openDynamodbStore(parseDynamodbUrl(url)),
     migrator: async (url) => openDynamodbMigrator(parseDynamodbUrl(url)),

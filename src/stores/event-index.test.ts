@@ -27,7 +27,8 @@ describe('the event index', () => {
       fc.assert(
         fc.property(events, name, page, (entries, wanted = 'none', { after, until_position, limit }) => {
           const built = indexOf(entries);
-          const index = how === 'as built' ? built : EventIndex.of(structuredClone(built.parts()));
+          const index =
+            how === 'as built' ? built : EventIndex.fromState(structuredClone(built.exportState()));
           const inPage = (position: number) => position > after && position <= until_position;
           const positionsBy = (field: 'subject' | 'session_id') =>
             entries.flatMap((entry, i) => (entry[field] === wanted && inPage(i + 1) ? [i + 1] : []));
@@ -43,7 +44,7 @@ describe('the event index', () => {
   );
 
   it('goes on after it was rebuilt', () => {
-    const index = EventIndex.of(indexOf([{ subject: 'a', session_id: 's' }]).parts());
+    const index = EventIndex.fromState(indexOf([{ subject: 'a', session_id: 's' }]).exportState());
     index.add(2, 'b', undefined);
     index.add(3, 'a', 's');
     expect(index.bySubject('a', { after: 0, limit: 9 })).toEqual([1, 3]);
@@ -61,7 +62,11 @@ describe('the event index', () => {
   it('refuses a gap, and parts that do not fit together', () => {
     expect(() => indexOf([]).add(2, 'a', undefined)).toThrow('stands at 0 and cannot go on with 2');
     const chain = (...owners: number[]) => ({ names: ['a'], owners: Int32Array.from(owners) });
-    expect(() => EventIndex.of({ subjects: chain(1, 1), sessions: chain(1) })).toThrow('differ in length');
-    expect(() => EventIndex.of({ subjects: chain(2), sessions: chain(1) })).toThrow('names number 2 of 1');
+    expect(() => EventIndex.fromState({ subjects: chain(1, 1), sessions: chain(1) })).toThrow(
+      'differ in length',
+    );
+    expect(() => EventIndex.fromState({ subjects: chain(2), sessions: chain(1) })).toThrow(
+      'names number 2 of 1',
+    );
   });
 });

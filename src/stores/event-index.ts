@@ -1,10 +1,10 @@
-import { type ChainPage, type ChainParts, PositionChain } from './position-chain.js';
+import { type ChainPage, type ChainState, PositionChain } from './position-chain.js';
 import type { EventQuery } from './store.js';
 
 /** What an index is rebuilt from. `owners` arrays are views: write them out, or copy them, before adding more. */
-export interface EventIndexParts {
-  readonly subjects: ChainParts;
-  readonly sessions: ChainParts;
+export interface EventIndexState {
+  readonly subjects: ChainState;
+  readonly sessions: ChainState;
 }
 
 /** How many positions a search takes from a chain at a time. */
@@ -17,13 +17,13 @@ export class EventIndex {
   /** The position of the last event added. */
   position = 0;
 
-  add(position: number, subject: string | undefined, session_id: string | undefined): void {
+  add(position: number, subject: string | undefined, sessionId: string | undefined): void {
     if (position !== this.position + 1) {
       throw new Error(`The event index stands at ${this.position} and cannot go on with ${position}.`);
     }
     this.position = position;
     this.subjects.add(subject);
-    this.sessions.add(session_id);
+    this.sessions.add(sessionId);
   }
 
   /** Positions, ascending. */
@@ -32,8 +32,8 @@ export class EventIndex {
   }
 
   /** Positions, ascending. */
-  bySession(session_id: string, page: ChainPage): number[] {
-    return this.sessions.page(session_id, page);
+  bySession(sessionId: string, page: ChainPage): number[] {
+    return this.sessions.page(sessionId, page);
   }
 
   /** Positions, ascending, among which every event is that the query asks for: by the index where it helps. */
@@ -41,11 +41,11 @@ export class EventIndex {
     const until_position = Math.min(query.until_position ?? this.position, this.position);
     const { subject, session_id } = query;
     if (subject !== undefined) {
-      yield* inPages(query.after, (after) =>
+      yield* iteratePages(query.after, (after) =>
         this.bySubject(subject, { after, until_position, limit: CANDIDATES_PAGE }),
       );
     } else if (session_id !== undefined) {
-      yield* inPages(query.after, (after) =>
+      yield* iteratePages(query.after, (after) =>
         this.bySession(session_id, { after, until_position, limit: CANDIDATES_PAGE }),
       );
     } else {
@@ -53,23 +53,23 @@ export class EventIndex {
     }
   }
 
-  parts(): EventIndexParts {
-    return { subjects: this.subjects.parts(), sessions: this.sessions.parts() };
+  exportState(): EventIndexState {
+    return { subjects: this.subjects.exportState(), sessions: this.sessions.exportState() };
   }
 
-  static of({ subjects, sessions }: EventIndexParts): EventIndex {
+  static fromState({ subjects, sessions }: EventIndexState): EventIndex {
     if (subjects.owners.length !== sessions.owners.length) {
       throw new Error('The event index is damaged: its two halves differ in length.');
     }
     const index = new EventIndex();
-    index.subjects = PositionChain.of(subjects);
-    index.sessions = PositionChain.of(sessions);
+    index.subjects = PositionChain.fromState(subjects);
+    index.sessions = PositionChain.fromState(sessions);
     index.position = subjects.owners.length;
     return index;
   }
 }
 
-function* inPages(start: number, pageAfter: (after: number) => readonly number[]): Iterable<number> {
+function* iteratePages(start: number, pageAfter: (after: number) => readonly number[]): Iterable<number> {
   let page = pageAfter(start);
   while (page.length > 0) {
     yield* page;

@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { fold } from '../core/fold.js';
-import { eventOf, swapOf, unitOf } from './conformance/scene.js';
-import { type LedgerSnapshot, ProjectLedger, type UnitRecord } from './ledger.js';
-import { TenantSlots } from './slots.js';
-import type { FoldHead, Unit } from './store.js';
+import { eventOf, swapOf, transactionOf } from './conformance/fixture.js';
+import { type LedgerSnapshot, ProjectLedger, type TransactionRecord } from './ledger.js';
+import { TenantPermits } from './permits.js';
+import type { FoldHead, Transaction } from './store.js';
 
 const KEY = { tenant_id: 't', project_id: 'p' };
 const foldHead = fold as FoldHead;
-const newLedger = () => new ProjectLedger(KEY, new TenantSlots());
+const newLedger = () => new ProjectLedger(KEY, new TenantPermits());
 
 interface Logged {
   events: readonly EventEnvelope[];
-  record: UnitRecord;
+  record: TransactionRecord;
   now_ms: number;
 }
 
@@ -33,20 +33,20 @@ type Work = (typeof work extends fc.Arbitrary<infer T> ? T : never)[number];
 
 function unitFor(
   ledger: ProjectLedger,
-  { subject, events, note, until_ms, request, changes_rules }: Work,
-): Unit {
-  return unitOf(KEY, {
+  { subject, events, note: looseEvent, until_ms, request, changes_rules }: Work,
+): Transaction {
+  return transactionOf(KEY, {
     swaps: [swapOf(KEY, subject, ledger.head(subject)?.seq ?? 0, events)],
-    notes: note === null ? [] : [eventOf(KEY, { event_id: note })],
-    slots: [{ scope: 's', member: subject, until_ms }],
+    loose_events: looseEvent === null ? [] : [eventOf(KEY, { event_id: looseEvent })],
+    permits: [{ scope: 's', member: subject, until_ms }],
     requests: request === null ? [] : [{ key: request, digest: 'd', keep: true, reply: { request } }],
     changes_rules,
   });
 }
 
-function run(ledger: ProjectLedger, works: readonly Work[], from_ms: number): Logged[] {
+function run(ledger: ProjectLedger, works: readonly Work[], fromMs: number): Logged[] {
   return works.flatMap((one, i) => {
-    const now_ms = from_ms + i;
+    const now_ms = fromMs + i;
     const { events, first_position, record } = ledger.apply(unitFor(ledger, one), now_ms);
     const placed = events.map((event, index) => ({ ...event, position: first_position + index }));
     return record === null ? [] : [{ events: placed, record, now_ms }];
@@ -54,24 +54,24 @@ function run(ledger: ProjectLedger, works: readonly Work[], from_ms: number): Lo
 }
 
 /** A snapshot that no longer follows the ledger. */
-function frozen({ heads, requests, note_ids, slots, ...rest }: LedgerSnapshot): LedgerSnapshot {
+function frozen({ heads, requests, note_ids, slots: permits, ...rest }: LedgerSnapshot): LedgerSnapshot {
   return {
     ...rest,
     heads: [...heads],
     requests: [...requests],
     note_ids: [...note_ids],
-    slots: [...slots],
+    slots: [...permits],
   };
 }
 
 /** Everything a ledger knows, in an order that does not depend on how it came to know it. */
 function stateOf(ledger: ProjectLedger): unknown {
-  const { heads: _, slots, note_ids, ...rest } = frozen(ledger.snapshot());
+  const { heads: _, slots: permits, note_ids, ...rest } = frozen(ledger.snapshot());
   const byMember = (a: { member: string }, b: { member: string }) => (a.member < b.member ? -1 : 1);
   return {
     ...rest,
     heads: ledger.headsPage(null, 100),
-    slots: [...slots].sort(byMember),
+    slots: [...permits].sort(byMember),
     note_ids: [...note_ids].sort(),
   };
 }
@@ -85,7 +85,7 @@ describe('a ledger', () => {
         const rebuilt = newLedger();
         for (const { events, record, now_ms } of log) rebuilt.restore(events, record, foldHead, now_ms);
         expect(stateOf(rebuilt)).toEqual(stateOf(ledger));
-        expect(rebuilt.written).toBe(ledger.written);
+        expect(rebuilt.isWritten).toBe(ledger.isWritten);
       }),
     );
   });
@@ -99,7 +99,7 @@ describe('a ledger', () => {
         const log = run(ledger, meanwhile, 40);
         const read = frozen(snapshot);
         log.push(...run(ledger, after, 80));
-        const loaded = ProjectLedger.load(KEY, new TenantSlots(), read);
+        const loaded = ProjectLedger.load(KEY, new TenantPermits(), read);
         for (const { events, record, now_ms } of log) loaded.restore(events, record, foldHead, now_ms);
         expect(expired(stateOf(loaded))).toEqual(expired(stateOf(ledger)));
       }),
@@ -108,44 +108,56 @@ describe('a ledger', () => {
 
   it('gives a log nothing to keep for a unit that wrote nothing', () => {
     const ledger = newLedger();
-    expect(ledger.apply(unitOf(KEY, {}), 0)).toMatchObject({ outcome: { kind: 'committed' }, record: null });
-    expect(ledger.apply(unitOf(KEY, { not_after_ms: 0 }), 0)).toMatchObject({ events: [], record: null });
-    expect(ledger.written).toBe(false);
+    expect(ledger.apply(transactionOf(KEY, {}), 0)).toMatchObject({
+      outcome: { kind: 'committed' },
+      record: null,
+    });
+    expect(ledger.apply(transactionOf(KEY, { not_after_ms: 0 }), 0)).toMatchObject({
+      events: [],
+      record: null,
+    });
+    expect(ledger.isWritten).toBe(false);
   });
 
   it('gives a log what changed, and no more', () => {
     const ledger = newLedger();
     const swaps = [swapOf(KEY, '~a', 0)];
-    expect(ledger.apply(unitOf(KEY, { swaps }), 0).record).toStrictEqual({});
-    const slots = [{ scope: 's', member: 'm', until_ms: 9 }];
+    expect(ledger.apply(transactionOf(KEY, { swaps }), 0).record).toStrictEqual({});
+    const permits = [{ scope: 's', member: 'm', until_ms: 9 }];
     const requests = [
       { key: 'k', digest: 'd', keep: true },
       { key: 'asked', digest: 'd', keep: false },
     ];
-    expect(ledger.apply(unitOf(KEY, { slots, requests, changes_rules: true }), 0).record).toStrictEqual({
+    expect(
+      ledger.apply(transactionOf(KEY, { permits: permits, requests, changes_rules: true }), 0).record,
+    ).toStrictEqual({
       rules_seq: 1,
-      slots,
+      slots: permits,
       requests: [{ key: 'k', digest: 'd', keep: true }],
     });
   });
 
   it('lets the last word on a member stand where a unit has several', () => {
-    const slots = new TenantSlots();
-    const ledger = new ProjectLedger(KEY, slots);
+    const permits = new TenantPermits();
+    const ledger = new ProjectLedger(KEY, permits);
     const word = (until_ms: number | null) => ({ scope: 's', member: 'm', until_ms });
-    const rooms = [{ scope: 's', max: 0 }];
-    expect(ledger.apply(unitOf(KEY, { slots: [word(null), word(9)], rooms }), 0).outcome.kind).toBe('full');
-    expect(ledger.apply(unitOf(KEY, { slots: [word(9), word(null)], rooms }), 0).outcome.kind).toBe(
-      'committed',
-    );
-    expect(slots.count('s', 0)).toBe(0);
+    const permitLimits = [{ scope: 's', max: 0 }];
+    expect(
+      ledger.apply(transactionOf(KEY, { permits: [word(null), word(9)], permit_limits: permitLimits }), 0)
+        .outcome.kind,
+    ).toBe('full');
+    expect(
+      ledger.apply(transactionOf(KEY, { permits: [word(9), word(null)], permit_limits: permitLimits }), 0)
+        .outcome.kind,
+    ).toBe('committed');
+    expect(permits.count('s', 0)).toBe(0);
   });
 
   it('lets go of places that have run out even where nobody counts them', () => {
     const ledger = newLedger();
-    const taken = (member: string, until_ms: number) => ({ slots: [{ scope: 's', member, until_ms }] });
-    ledger.apply(unitOf(KEY, taken('old', 10)), 0);
-    ledger.apply(unitOf(KEY, taken('new', 30)), 20);
+    const taken = (member: string, until_ms: number) => ({ permits: [{ scope: 's', member, until_ms }] });
+    ledger.apply(transactionOf(KEY, taken('old', 10)), 0);
+    ledger.apply(transactionOf(KEY, taken('new', 30)), 20);
     expect([...ledger.snapshot().slots].map(({ member }) => member)).toEqual(['new']);
   });
 
@@ -170,15 +182,15 @@ const workOn = (subject: '~a'): Work => ({
 
 /** Two ledgers may have let go of what has run out at different times. */
 const expired = (state: unknown) => {
-  const { slots, ...rest } = state as { slots: { until_ms: number }[] };
-  return { ...rest, slots: slots.filter(({ until_ms }) => until_ms > 120) };
+  const { slots: permits, ...rest } = state as { slots: { until_ms: number }[] };
+  return { ...rest, slots: permits.filter(({ until_ms }) => until_ms > 120) };
 };
 
 describe('a malformed unit', () => {
   const good = swapOf(KEY, '~a', 0, 2);
   const [first, second] = good.events as [EventEnvelope, EventEnvelope];
-  const swapped = (parts: object): Partial<Unit> => ({ swaps: [{ ...good, ...parts }] });
-  const cases: [string, Partial<Unit>, string][] = [
+  const swapped = (parts: object): Partial<Transaction> => ({ swaps: [{ ...good, ...parts }] });
+  const cases: [string, Partial<Transaction>, string][] = [
     ['a swap without events', swapped({ events: [], head: { subject: '~a', seq: 0 } }), 'has no events'],
     ['a head that is ahead', swapped({ head: { subject: '~a', seq: 3 } }), 'has seq 3, not 2'],
     ['a head of another subject', swapped({ head: { subject: '~b', seq: 2 } }), 'has the head of ~b'],
@@ -192,10 +204,10 @@ describe('a malformed unit', () => {
     ['a negative seq', swapped({ expected_seq: -1 }), 'expects the seq -1'],
     [
       'a position before its time',
-      { notes: [{ ...eventOf(KEY, {}), position: 9 } as never] },
+      { loose_events: [{ ...eventOf(KEY, {}), position: 9 } as never] },
       'has a position',
     ],
-    ['a note with a seq', { notes: [eventOf(KEY, { seq: 1 })] }, 'notes move no head'],
+    ['a note with a seq', { loose_events: [eventOf(KEY, { seq: 1 })] }, 'notes move no head'],
     ['a subject swapped twice', { swaps: [good, good] }, '~a is swapped twice'],
     [
       'a request twice',
@@ -211,7 +223,7 @@ describe('a malformed unit', () => {
 
   it.each(cases)('is a bug, and nothing happens: %s', (_, parts, sentence) => {
     const ledger = newLedger();
-    expect(() => ledger.apply(unitOf(KEY, parts), 0)).toThrow(sentence);
+    expect(() => ledger.apply(transactionOf(KEY, parts), 0)).toThrow(sentence);
     expect(ledger.position).toBe(0);
   });
 });

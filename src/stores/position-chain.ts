@@ -8,7 +8,7 @@ export interface ChainPage {
 }
 
 /** What a chain is rebuilt from: the names by number, and for each position the number of its name plus 1, or 0. */
-export interface ChainParts {
+export interface ChainState {
   readonly names: readonly string[];
   readonly owners: Int32Array;
 }
@@ -18,7 +18,7 @@ export interface ChainParts {
  * next one is. Eight bytes a position, and a page costs what it holds.
  */
 export class PositionChain {
-  private readonly number_of = new Map<string, number>();
+  private readonly idByName = new Map<string, number>();
   private first = new Int32List();
   private last = new Int32List();
   /** By position - 1; 0: nobody's. */
@@ -28,15 +28,15 @@ export class PositionChain {
 
   /** Positions come one after another, from 1. */
   add(name: string | undefined): void {
-    this.append(name === undefined ? 0 : this.numberOf(name) + 1);
+    this.append(name === undefined ? 0 : this.idOf(name) + 1);
   }
 
   page(name: string, { after, until_position, limit }: ChainPage): number[] {
-    const number = this.number_of.get(name);
-    if (number === undefined) return [];
-    const end = Math.min(until_position ?? this.owner.length, this.last.at(number));
+    const id = this.idByName.get(name);
+    if (id === undefined) return [];
+    const end = Math.min(until_position ?? this.owner.length, this.last.at(id));
     const found: number[] = [];
-    let position = this.firstAfter(number, after);
+    let position = this.firstAfter(id, after);
     while (position !== 0 && position <= end && found.length < limit) {
       found.push(position);
       position = this.next.at(position - 1);
@@ -44,13 +44,13 @@ export class PositionChain {
     return found;
   }
 
-  parts(): ChainParts {
-    return { names: [...this.number_of.keys()], owners: this.owner.view() };
+  exportState(): ChainState {
+    return { names: [...this.idByName.keys()], owners: this.owner.view() };
   }
 
-  static of({ names, owners }: ChainParts): PositionChain {
+  static fromState({ names, owners }: ChainState): PositionChain {
     const chain = new PositionChain();
-    for (const [number, name] of names.entries()) chain.number_of.set(name, number);
+    for (const [number, name] of names.entries()) chain.idByName.set(name, number);
     const links = linksOf(owners, names.length);
     chain.owner = Int32List.of(owners);
     chain.first = Int32List.of(links.first);
@@ -59,14 +59,14 @@ export class PositionChain {
     return chain;
   }
 
-  private numberOf(name: string): number {
-    const known = this.number_of.get(name);
-    if (known !== undefined) return known;
-    const number = this.number_of.size;
-    this.number_of.set(name, number);
+  private idOf(name: string): number {
+    const existing = this.idByName.get(name);
+    if (existing !== undefined) return existing;
+    const id = this.idByName.size;
+    this.idByName.set(name, id);
     this.first.push(0);
     this.last.push(0);
-    return number;
+    return id;
   }
 
   private append(owner: number): void {
@@ -84,25 +84,25 @@ export class PositionChain {
    * A reader that pages on asks after a position of its own chain, and needs no search. Any other start is found by
    * looking along the owners, a million in about a millisecond.
    */
-  private firstAfter(number: number, after: number): number {
-    const last = this.last.at(number);
+  private firstAfter(id: number, after: number): number {
+    const last = this.last.at(id);
     if (after >= last) return 0;
-    const first = this.first.at(number);
+    const first = this.first.at(id);
     if (after < first) return first;
-    if (this.owner.at(after - 1) === number + 1) return this.next.at(after - 1);
-    return this.owner.indexOf(number + 1, after) + 1;
+    if (this.owner.at(after - 1) === id + 1) return this.next.at(after - 1);
+    return this.owner.indexOf(id + 1, after) + 1;
   }
 }
 
 /** The same that adding one position after another comes to, without a search for each. */
-function linksOf(owners: Int32Array, name_count: number): Record<'first' | 'last' | 'next', Int32Array> {
-  const first = new Int32Array(name_count);
-  const last = new Int32Array(name_count);
+function linksOf(owners: Int32Array, nameCount: number): Record<'first' | 'last' | 'next', Int32Array> {
+  const first = new Int32Array(nameCount);
+  const last = new Int32Array(nameCount);
   const next = new Int32Array(owners.length);
   for (let at = 0; at < owners.length; at += 1) {
     const owner = owners[at] as number;
-    if (owner < 0 || owner > name_count) {
-      throw new Error(`The event index names number ${owner} of ${name_count}.`);
+    if (owner < 0 || owner > nameCount) {
+      throw new Error(`The event index names number ${owner} of ${nameCount}.`);
     }
     if (owner === 0) continue;
     const before = last[owner - 1] as number;

@@ -2,15 +2,15 @@ import type { Blobs } from './blobs.js';
 
 /** Each tenant's blobs where its store keeps them. */
 export class RoutedBlobs implements Blobs {
-  constructor(private readonly blobsOf: (tenant_id: string) => Promise<Blobs>) {}
+  constructor(private readonly blobsOf: (tenantId: string) => Promise<Blobs>) {}
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    await (await this.blobsOf(tenant_id)).put(tenant_id, sha256, bytes);
+  async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    await (await this.blobsOf(tenantId)).put(tenantId, sha256, bytes);
   }
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
-    return (await this.blobsOf(tenant_id)).get(tenant_id, sha256);
+  async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
+    return (await this.blobsOf(tenantId)).get(tenantId, sha256);
   }
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
-    return (await this.blobsOf(tenant_id)).size(tenant_id, sha256);
+  async size(tenantId: string, sha256: string): Promise<number | null> {
+    return (await this.blobsOf(tenantId)).size(tenantId, sha256);
   }
 }

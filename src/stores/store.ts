@@ -17,7 +17,7 @@ export interface Store {
    * One outcome per unit, in the same order. Whatever an outcome tells is durable when the promise resolves,
    * including the heads that a conflict shows.
    */
-  commit(units: readonly Unit[]): Promise<Outcome[]>;
+  commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
 
   /** Heads as the last durable commit left them, in the order asked; null where there is none yet. */
   heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]>;
@@ -36,16 +36,16 @@ export interface Store {
    * A `HISTORY_FORGOTTEN` event with the digest of what is left of each is committed before: a store that checks what it
    * reads takes a shortened payload without one for damage.
    */
-  forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
+  redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
   /** Where the project stands; null when nothing was ever written to it. */
   project(project: ProjectKey): Promise<ProjectRow | null>;
 
   /** The projects of a tenant, by name. */
-  projects(tenant_id: string): Promise<string[]>;
+  projects(tenantId: string): Promise<string[]>;
 
   /** How many members of a scope are live at the store's time. */
-  occupancy(tenant_id: string, scope: string): Promise<number>;
+  countPermits(tenantId: string, scope: string): Promise<number>;
 
   /** The store's clock. */
   now(): Promise<number>;
@@ -60,7 +60,7 @@ export interface Store {
   damage?(): readonly FoundDamage[];
 
   /** The store that keeps a tenant, where tenants have stores of their own. Absent: this one keeps them all. */
-  storeOf?(tenant_id: string): Promise<Store>;
+  storeOf?(tenantId: string): Promise<Store>;
 
   /** Writes what must be written, and lets go of everything. Idempotent. */
   close(): Promise<void>;
@@ -112,7 +112,7 @@ export interface StoredHead {
   readonly seq: number;
 }
 
-export interface Swap {
+export interface HeadSwap {
   readonly subject: string;
   /** The seq the head must have; 0: there must be none. */
   readonly expected_seq: number;
@@ -122,7 +122,7 @@ export interface Swap {
   readonly events: readonly NewEvent[];
 }
 
-export interface Check {
+export interface HeadCheck {
   readonly subject: string;
   readonly expected_seq: number;
 }
@@ -142,31 +142,31 @@ export interface RequestRecord {
  * `until_ms` null frees the place; `Infinity` keeps it until it is freed. A place belongs to the project that took it.
  * Places that a unit frees make room for those it takes; of two words about one member the last stands.
  */
-export interface Slot {
+export interface Permit {
   readonly scope: string;
   readonly member: string;
   readonly until_ms: number | null;
 }
 
-export interface Room {
+export interface PermitLimit {
   readonly scope: string;
   readonly max: number;
 }
 
 /** A unit without events may still remember a request, move slots or change the rules. */
-export interface Unit extends ProjectKey {
-  readonly swaps: readonly Swap[];
-  readonly checks: readonly Check[];
+export interface Transaction extends ProjectKey {
+  readonly swaps: readonly HeadSwap[];
+  readonly checks: readonly HeadCheck[];
   /** The rules the unit was decided under; a project that has moved on is a conflict. Null: whatever they are. */
   readonly rules_seq: number | null;
   /** The unit changes the rules: `rules_seq` grows by one with it. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
   /** Events without a head, put once: one whose `event_id` is there already is left out, and that is no conflict. */
-  readonly notes: readonly NewEvent[];
-  readonly slots: readonly Slot[];
+  readonly loose_events: readonly NewEvent[];
+  readonly permits: readonly Permit[];
   /** A unit that would make a member of the scope live, and with it more than `max`, is `full`. */
-  readonly rooms: readonly Room[];
+  readonly permit_limits: readonly PermitLimit[];
   /** Compared with the store's clock once nothing else can come between: `early` before it. */
   readonly not_before_ms: number | null;
   /** `late` at or after it. */
@@ -174,8 +174,8 @@ export interface Unit extends ProjectKey {
 }
 
 /** In the order in which a store looks: the first that applies is the outcome. */
-export type Outcome =
-  | { readonly kind: 'replay'; readonly request: RememberedRequest; readonly now_ms: number }
+export type CommitOutcome =
+  | { readonly kind: 'replay'; readonly request: CompletedRequest; readonly now_ms: number }
   | {
       readonly kind: 'conflict';
       /** The heads that are there, of every swap and check of the unit, in that order. */
@@ -194,7 +194,7 @@ export type Outcome =
       readonly now_ms: number;
     };
 
-export interface RememberedRequest {
+export interface CompletedRequest {
   readonly key: string;
   readonly digest: string;
   readonly reply: unknown;

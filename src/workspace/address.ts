@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { LOCK_FILE } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
-import { readPrivate } from './regular-file.js';
+import { readPrivateFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
 /** Where the process that has the log answers, and the token that it demands; null: it demands none of its own. */
@@ -43,30 +43,30 @@ export async function writeAddress(workspace: Workspace, { url, token }: ServerA
   }
 }
 
-export const dropAddress = (workspace: Workspace): Promise<void> =>
+export const removeAddress = (workspace: Workspace): Promise<void> =>
   rm(addressFile(workspace), { force: true });
 
 /** The same, once a while has passed; `withdraw` takes it back. */
-export function announce(
+export function announceAfter(
   workspace: Workspace,
   address: ServerAddress,
-  after_ms: number,
+  afterMs: number,
 ): { withdraw(): Promise<void> } {
   let written = Promise.resolve();
   const timer = setTimeout(() => {
     // A folder that cannot be written to is found out by who writes what matters.
     written = writeAddress(workspace, address).catch(() => {});
-  }, after_ms).unref();
+  }, afterMs).unref();
   return {
     withdraw: async () => {
       clearTimeout(timer);
       await written;
-      await dropAddress(workspace);
+      await removeAddress(workspace);
     },
   };
 }
 
-const ADDRESS =
+const ADDRESS_PATTERN =
   /^\{"url":"(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5})","pid":(\d{1,10})(?:,"token":"([\w-]{43,128})")?\}$/;
 
 /**
@@ -75,9 +75,10 @@ const ADDRESS =
  */
 export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
   const path = addressFile(workspace);
-  const read = readPrivate(path, BYTES_MAX);
-  if (!Buffer.isBuffer(read)) return read.fault === 'missing' ? null : { untrusted: `${path} ${read.says}` };
-  const [, url, pid, token = null] = ADDRESS.exec(read.toString('utf8').trim()) ?? [];
+  const read = readPrivateFile(path, BYTES_MAX);
+  if (!Buffer.isBuffer(read))
+    return read.fault === 'missing' ? null : { untrusted: `${path} ${read.message}` };
+  const [, url, pid, token = null] = ADDRESS_PATTERN.exec(read.toString('utf8').trim()) ?? [];
   const owner = await nodeDisk.lockOwner(workspace.path('events', LOCK_FILE));
   return url !== undefined && pid === owner ? { url, token } : null;
 }

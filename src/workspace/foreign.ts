@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { readFully } from '../stores/file/disk.js';
 import { ACTIVE_FILE } from '../stores/file/layout.js';
-import { HEADER } from '../stores/file/line.js';
+import { LINE_PREFIX } from '../stores/file/line.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
-import { WorkspaceRefused } from './refused.js';
 import type { Workspace } from './workspace.js';
+import { WorkspaceError } from './workspace-error.js';
 
 /** Whether a log is there that some other program began. */
 export async function isForeign(path: string): Promise<boolean> {
@@ -12,8 +12,8 @@ export async function isForeign(path: string): Promise<boolean> {
   if (file === null) return false;
   try {
     // A crash may have left less than a whole first line.
-    const start = await readFully(file, 0, HEADER.length);
-    return start.compare(HEADER, 0, start.length) !== 0;
+    const start = await readFully(file, 0, LINE_PREFIX.length);
+    return start.compare(LINE_PREFIX, 0, start.length) !== 0;
   } finally {
     await file.close();
   }
@@ -23,7 +23,7 @@ export async function isForeign(path: string): Promise<boolean> {
 export async function refuseForeign(workspace: Workspace): Promise<void> {
   const path = join(workspace.events, ACTIVE_FILE);
   if (!(await isForeign(path))) return;
-  throw new WorkspaceRefused(
+  throw new WorkspaceError(
     `${path} was not written by this program: its lines carry no chain of hashes. Nothing was changed. ` +
       `Bring it in, and keep it beside ours: gen import --foreign ${path}. ` +
       `Only look at it: gen status --log ${path}`,

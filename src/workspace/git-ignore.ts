@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
-import { WorkspaceRefused } from './refused.js';
-import { readRegular } from './regular-file.js';
+import { readRegularFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
+import { WorkspaceError } from './workspace-error.js';
 
 /** What belongs to this machine alone, by its path from `.ai-workspace`. Each is a line of `.gitignore`. */
 const IGNORED_PATHS: readonly string[] = [
@@ -46,10 +46,10 @@ export async function addMissingIgnores(workspace: Workspace): Promise<string[]>
 const pathOf = (workspace: Workspace): string => workspace.path('.gitignore');
 
 function textOf(workspace: Workspace): string {
-  const bytes = readRegular(pathOf(workspace), FILE_BYTES_MAX);
+  const bytes = readRegularFile(pathOf(workspace), FILE_BYTES_MAX);
   if (bytes === 'missing') return '';
   if (typeof bytes !== 'string') return bytes.toString('utf8');
-  throw new WorkspaceRefused(
+  throw new WorkspaceError(
     `${pathOf(workspace)} is no plain file of a sensible size (${bytes}). Replace it with one, then run this again.`,
   );
 }

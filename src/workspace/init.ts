@@ -2,12 +2,12 @@ import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { DEFAULT_FILES } from '../core/graph/defaults/files.js';
+import type { DetectedTools } from './detect-tools.js';
 import { IGNORE_TEXT } from './git-ignore.js';
-import type { Guess } from './guess.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
 import type { ProjectKind } from './project-kinds.js';
-import { WorkspaceRefused } from './refused.js';
 import { INTENT_FILE, Workspace } from './workspace.js';
+import { WorkspaceError } from './workspace-error.js';
 
 /** What a person says of a new project. Empty: not said. */
 export interface InitAnswers {
@@ -43,25 +43,25 @@ const FOLDERS = [
 export async function initWorkspace(
   root: string,
   answers: InitAnswers,
-  guess: Guess,
+  guess: DetectedTools,
   force: boolean,
 ): Promise<InitReport> {
   const workspace = new Workspace(root);
-  const there = await lstat(workspace.folder).catch(() => null);
-  if (there !== null && !there.isDirectory()) {
-    throw new WorkspaceRefused(`${workspace.folder} is no folder. Move it away, then run gen init again.`);
+  const existing = await lstat(workspace.folder).catch(() => null);
+  if (existing !== null && !existing.isDirectory()) {
+    throw new WorkspaceError(`${workspace.folder} is no folder. Move it away, then run gen init again.`);
   }
   for (const folder of FOLDERS) await mkdir(workspace.path(folder), { recursive: true });
   const report: InitReport = { made: [], kept: [], renewed: [] };
   for (const [name, text] of filesFor(answers, guess)) {
     const renew = force && name.startsWith('.ai-workspace/graph/');
-    report[await put(join(root, name), text, renew)].push(name);
+    report[await writeIfAbsent(join(root, name), text, renew)].push(name);
   }
   return report;
 }
 
 /** By their paths from the project's root. */
-function filesFor(answers: InitAnswers, guess: Guess): Map<string, string> {
+function filesFor(answers: InitAnswers, guess: DetectedTools): Map<string, string> {
   const files = new Map([...DEFAULT_FILES].map(([name, text]) => [`.ai-workspace/${name}`, text]));
   const coordination = DEFAULT_FILES.get(COORDINATION_FILE) ?? '';
   files.set(`.ai-workspace/${COORDINATION_FILE}`, `${projectText(answers.name)}\n${coordination}`);
@@ -78,7 +78,7 @@ const projectText = (name: string): string =>
   `  project_id: ${JSON.stringify(idFromName(name))}\n  tenant_id: default\n`;
 
 /** The built-in file with its remarks, filled in where something is known. */
-function constraintsText({ name, kind, language, test_runner }: InitAnswers, guess: Guess): string {
+function constraintsText({ name, kind, language, test_runner }: InitAnswers, guess: DetectedTools): string {
   const document = parseDocument(DEFAULT_FILES.get('context/project_constraints.yml') ?? '');
   document.setIn(['project', 'name'], name);
   document.setIn(['project', 'kind'], kind);
@@ -98,7 +98,7 @@ const intentText = ({ name, intent }: InitAnswers): string =>
     ? '<!-- What is this for, and for whom? Work starts from what you write here. -->\n'
     : `${intent}\n`);
 
-async function put(path: string, text: string, renew: boolean): Promise<keyof InitReport> {
+async function writeIfAbsent(path: string, text: string, canReplace: boolean): Promise<keyof InitReport> {
   await mkdir(dirname(path), { recursive: true });
   try {
     await writeFile(path, text, { flag: 'wx' });
@@ -106,7 +106,7 @@ async function put(path: string, text: string, renew: boolean): Promise<keyof In
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  if (!renew || (await readFile(path, 'utf8')) === text) return 'kept';
+  if (!canReplace || (await readFile(path, 'utf8')) === text) return 'kept';
   await writeFile(`${path}.tmp`, text);
   await rename(`${path}.tmp`, path);
   return 'renewed';

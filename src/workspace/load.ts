@@ -2,14 +2,14 @@ import type { Coordinator } from '../coordinator/coordinator.js';
 import { SINGLE_AGENT } from '../coordinator/edge-facts.js';
 import type { Problem } from '../coordinator/problem.js';
 import type { ConfigureResult } from '../coordinator/wire.js';
-import { readMethodology } from '../core/graph/read-methodology.js';
+import { parseMethodology } from '../core/graph/read-methodology.js';
 import type { ProjectKey } from '../stores/store.js';
-import { readFiles } from './read-files.js';
+import { readWorkspaceFiles } from './read-files.js';
 import type { Workspace } from './workspace.js';
 
 /** No inbox and no serialiser: the one agent there is has the log to itself. */
 export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
-  const reading = readMethodology(await readFiles(workspace));
+  const reading = parseMethodology(await readWorkspaceFiles(workspace));
   return reading.ok && reading.methodology.mode === 'single';
 }
 
@@ -23,6 +23,6 @@ export async function loadWorkspace(
   coordinator: Coordinator,
   key: ProjectKey,
 ): Promise<ConfigureResult | Problem> {
-  const files = Object.fromEntries(await readFiles(workspace));
+  const files = Object.fromEntries(await readWorkspaceFiles(workspace));
   return coordinator.settings.configure(key, { files });
 }

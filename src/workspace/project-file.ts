@@ -2,9 +2,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { ID_LENGTH_MAX, projectIdSchema, tenantIdSchema } from '../core/ids.js';
 import type { ProjectKey } from '../stores/store.js';
-import { WorkspaceRefused } from './refused.js';
-import { readRegular } from './regular-file.js';
+import { readRegularFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
+import { WorkspaceError } from './workspace-error.js';
 
 export const COORDINATION_FILE = 'coordination.yml';
 const FILE_BYTES_MAX = 256 * 1024;
@@ -21,28 +21,28 @@ const fileSchema = z.looseObject({
 /** Which project a workspace is: `coordination.yml` keeps its name through every move of the folder. */
 export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
   const path = workspace.path(COORDINATION_FILE);
-  const bytes = readRegular(path, FILE_BYTES_MAX);
-  if (bytes === 'missing') throw unnamed(path, 'is not there');
-  if (typeof bytes === 'string') throw unnamed(path, 'is no plain file of a sensible size');
-  const read = fileSchema.safeParse(parsed(bytes.toString('utf8'), path) ?? {});
+  const bytes = readRegularFile(path, FILE_BYTES_MAX);
+  if (bytes === 'missing') throw projectFileError(path, 'is not there');
+  if (typeof bytes === 'string') throw projectFileError(path, 'is no plain file of a sensible size');
+  const read = fileSchema.safeParse(parseYaml(bytes.toString('utf8'), path) ?? {});
   if (!read.success) {
     const issue = read.error.issues[0];
-    throw unnamed(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`);
+    throw projectFileError(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`);
   }
   const { project_id, tenant_id = DEFAULT_TENANT } = read.data.project;
   return { tenant_id, project_id };
 }
 
-function parsed(text: string, path: string): unknown {
+function parseYaml(text: string, path: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    throw unnamed(path, `cannot be read (${(error as Error).message.split('\n')[0]})`);
+    throw projectFileError(path, `cannot be read (${(error as Error).message.split('\n')[0]})`);
   }
 }
 
-const unnamed = (path: string, what: string): WorkspaceRefused =>
-  new WorkspaceRefused(
+const projectFileError = (path: string, what: string): WorkspaceError =>
+  new WorkspaceError(
     `${path} ${what}. It says which project this is: run gen init where there is no such file, ` +
       'or write project: {project_id: NAME} into it.',
   );

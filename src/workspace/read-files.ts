@@ -1,10 +1,10 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ALL_FILES_LENGTH_MAX } from '../core/graph/read/places.js';
-import { WorkspaceRefused } from './refused.js';
-import { type FileFault, readRegular } from './regular-file.js';
+import { ALL_FILES_LENGTH_MAX } from '../core/graph/read/file-kinds.js';
+import { type FileFault, readRegularFile } from './regular-file.js';
 import { INTENT_FILE, type Workspace } from './workspace.js';
+import { WorkspaceError } from './workspace-error.js';
 
 const FILES_MAX = 2000;
 const FILE_BYTES_MAX = 1024 * 1024;
@@ -13,36 +13,36 @@ const DEPTH_MAX = 8;
 
 const YAML = /\.ya?ml$/;
 /** What is made by the work itself says nothing of how the project works. */
-const NOT_READ: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
 
 /** Every YAML file of a workspace, by its path from `.ai-workspace/`, and the intent. Nothing outside is ever read. */
-export async function readFiles(workspace: Workspace): Promise<Map<string, string>> {
+export async function readWorkspaceFiles(workspace: Workspace): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  let total_bytes = 0;
-  const take = (name: string, path: string): void => {
-    const bytes = readRegular(path, FILE_BYTES_MAX);
+  let totalBytes = 0;
+  const addFile = (name: string, path: string): void => {
+    const bytes = readRegularFile(path, FILE_BYTES_MAX);
     if (bytes === 'missing') return;
-    if (typeof bytes === 'string') throw new WorkspaceRefused(`${path} ${SAYS[bytes]}`);
-    total_bytes += bytes.length;
-    if (files.size >= FILES_MAX || total_bytes > TOTAL_BYTES_MAX) throw tooMuch(workspace);
+    if (typeof bytes === 'string') throw new WorkspaceError(`${path} ${FAULT_MESSAGES[bytes]}`);
+    totalBytes += bytes.length;
+    if (files.size >= FILES_MAX || totalBytes > TOTAL_BYTES_MAX) throw sizeLimitError(workspace);
     files.set(name, bytes.toString('utf8'));
   };
-  for (const name of await yamlFiles(workspace)) take(name, workspace.path(name));
-  take(INTENT_FILE, join(workspace.root, INTENT_FILE));
+  for (const name of await yamlFiles(workspace)) addFile(name, workspace.path(name));
+  addFile(INTENT_FILE, join(workspace.root, INTENT_FILE));
   return files;
 }
 
 async function yamlFiles(workspace: Workspace): Promise<string[]> {
   const names: string[] = [];
   const walk = async (within: string, depth: number): Promise<void> => {
-    if (depth > DEPTH_MAX) throw tooMuch(workspace);
+    if (depth > DEPTH_MAX) throw sizeLimitError(workspace);
     for (const entry of await entriesOf(workspace.path(within))) {
       const name = within === '' ? entry.name : `${within}/${entry.name}`;
-      if (entry.name.startsWith('.') || NOT_READ.has(name)) continue;
-      if (entry.isSymbolicLink()) throw new WorkspaceRefused(`${workspace.path(name)} ${SAYS.link}`);
+      if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
+      if (entry.isSymbolicLink()) throw new WorkspaceError(`${workspace.path(name)} ${FAULT_MESSAGES.link}`);
       if (entry.isDirectory()) await walk(name, depth + 1);
       else if (YAML.test(entry.name)) names.push(name);
-      if (names.length > FILES_MAX) throw tooMuch(workspace);
+      if (names.length > FILES_MAX) throw sizeLimitError(workspace);
     }
   };
   await walk('', 1);
@@ -55,15 +55,15 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-const SAYS: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
+const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
   link: 'is a link. A workspace is read only where it lies: put a copy in its place.',
   not_a_file: 'is no plain file. Remove it, or put the file there that it stands for.',
   hard_link: 'has a second name elsewhere. A workspace is read only where it lies: put a copy in its place.',
   too_large: `has more than ${FILE_BYTES_MAX / 1024} KiB. Split it, or take out what is no configuration.`,
 };
 
-const tooMuch = (workspace: Workspace): WorkspaceRefused =>
-  new WorkspaceRefused(
+const sizeLimitError = (workspace: Workspace): WorkspaceError =>
+  new WorkspaceError(
     `${workspace.folder} holds too much: at most ${FILES_MAX} YAML files, ${TOTAL_BYTES_MAX / 1024 ** 2} MiB ` +
       `together, in folders ${DEPTH_MAX} deep. Move out what is no configuration.`,
   );

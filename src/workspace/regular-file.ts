@@ -9,38 +9,38 @@ export type FileFault = 'missing' | 'link' | 'not_a_file' | 'hard_link' | 'too_l
  * Reads a file whole, if it is a plain file of at most so many bytes that has no second name. At once: such files are
  * small, and giving way four times for each takes ten times as long as reading it.
  */
-export function readRegular(path: string, bytes_max: number): Buffer | FileFault {
-  return read<never>(path, bytes_max, () => null);
+export function readRegularFile(path: string, bytesMax: number): Buffer | FileFault {
+  return readChecked<never>(path, bytesMax, () => null);
 }
 
-export interface PrivateFault {
+export interface PrivateFileFault {
   readonly fault: FileFault | 'other_owner' | 'open_to_others';
   /** What is wrong, after the path. */
-  readonly says: string;
+  readonly message: string;
 }
 
 /**
  * The same, of a file that nobody but this user can have written or read. Windows has neither owners nor modes that
  * Node can see: there the folder decides.
  */
-export function readPrivate(path: string, bytes_max: number): Buffer | PrivateFault {
+export function readPrivateFile(path: string, bytesMax: number): Buffer | PrivateFileFault {
   const uid = process.getuid?.();
   let mode = 0;
-  const found = read(path, bytes_max, (stats) => {
+  const found = readChecked(path, bytesMax, (stats) => {
     mode = stats.mode & 0o777;
     if (uid === undefined) return null;
     if (stats.uid !== uid) return 'other_owner';
     return (mode & 0o077) === 0 ? null : 'open_to_others';
   });
   if (Buffer.isBuffer(found)) return found;
-  const says = {
-    ...FAULT_SAYS,
+  const messages = {
+    ...FAULT_MESSAGES,
     open_to_others: `is open to others (mode ${mode.toString(8)}): expected 600`,
   };
-  return { fault: found, says: says[found] };
+  return { fault: found, message: messages[found] };
 }
 
-const FAULT_SAYS = {
+const FAULT_MESSAGES = {
   missing: 'is not there',
   link: 'is a link',
   not_a_file: 'is not a file',
@@ -49,10 +49,10 @@ const FAULT_SAYS = {
   other_owner: 'belongs to another user',
 };
 
-function read<F extends string>(
+function readChecked<F extends string>(
   path: string,
-  bytes_max: number,
-  judge: (stats: Stats) => F | null,
+  bytesMax: number,
+  check: (stats: Stats) => F | null,
 ): Buffer | FileFault | F {
   let file: number;
   try {
@@ -63,7 +63,7 @@ function read<F extends string>(
     return fault;
   }
   try {
-    return readOpened(file, bytes_max, judge);
+    return readOpened(file, bytesMax, check);
   } finally {
     closeSync(file);
   }
@@ -80,15 +80,15 @@ const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
 
 function readOpened<F extends string>(
   file: number,
-  bytes_max: number,
-  judge: (stats: Stats) => F | null,
+  bytesMax: number,
+  check: (stats: Stats) => F | null,
 ): Buffer | FileFault | F {
   const found = fstatSync(file);
   if (!found.isFile()) return 'not_a_file';
-  const judged = judge(found);
-  if (judged !== null) return judged;
+  const fault = check(found);
+  if (fault !== null) return fault;
   if (found.nlink !== 1) return 'hard_link';
-  if (found.size > bytes_max) return 'too_large';
+  if (found.size > bytesMax) return 'too_large';
   // One byte more than it should have: a file that grows meanwhile is noticed, and no more of it is held.
   const bytes = Buffer.allocUnsafe(found.size + 1);
   let filled = 0;

@@ -10,10 +10,10 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import { refuseForeign } from './foreign.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
-import { WorkspaceRefused } from './refused.js';
-import { isSwapUnderWay } from './sync/swap.js';
+import { isSwapInProgress } from './sync/swap.js';
 import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
 import type { Workspace } from './workspace.js';
+import { WorkspaceError } from './workspace-error.js';
 
 export interface WorkspaceStore {
   readonly store: Store;
@@ -31,8 +31,8 @@ export async function openWorkspaceStore(
   warn: (sentence: string) => void,
 ): Promise<WorkspaceStore> {
   const key = await readProjectKey(workspace);
-  if (await isSwapUnderWay(workspace.events)) {
-    throw new WorkspaceRefused(
+  if (await isSwapInProgress(workspace.events)) {
+    throw new WorkspaceError(
       'A pull was cut short while it replaced the log. Finish it first: gen sync pull.',
     );
   }
@@ -49,7 +49,7 @@ async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void
   const path = join(workspace.events, ACTIVE_FILE);
   const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
   if (owner === null || (owner.tenant_id === key.tenant_id && owner.project_id === key.project_id)) return;
-  throw new WorkspaceRefused(
+  throw new WorkspaceError(
     `${path} is the log of ${owner.tenant_id}/${owner.project_id}, but ${COORDINATION_FILE} says ` +
       `${key.tenant_id}/${key.project_id}. Put the old name back there: a log keeps its project for good.`,
   );

@@ -2,7 +2,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PLATFORM_TENANT } from '../core/subject.js';
 import { STORE_FILE, TENANTS_FOLDER } from '../stores/file/layout.js';
-import { git, namesOf } from './drafts/git.js';
+import { nullSeparated, runGit } from './drafts/git.js';
 
 /** What git tracks in the folder of a store although it is secret. */
 export interface TrackedSecrets {
@@ -12,7 +12,7 @@ export interface TrackedSecrets {
   readonly hasKeys: boolean;
 }
 
-const NOTHING: TrackedSecrets = { paths: [], hasKeys: false };
+const NO_SECRETS: TrackedSecrets = { paths: [], hasKeys: false };
 const KEY_FILES: readonly string[] = [STORE_FILE, TENANTS_FOLDER, PLATFORM_TENANT];
 const KEY_FOLDERS: readonly string[] = [`${PLATFORM_TENANT}/`, `${TENANTS_FOLDER}/${PLATFORM_TENANT}`];
 
@@ -25,19 +25,19 @@ export const WORKSPACE_SECRETS: readonly string[] = [STORE_FILE, TENANTS_FOLDER,
 export async function trackedSecrets(folder: string, names: readonly string[]): Promise<TrackedSecrets> {
   const real = await realpath(folder).catch(() => null);
   const top = real === null ? null : await repositoryOf(real);
-  if (real === null || top === null) return NOTHING;
+  if (real === null || top === null) return NO_SECRETS;
   // The repository is named, not searched for: a folder that git carries could be made to look like one.
   const repository = ['--git-dir', join(top, '.git'), '--work-tree', top];
-  const wanted = names.map((name) => `:(icase)${name}`);
-  const listed = await git(real, [...OFFLINE, ...repository, 'ls-files', '-z', '--', ...wanted]);
-  const paths = listed.ok ? namesOf(listed.out) : [];
-  return { paths, hasKeys: paths.some(isOfKeys) };
+  const pathspecs = names.map((name) => `:(icase)${name}`);
+  const listed = await runGit(real, [...OFFLINE, ...repository, 'ls-files', '-z', '--', ...pathspecs]);
+  const paths = listed.ok ? nullSeparated(listed.out) : [];
+  return { paths, hasKeys: paths.some(isKeyFile) };
 }
 
 /** Looking at the index never fetches anything. */
 const OFFLINE = ['-c', 'protocol.allow=never'];
 
-function isOfKeys(path: string): boolean {
+function isKeyFile(path: string): boolean {
   const name = path.toLowerCase();
   return KEY_FILES.includes(name) || KEY_FOLDERS.some((folder) => name.startsWith(folder));
 }

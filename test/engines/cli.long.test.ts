@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { evolveRecord, type RecordHead } from '../../src/core/record.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
 import type { Store } from '../../src/stores/store.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { unitOf } from '../../src/stores/unit.js';
+import { transactionOf } from '../../src/stores/transaction.js';
 import { KEY_LOG, writeUnboundKey } from '../security/support/unbound-key.js';
-import { answered, planOf } from '../support/house.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const TASK = 'A-001-core';
 
@@ -28,10 +28,10 @@ async function work(url: string): Promise<void> {
   const { store, blobs } = await openStoreUrl(url, () => {});
   const coordinator = await Coordinator.open({ store, blobs });
   const project = { tenant_id: 'default', project_id: 'shop' };
-  answered(await coordinator.plans.put(project, planOf(TASK)));
-  answered(await coordinator.claimTask(project, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
+  unwrap(await coordinator.plans.put(project, planOf(TASK)));
+  unwrap(await coordinator.claimTask(project, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
   const result = { task_id: TASK, session_id: 's-a', generation: 1, result_data: 1 };
-  answered(await coordinator.submitResult(project, result));
+  unwrap(await coordinator.submitResult(project, result));
   coordinator.close();
   await store.close();
 }
@@ -43,12 +43,12 @@ async function onStore<T>(url: string, use: (opened: OpenedStore) => Promise<T>)
 
 const idOf = (token: string): string => token.trim().split('_')[2] ?? '';
 
-const statesOf = (url: string, key_ids: readonly string[]) =>
+const statesOf = (url: string, keyIds: readonly string[]) =>
   onStore(url, async ({ store }) => {
     const coordinator = await Coordinator.open({ store });
-    const ring = await coordinator.keys.ring();
+    const ring = await coordinator.keys.openKeyRing();
     coordinator.close();
-    return key_ids.map((key_id) => ring.find(key_id)?.key.state);
+    return keyIds.map((keyId) => ring.find(keyId)?.key.state);
   });
 
 /** Writes the key records of one store into another, as someone who may write its rows could. */
@@ -58,7 +58,7 @@ async function copyKeys(from: Store, to: Store): Promise<void> {
     const [stored] = await to.heads(KEY_LOG, [subject]);
     const head = evolveRecord((stored ?? null) as RecordHead | null, event);
     const swap = { subject, expected_seq: stored?.seq ?? 0, head, events: [event] };
-    const [outcome] = await to.commit([unitOf(KEY_LOG, { swaps: [swap] })]);
+    const [outcome] = await to.commit([transactionOf(KEY_LOG, { swaps: [swap] })]);
     expect(outcome?.kind).toBe('committed');
   }
 }

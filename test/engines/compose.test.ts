@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { engineOf } from '../../src/stores/engines.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
@@ -42,7 +42,7 @@ for (const name of ENGINE_NAMES) {
   describe(`deploy/compose/${name}.yml`, () => {
     test('names what it starts: services, accounts, ports of this machine alone', async () => {
       const services = await servicesOf(name);
-      const { [name]: its_engine, ...coordinators } = services as Services & Record<EngineName, Service>;
+      const { [name]: itsEngine, ...coordinators } = services as Services & Record<EngineName, Service>;
       const store = new URL(coordinators.migrate?.environment?.GENESIS_STORE ?? '');
       expect(await engineOf(store.href)).not.toBeNull();
       if (name === 'dynamodb') {
@@ -50,11 +50,11 @@ for (const name of ENGINE_NAMES) {
       } else {
         const { username, password, pathname } = store;
         expect(store.hostname).toBe(name);
-        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(its_engine));
+        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(itsEngine));
       }
       expect(Object.keys(coordinators).sort()).toEqual(['key', 'migrate', 'one', 'two']);
-      expect(its_engine.ports).toBeUndefined();
-      expect(its_engine.healthcheck).toBeDefined();
+      expect(itsEngine.ports).toBeUndefined();
+      expect(itsEngine.healthcheck).toBeDefined();
       for (const { environment, ports = [], depends_on = {} } of Object.values(coordinators)) {
         expect(READ).toEqual(expect.arrayContaining(Object.keys(environment ?? {})));
         for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:468[01]:4680$/);
@@ -68,7 +68,7 @@ for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     test(`deploy/compose/${name}.yml: its commands lead to coordinators that let in whoever has a key`, async () => {
       const services = await servicesOf(name);
-      const place = inPlaceOf(services, url, name);
+      const place = replaceService(services, url, name);
       const run = (service: string) =>
         [
           { cwd, env: { GENESIS_STORE: place } },
@@ -83,7 +83,7 @@ for (const name of ENGINE_NAMES) {
       expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
       // On loopback, where it would also start without any key, and says that it is not so.
       const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
-      await up.seen('Whoever comes needs a key or a token.');
+      await up.waitForOutput('Whoever comes needs a key or a token.');
       up.stop('SIGTERM');
       expect(await up.ended).toMatchObject({ code: 0 });
     });
@@ -91,7 +91,7 @@ for (const name of ENGINE_NAMES) {
 }
 
 /** The store of the file, in the engine of this test, where nothing is of it yet. */
-function inPlaceOf(services: Services, url: string, name: EngineName): string {
+function replaceService(services: Services, url: string, name: EngineName): string {
   const [wanted, here] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
   const own = `c${randomUUID().slice(0, 8)}`;
   here.search = name === 'dynamodb' ? here.search : wanted.search;

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Coordinator, systemEnvironment } from '../../src/coordinator/index.js';
 import { skipGroup } from '../../src/stores/testing/on-engine.js';
 import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
-import { EVER_LONGER_LEASES, Fleet } from './fleet.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { EngineFleet, GROWING_LEASES_SECONDS } from './fleet.js';
 
 const COORDINATORS = 3;
 const HOUR_MS = 3_600_000;
@@ -16,14 +16,14 @@ for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`three coordinators over one ${name}`, () => {
       test('grant each task once, however many ask for it at once', async () => {
-        const fleet = await Fleet.open(url, COORDINATORS);
+        const fleet = await EngineFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(20)));
-        const asked = tasks(20).flatMap((task_id) =>
+        const request = tasks(20).flatMap((task_id) =>
           Array.from({ length: 6 }, (_, index) =>
-            fleet.at(index).claimTask(fleet.project, { task_id, ...by(index) }),
+            fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index) }),
           ),
         );
-        const replies = (await Promise.all(asked)).map(answered);
+        const replies = (await Promise.all(request)).map(unwrap);
         expect(replies.filter(({ reason }) => reason === 'GRANTED')).toHaveLength(20);
         expect(new Set(replies.map(({ reason }) => reason))).toEqual(
           new Set(['GRANTED', 'DENIED_ACTIVE_CLAIM']),
@@ -41,7 +41,7 @@ for (const name of ENGINE_NAMES) {
           reason: 'DENIED_LIMIT',
           limit: 'max_concurrent_claims',
         });
-        await fleet.past(
+        await fleet.waitUntilExpired(
           replies
             .flatMap(({ claim }) => claim?.expires_at ?? [])
             .sort()
@@ -49,13 +49,13 @@ for (const name of ENGINE_NAMES) {
         );
         const again = await claimAll(fleet);
         expect(again.filter(({ success }) => success)).toHaveLength(LIMIT);
-        expect(await fleet.store.occupancy(fleet.project.tenant_id, 'claims')).toBe(LIMIT);
+        expect(await fleet.store.countPermits(fleet.project.tenant_id, 'claims')).toBe(LIMIT);
         const granted = (await fleet.events()).filter(({ event_type }) => event_type === 'CLAIM_ACQUIRED');
         expect(granted).toHaveLength(2 * LIMIT);
       });
 
       test('a feed read beside them misses and repeats nothing', async () => {
-        const fleet = await Fleet.open(url, COORDINATORS);
+        const fleet = await EngineFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(60)));
         const last = (await fleet.events()).length;
         const seen: number[] = [];
@@ -71,7 +71,7 @@ for (const name of ENGINE_NAMES) {
         })();
         await Promise.all(
           tasks(60).map((task_id, index) =>
-            fleet.at(index).claimTask(fleet.project, { task_id, ...by(index) }),
+            fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index) }),
           ),
         );
         done = true;
@@ -83,24 +83,26 @@ for (const name of ENGINE_NAMES) {
       if (name === 'dynamodb') skipGroup(name, 'the clock that counts is the coordinator’s own on DynamoDB');
       else
         test('one whose clock is an hour off neither steals a claim nor loses one', async () => {
-          for (const off_ms of [HOUR_MS, -HOUR_MS]) {
-            const fleet = await Fleet.open(url, 1);
+          for (const offMs of [HOUR_MS, -HOUR_MS]) {
+            const fleet = await EngineFleet.open(url, 1);
             await fleet.plan(planOf(...tasks(2)));
             const { clock } = systemEnvironment;
             const environment = {
               ...systemEnvironment,
-              clock: { ...clock, wallMs: () => clock.wallMs() + off_ms },
+              clock: { ...clock, wallMs: () => clock.wallMs() + offMs },
             };
             const off = await Coordinator.open({ store: fleet.store, environment });
             const [held, own] = tasks(2) as [string, string];
-            answered(await fleet.at(0).claimTask(fleet.project, { task_id: held, ...by(1) }));
+            unwrap(await fleet.coordinatorAt(0).claimTask(fleet.project, { task_id: held, ...by(1) }));
             expect(await off.claimTask(fleet.project, { task_id: held, ...by(2) })).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
             expect(await off.claimTask(fleet.project, { task_id: own, ...by(2) })).toMatchObject({
               success: true,
             });
-            expect(await fleet.at(0).claimTask(fleet.project, { task_id: own, ...by(3) })).toMatchObject({
+            expect(
+              await fleet.coordinatorAt(0).claimTask(fleet.project, { task_id: own, ...by(3) }),
+            ).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
             expect(
@@ -117,17 +119,17 @@ for (const name of ENGINE_NAMES) {
   });
 }
 
-const claimAll = async (fleet: Fleet, lease?: { lease_duration_seconds: number }) => {
-  const asked = tasks(30).map((task_id, index) =>
-    fleet.at(index).claimTask(fleet.project, { task_id, ...by(index), ...lease }),
+const claimAll = async (fleet: EngineFleet, lease?: { lease_duration_seconds: number }) => {
+  const request = tasks(30).map((task_id, index) =>
+    fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index), ...lease }),
   );
-  return (await Promise.all(asked)).map(answered);
+  return (await Promise.all(request)).map(unwrap);
 };
 
 /** Thirty who asked at once, all of whom were answered before the first lease was over. */
 async function expiringClaims(url: string) {
-  for (const lease_duration_seconds of EVER_LONGER_LEASES) {
-    const fleet = await Fleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: LIMIT } });
+  for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
+    const fleet = await EngineFleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: LIMIT } });
     // No timer of the coordinators may help: what is freed is freed by time alone.
     for (const coordinator of fleet.coordinators) coordinator.close();
     await fleet.plan(planOf(...tasks(30)));

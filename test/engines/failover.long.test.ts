@@ -1,21 +1,21 @@
 import { createClient } from 'redis';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { start } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { present } from '../../src/stores/testing/engine.js';
+import { requireEngine } from '../../src/stores/testing/engine.js';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { migrate } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
-import { Switch } from '../support/switch.js';
-import { Fleet } from './fleet.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { TcpSwitch } from '../support/tcp-switch.js';
+import { EngineFleet } from './fleet.js';
 
 const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 const [KEPT, LOST] = ['A-001-kept', 'A-002-lost'] as const;
 const NOWHERE = 'redis://127.0.0.1:9';
 
-async function say(url: string, ...command: string[]): Promise<string> {
+async function runRedisCommand(url: string, ...command: string[]): Promise<string> {
   const client = createClient({ url });
   await client.connect();
   try {
@@ -30,48 +30,48 @@ await onEngine(
   () => startOwnRedis(HA),
   (primary) => {
     test('a grant that a failover of Redis lost opens nothing afterwards, and the coordinators of before end', async () => {
-      const replica = present(await startOwnRedis(HA));
+      const replica = requireEngine(await startOwnRedis(HA));
       onTestFinished(async () => {
         await primary.stop();
         await replica.stop();
       });
-      const replication = await Switch.to(primary.url);
+      const replication = await TcpSwitch.to(primary.url);
       const { hostname, port } = new URL(replication.url);
-      await say(replica.url, 'REPLICAOF', hostname, port);
-      while (!(await say(replica.url, 'INFO', 'replication')).includes('master_link_status:up'));
+      await runRedisCommand(replica.url, 'REPLICAOF', hostname, port);
+      while (!(await runRedisCommand(replica.url, 'INFO', 'replication')).includes('master_link_status:up'));
 
-      const line = await Switch.to(primary.url);
+      const line = await TcpSwitch.to(primary.url);
       const store = `${line.url}?profile=ha`;
       await migrate(store);
-      const before = await Fleet.open(store, 1);
+      const before = await EngineFleet.open(store, 1);
       const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
-      await up.seen('listens at');
+      await up.waitForOutput('listens at');
       await before.plan(planOf(KEPT, LOST));
-      const kept = answered(await claim(before, KEPT, 'before'));
-      const caught_up = ['WAIT', '1', '0'];
-      expect(await say(primary.url, ...caught_up)).toBe('1');
+      const kept = unwrap(await claim(before, KEPT, 'before'));
+      const caughtUp = ['WAIT', '1', '0'];
+      expect(await runRedisCommand(primary.url, ...caughtUp)).toBe('1');
 
-      replication.point(NOWHERE);
-      const lost = answered(await claim(before, LOST, 'before'));
+      replication.pointTo(NOWHERE);
+      const lost = unwrap(await claim(before, LOST, 'before'));
       expect([kept.success, lost.success, lost.claim?.generation]).toEqual([true, true, 1]);
-      await say(replica.url, 'REPLICAOF', 'NO', 'ONE');
-      line.point(replica.url);
+      await runRedisCommand(replica.url, 'REPLICAOF', 'NO', 'ONE');
+      line.pointTo(replica.url);
 
       expect(await up.ended).toMatchObject({ code: 1, err: expect.stringContaining('may be lost') });
       const late = await submit(before, LOST, 'before', lost.claim?.id);
       expect(isProblem(late) && late.problem).toBe('UNKNOWN');
 
       const after = await reopened(before, store);
-      const again = answered(await claim(after, LOST, 'after'));
+      const again = unwrap(await claim(after, LOST, 'after'));
       expect(again.claim).toMatchObject({ generation: 1, session_id: 's-after' });
       for (const [task, old] of [
         [KEPT, kept],
         [LOST, lost],
       ] as const) {
-        const reply = answered(await submit(after, task, 'before', old.claim?.id));
+        const reply = unwrap(await submit(after, task, 'before', old.claim?.id));
         expect(reply).toMatchObject({ accepted: false });
       }
-      expect(answered(await submit(after, LOST, 'after', again.claim?.id))).toMatchObject({
+      expect(unwrap(await submit(after, LOST, 'after', again.claim?.id))).toMatchObject({
         accepted: true,
       });
       const [was, is] = [await before.store.meta(), await after.store.meta()];
@@ -80,11 +80,11 @@ await onEngine(
   },
 );
 
-const claim = (fleet: Fleet, task_id: string, who: string) =>
-  fleet.at(0).claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
+const claim = (fleet: EngineFleet, task_id: string, who: string) =>
+  fleet.coordinatorAt(0).claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
 
-const submit = (fleet: Fleet, task_id: string, who: string, claim_id: string | undefined) =>
-  fleet.at(0).submitResult(fleet.project, {
+const submit = (fleet: EngineFleet, task_id: string, who: string, claim_id: string | undefined) =>
+  fleet.coordinatorAt(0).submitResult(fleet.project, {
     task_id,
     session_id: `s-${who}`,
     generation: 1,
@@ -93,7 +93,7 @@ const submit = (fleet: Fleet, task_id: string, who: string, claim_id: string | u
   });
 
 /** Coordinators that were started after it, in the project of those before. */
-async function reopened(before: Fleet, url: string): Promise<Fleet> {
-  const after = await Fleet.open(url, 1);
+async function reopened(before: EngineFleet, url: string): Promise<EngineFleet> {
+  const after = await EngineFleet.open(url, 1);
   return Object.assign(after, { project: before.project });
 }

@@ -7,18 +7,18 @@ import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { EngineStore } from '../../src/stores/engines.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { openPatiently } from '../../src/stores/testing/open-patiently.js';
-import { answered } from '../support/house.js';
+import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
+import { unwrap } from '../support/coordinator-harness.js';
 
 /**
  * Leases that a test can wait for. What has to happen before the end of one is tried with the next where the machine is
  * too slow for it.
  */
-export const EVER_LONGER_LEASES = [2, 6, 20, 60, 300];
+export const GROWING_LEASES_SECONDS = [2, 6, 20, 60, 300];
 const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };
 
 /** Several coordinators over one engine, each with connections of its own, in a tenant that no other test knows. */
-export class Fleet {
+export class EngineFleet {
   readonly project: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
 
   private constructor(
@@ -30,8 +30,8 @@ export class Fleet {
     url: string,
     size: number,
     options: { limits?: Partial<Limits>; environment?: Environment } = {},
-  ): Promise<Fleet> {
-    const stores = await Promise.all(Array.from({ length: size }, () => openPatiently(url)));
+  ): Promise<EngineFleet> {
+    const stores = await Promise.all(Array.from({ length: size }, () => openWithoutTimeouts(url)));
     const { environment = systemEnvironment } = options;
     const limits = { ...LIMITS, ...options.limits };
     const coordinators = await Promise.all(
@@ -41,7 +41,7 @@ export class Fleet {
       for (const coordinator of coordinators) coordinator.close();
       for (const store of stores) await store.close();
     });
-    return new Fleet(coordinators, stores);
+    return new EngineFleet(coordinators, stores);
   }
 
   get store(): EngineStore {
@@ -49,10 +49,10 @@ export class Fleet {
   }
 
   async plan(plan: unknown): Promise<void> {
-    answered(await this.at(0).plans.put(this.project, plan));
+    unwrap(await this.coordinatorAt(0).plans.put(this.project, plan));
   }
 
-  at(index: number): Coordinator {
+  coordinatorAt(index: number): Coordinator {
     return this.coordinators[index % this.coordinators.length]!;
   }
 
@@ -61,12 +61,12 @@ export class Fleet {
   }
 
   /** Returns when a lease that ends then is over for everybody, by the clock that counts. */
-  async past(iso: string | null | undefined): Promise<void> {
-    const at_ms = Date.parse(iso ?? '') + skewMarginMs(this.store);
+  async waitUntilExpired(iso: string | null | undefined): Promise<void> {
+    const atMs = Date.parse(iso ?? '') + skewMarginMs(this.store);
     for (;;) {
-      const left_ms = at_ms - (await this.store.now());
-      if (left_ms < 0) return;
-      await pause(Math.min(left_ms + 1, 100));
+      const leftMs = atMs - (await this.store.now());
+      if (leftMs < 0) return;
+      await pause(Math.min(leftMs + 1, 100));
     }
   }
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
@@ -10,8 +10,8 @@ import { startOwnRedis } from '../../src/stores/redis/testing.js';
 import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.js';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { onSmallDisk, type SmallDisk } from '../../src/stores/testing/small-disk.js';
-import { answered, planOf } from '../support/house.js';
-import { Fleet } from './fleet.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { EngineFleet } from './fleet.js';
 
 type Start = (folder: string) => Promise<Required<TestEngine> | MissingEngine>;
 
@@ -38,16 +38,16 @@ for (const [name, { mib, start }] of Object.entries(ENGINES)) {
       (engine) => {
         test(`on a full disk ${name} does nothing by half, and goes on when there is room`, async () => {
           onTestFinished(() => engine.stop());
-          const scene = new Scene(name, engine, disk);
-          await scene.migrates();
-          await scene.works();
+          const fixture = new FullDiskScenario(name, engine, disk);
+          await fixture.migrates();
+          await fixture.works();
         });
       },
     );
   });
 }
 
-class Scene {
+class FullDiskScenario {
   constructor(
     private readonly name: string,
     private readonly engine: Required<TestEngine>,
@@ -68,16 +68,16 @@ class Scene {
   }
 
   async works(): Promise<void> {
-    const fleet = await Fleet.open(this.engine.url, 1);
+    const fleet = await EngineFleet.open(this.engine.url, 1);
     await fleet.plan(planOf(...TASKS));
     const granted = [await claimed(fleet, TASKS[0]!)];
     this.disk.fill();
     const refused =
       this.name === 'redis' ? await this.settledLater(fleet) : await this.refused(fleet, granted);
     const subjects = new Set((await fleet.events()).map(({ subject }) => subject));
-    expect(granted.filter((task_id) => !subjects.has(task_id))).toEqual([]);
-    expect(refused.filter((task_id) => subjects.has(task_id))).toEqual([]);
-    for (const task_id of refused) await claimed(fleet, task_id);
+    expect(granted.filter((taskId) => !subjects.has(taskId))).toEqual([]);
+    expect(refused.filter((taskId) => subjects.has(taskId))).toEqual([]);
+    for (const taskId of refused) await claimed(fleet, taskId);
     const verified = await gen(
       { cwd: await temporaryFolder() },
       'verify',
@@ -89,14 +89,14 @@ class Scene {
   }
 
   /** Grants go on where there is still room in what the engine has; then nothing happens, and it says so. */
-  private async refused(fleet: Fleet, granted: string[]): Promise<string[]> {
+  private async refused(fleet: EngineFleet, granted: string[]): Promise<string[]> {
     const refused: string[] = [];
-    for (const task_id of TASKS.slice(1)) {
-      const reply = await claim(fleet, task_id);
-      if (!isProblem(reply)) granted.push(task_id);
+    for (const taskId of TASKS.slice(1)) {
+      const reply = await claim(fleet, taskId);
+      if (!isProblem(reply)) granted.push(taskId);
       else {
         expect(reply).toMatchObject({ problem: 'UNAVAILABLE' });
-        refused.push(task_id);
+        refused.push(taskId);
       }
       if (refused.length === 3) break;
     }
@@ -106,15 +106,15 @@ class Scene {
   }
 
   /** Redis that cannot sync ends itself. What was under way is asked for again, and takes effect once it is back. */
-  private async settledLater(fleet: Fleet): Promise<string[]> {
-    const request_id = 'under-way';
-    const underWay = claim(fleet, TASKS[1]!, request_id);
+  private async settledLater(fleet: EngineFleet): Promise<string[]> {
+    const requestId = 'under-way';
+    const underWay = claim(fleet, TASKS[1]!, requestId);
     await this.room();
     let reply = await underWay;
     // Who waits too long for an answer does not know, and asks again.
     while (isProblem(reply)) {
       expect(['UNKNOWN', 'UNAVAILABLE']).toContain(reply.problem);
-      reply = await claim(fleet, TASKS[1]!, request_id);
+      reply = await claim(fleet, TASKS[1]!, requestId);
     }
     expect(reply.success).toBe(true);
     return [];
@@ -123,13 +123,13 @@ class Scene {
   /** An engine that has ended itself over it is started again. */
   private async room(): Promise<void> {
     if (this.name === 'redis') while (await answers(this.engine.url)) await pause(20);
-    this.disk.makeRoom();
+    this.disk.freeSpace();
     if (this.name === 'redis') await this.engine.restart();
   }
 }
 
-const claim = (fleet: Fleet, task_id: string, request_id?: string) =>
-  fleet.at(0).claimTask(fleet.project, {
+const claim = (fleet: EngineFleet, task_id: string, request_id?: string) =>
+  fleet.coordinatorAt(0).claimTask(fleet.project, {
     task_id,
     agent_id: 'a',
     session_id: 's-a',
@@ -137,9 +137,9 @@ const claim = (fleet: Fleet, task_id: string, request_id?: string) =>
     ...(request_id === undefined ? {} : { request_id }),
   });
 
-async function claimed(fleet: Fleet, task_id: string): Promise<string> {
-  expect(answered(await claim(fleet, task_id)).success).toBe(true);
-  return task_id;
+async function claimed(fleet: EngineFleet, taskId: string): Promise<string> {
+  expect(unwrap(await claim(fleet, taskId)).success).toBe(true);
+  return taskId;
 }
 
 function answers(url: string): Promise<boolean> {

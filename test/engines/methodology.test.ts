@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/core/canonical-json.js';
-import { LogJudge } from '../../src/core/claims/log-judge.js';
+import { PolicyAwareLogChecker } from '../../src/core/claims/policy-aware-log-checker.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { answered } from '../support/house.js';
-import { coordination, FILES, reported } from '../support/workspace-files.js';
-import { Fleet } from './fleet.js';
+import { unwrap } from '../support/coordinator-harness.js';
+import { coordinationConfig, evaluatorReport, FILES } from '../support/workspace-files.js';
+import { EngineFleet } from './fleet.js';
 
 const CODE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';
@@ -21,27 +21,29 @@ for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`edges of features on ${name}, through three coordinators`, () => {
       async function begin(enforce = false) {
-        const fleet = await Fleet.open(url, 3);
+        const fleet = await EngineFleet.open(url, 3);
         const { project } = fleet;
-        const files = { ...FILES, 'coordination.yml': coordination({ enforce }) };
-        answered(await fleet.at(0).settings.configure(project, { files }));
+        const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce }) };
+        unwrap(await fleet.coordinatorAt(0).settings.configure(project, { files }));
         return { fleet, project };
       }
 
-      async function faults(fleet: Fleet): Promise<unknown[]> {
-        const judge = new LogJudge();
-        const found = (await fleet.events()).flatMap((event) => judge.see(event));
+      async function faults(fleet: EngineFleet): Promise<unknown[]> {
+        const judge = new PolicyAwareLogChecker();
+        const found = (await fleet.events()).flatMap((event) => judge.checkEvent(event));
         const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });
-        return [...found, ...judge.finish(heads as AnyHead[])];
+        return [...found, ...judge.checkHeads(heads as AnyHead[])];
       }
 
       test('one of many has the edge, and each other is told by whom it is held', async () => {
         const { fleet, project } = await begin();
         const replies = (
           await Promise.all(
-            Array.from({ length: 12 }, (_, n) => fleet.at(n).claimTask(project, { task_id: CODE, ...by(n) })),
+            Array.from({ length: 12 }, (_, n) =>
+              fleet.coordinatorAt(n).claimTask(project, { task_id: CODE, ...by(n) }),
+            ),
           )
-        ).map(answered);
+        ).map(unwrap);
         const winner = replies.find(({ success }) => success)?.claim?.agent_id;
         const events = await fleet.events();
         expect(events.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
@@ -54,7 +56,7 @@ for (const name of ENGINE_NAMES) {
       test('converges by its checklist, and by a human where it asks for one', async () => {
         const { fleet, project } = await begin();
         const submit = (task_id: string, more: object) =>
-          fleet.at(1).submitResult(project, {
+          fleet.coordinatorAt(1).submitResult(project, {
             task_id,
             session_id: 's-0',
             generation: 1,
@@ -62,27 +64,29 @@ for (const name of ENGINE_NAMES) {
             ...more,
           });
         for (const task_id of [CODE, SPEC]) {
-          answered(await fleet.at(0).claimTask(project, { task_id, ...by(0) }));
+          unwrap(await fleet.coordinatorAt(0).claimTask(project, { task_id, ...by(0) }));
         }
         expect(await submit(CODE, {})).toMatchObject({ reason: 'NOT_CONVERGED' });
-        expect(await submit(CODE, reported())).toMatchObject({ reason: 'ACCEPTED' });
-        expect(await submit(SPEC, reported({ complete: 'pass' }))).toMatchObject({ reason: 'ESCALATED' });
+        expect(await submit(CODE, evaluatorReport())).toMatchObject({ reason: 'ACCEPTED' });
+        expect(await submit(SPEC, evaluatorReport({ complete: 'pass' }))).toMatchObject({
+          reason: 'ESCALATED',
+        });
         const candidate_sha256 = sha256({ made: 'it' });
         const gate = { generation: 1, iteration: 1, candidate_sha256, decision: 'APPROVED' };
-        expect(await fleet.at(2).recordReview(project, { task_id: SPEC, ...gate })).toMatchObject({
+        expect(await fleet.coordinatorAt(2).recordReview(project, { task_id: SPEC, ...gate })).toMatchObject({
           success: true,
         });
-        const status = answered(await fleet.at(0).methodology.status(project));
+        const status = unwrap(await fleet.coordinatorAt(0).methodology.status(project));
         expect(status).toMatchObject({ project: { edges_completed: 2 } });
         expect(await faults(fleet)).toEqual([]);
       });
 
       test('of features that share modules one is worked on at a time, where that is enforced', async () => {
         const { fleet, project } = await begin(true);
-        const asked = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
-          fleet.at(n).claimTask(project, { task_id, ...by(n) }),
+        const request = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
+          fleet.coordinatorAt(n).claimTask(project, { task_id, ...by(n) }),
         );
-        const reasons = (await Promise.all(asked)).map((reply) => answered(reply).reason);
+        const reasons = (await Promise.all(request)).map((reply) => unwrap(reply).reason);
         expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);
         expect(await faults(fleet)).toEqual([]);
       });

@@ -3,18 +3,18 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { present } from '../../src/stores/testing/engine.js';
+import { requireEngine } from '../../src/stores/testing/engine.js';
 import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { migrate } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
-import { Switch } from '../support/switch.js';
-import { Fleet } from './fleet.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { TcpSwitch } from '../support/tcp-switch.js';
+import { EngineFleet } from './fleet.js';
 
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];
 
@@ -29,26 +29,26 @@ async function refusedWith(store: string, sentence: RegExp): Promise<void> {
   }
 }
 
-const claim = (fleet: Fleet, task_id: string) =>
-  fleet.at(0).claimTask(fleet.project, { task_id, agent_id: 'a', session_id: 's-a' });
+const claim = (fleet: EngineFleet, task_id: string) =>
+  fleet.coordinatorAt(0).claimTask(fleet.project, { task_id, agent_id: 'a', session_id: 's-a' });
 
-async function expectUnavailable(fleet: Fleet, task_id: string): Promise<void> {
-  const reply = await claim(fleet, task_id);
+async function expectUnavailable(fleet: EngineFleet, taskId: string): Promise<void> {
+  const reply = await claim(fleet, taskId);
   expect(isProblem(reply) && reply.problem, JSON.stringify(reply)).toBe('UNAVAILABLE');
 }
 
 /** The name leads elsewhere now, and the store has noticed: what is sent from here on, is sent there. */
-async function moved(line: Switch, url: string, { store }: Fleet): Promise<void> {
-  line.point(url);
+async function moved(line: TcpSwitch, url: string, { store }: EngineFleet): Promise<void> {
+  line.pointTo(url);
   for (let tries = 0; tries < 3; tries += 1) await store.now().catch(() => {});
 }
 
 /** The first answer that is not "not now". */
-async function granted(fleet: Fleet, task_id: string): Promise<void> {
+async function granted(fleet: EngineFleet, taskId: string): Promise<void> {
   for (;;) {
-    const reply = await claim(fleet, task_id);
+    const reply = await claim(fleet, taskId);
     if (isProblem(reply) && reply.problem === 'UNAVAILABLE') continue;
-    expect(answered(reply).success).toBe(true);
+    expect(unwrap(reply).success).toBe(true);
     return;
   }
 }
@@ -61,7 +61,7 @@ await onEngine(
 
     test('a standby of PostgreSQL is refused; a coordinator led to one waits until it is promoted', async () => {
       await migrate(primary.url);
-      const standby = await primary.standby();
+      const standby = await primary.startReplica();
       onTestFinished(() => standby.stop());
       const says = await connected(primary.url);
       const standbySays = await connected(standby.url);
@@ -69,8 +69,8 @@ await onEngine(
       const elsewhere = `${standby.url}?namespace=n${randomUUID().slice(0, 8)}`;
       await refusedWith(elsewhere, /is a replica that can only be read/);
 
-      const line = await Switch.to(primary.url);
-      const fleet = await Fleet.open(line.url, 1);
+      const line = await TcpSwitch.to(primary.url);
+      const fleet = await EngineFleet.open(line.url, 1);
       await fleet.plan(planOf(...TASKS));
       await granted(fleet, TASKS[0]!);
       const [{ lsn }] = (await says.query('SELECT pg_current_wal_lsn() AS lsn')).rows;
@@ -110,7 +110,7 @@ await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
     await say('GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON genesis_fleet.* TO app');
     const app = new URL(url);
     [app.username, app.password] = ['app', 'of-it'];
-    const fleet = await Fleet.open(app.href, 1);
+    const fleet = await EngineFleet.open(app.href, 1);
     await fleet.plan(planOf(...TASKS));
     await granted(fleet, TASKS[0]!);
     await say('SET GLOBAL read_only = 1');
@@ -132,14 +132,14 @@ await onEngine('redis', startOwnRedis, ({ url, stop }) => {
 
   test('a replica of Redis is refused; a coordinator whose name leads to one waits for the primary', async () => {
     await migrate(url);
-    const replica = present(await startOwnRedis());
+    const replica = requireEngine(await startOwnRedis());
     onTestFinished(replica.stop);
     await replicate(replica.url, url);
     await refusedWith(replica.url, /read-only replica\. Connect to its primary/);
     await refusedWith(`${replica.url}?namespace=elsewhere`, /read-only replica/);
 
-    const line = await Switch.to(url);
-    const fleet = await Fleet.open(line.url, 1);
+    const line = await TcpSwitch.to(url);
+    const fleet = await EngineFleet.open(line.url, 1);
     await fleet.plan(planOf(...TASKS));
     await granted(fleet, TASKS[0]!);
     await moved(line, replica.url, fleet);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
-import { EVER_LONGER_LEASES, Fleet } from './fleet.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { EngineFleet, GROWING_LEASES_SECONDS } from './fleet.js';
 
 const TASK = 'A-101-build-login';
 const alice = { agent_id: 'Agent-A', session_id: 'Session-1' };
@@ -11,30 +11,30 @@ for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`the generation clock of seed 004 on ${name}, through two coordinators`, () => {
       async function begin(plan: unknown = planOf(TASK)) {
-        const fleet = await Fleet.open(url, 2);
+        const fleet = await EngineFleet.open(url, 2);
         await fleet.plan(plan);
         const { project } = fleet;
-        return { fleet, project, one: fleet.at(0), other: fleet.at(1) };
+        return { fleet, project, one: fleet.coordinatorAt(0), other: fleet.coordinatorAt(1) };
       }
 
       /** Alice holds the task for a while, and Bob was answered before that was over. */
       async function deniedInTime() {
-        for (const lease_duration_seconds of EVER_LONGER_LEASES) {
-          const scene = await begin();
-          const { fleet, project, one, other } = scene;
-          const first = answered(
+        for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
+          const fixture = await begin();
+          const { fleet, project, one, other } = fixture;
+          const first = unwrap(
             await one.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
           );
           const denied = await other.claimTask(project, { task_id: TASK, ...bob });
           const inTime = (await fleet.store.now()) < Date.parse(first.claim?.expires_at ?? '');
-          if (inTime) return { ...scene, first, denied };
+          if (inTime) return { ...fixture, first, denied };
         }
         throw new Error('Two claims are not answered within the longest lease.');
       }
 
       test('4.1: a single agent claims, renews and completes a task', async () => {
         const { fleet, project, one, other } = await begin();
-        const granted = answered(await one.claimTask(project, { task_id: TASK, ...alice }));
+        const granted = unwrap(await one.claimTask(project, { task_id: TASK, ...alice }));
         expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { generation: 1 } });
         const handle = { task_id: TASK, session_id: alice.session_id };
         expect(await other.renewLease(project, { ...handle, expected_generation: 1 })).toMatchObject({
@@ -43,7 +43,7 @@ for (const name of ENGINE_NAMES) {
         const result = { ...handle, generation: 1, result_data: { login: 'works' } };
         expect(await one.submitResult(project, result)).toMatchObject({ accepted: true, late: false });
         expect(await other.submitResult(project, result)).toMatchObject({ accepted: true });
-        expect(answered(await other.queries.getTaskState(project, TASK))).toMatchObject({
+        expect(unwrap(await other.queries.getTaskState(project, TASK))).toMatchObject({
           phase: 'COMPLETED',
           generation: 1,
         });
@@ -58,7 +58,7 @@ for (const name of ENGINE_NAMES) {
       test('4.2: the lease of a cut-off agent runs out, and its late result is refused and kept', async () => {
         const { fleet, project, one, other, first, denied } = await deniedInTime();
         expect(denied).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'Agent-A' });
-        await fleet.past(first.claim?.expires_at);
+        await fleet.waitUntilExpired(first.claim?.expires_at);
         expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
           reason: 'GRANTED',
           claim: { generation: 2 },
@@ -72,7 +72,7 @@ for (const name of ENGINE_NAMES) {
         });
         const result = { ...late, session_id: bob.session_id, generation: 2, result_data: 'in time' };
         expect(await other.submitResult(project, result)).toMatchObject({ accepted: true });
-        const { generations, rejected } = answered(await one.queries.getClaimHistory(project, TASK));
+        const { generations, rejected } = unwrap(await one.queries.getClaimHistory(project, TASK));
         expect(
           generations.map(({ generation, agent_id, result_accepted }) => [
             generation,
@@ -107,7 +107,7 @@ for (const name of ENGINE_NAMES) {
           [one, a, alice],
           [other, b, bob],
         ] as const) {
-          answered(await coordinator.claimTask(project, { task_id, ...who }));
+          unwrap(await coordinator.claimTask(project, { task_id, ...who }));
         }
         expect(await one.claimTask(project, { task_id: TASK, ...alice })).toMatchObject({
           reason: 'DENIED_DEPENDENCIES',

@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EDGE, KEY, offline, workspaceIn } from '../../src/cli/sync/testing.js';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from '../../src/cli/sync/testing.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import type { Workspace } from '../../src/workspace/workspace.js';
-import { answered } from '../support/house.js';
+import { unwrap } from '../support/coordinator-harness.js';
 
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 await onSharedEngine('postgres', ({ url }) => {
   describe('a workspace and a server on postgres', () => {
     /** A project that no other test knows. */
-    async function laptop(project_id: string): Promise<{ cwd: string; workspace: Workspace }> {
+    async function laptop(projectId: string): Promise<{ cwd: string; workspace: Workspace }> {
       const cwd = await temporaryFolder();
-      const workspace = await workspaceIn(cwd);
-      const name = `project: {name: Shop, project_id: ${project_id}}\n`;
+      const workspace = await createWorkspace(cwd);
+      const name = `project: {name: Shop, project_id: ${projectId}}\n`;
       await writeFile(workspace.path('coordination.yml'), name);
       return { cwd, workspace };
     }
@@ -36,14 +36,14 @@ await onSharedEngine('postgres', ({ url }) => {
       const both = await Promise.all([laptop(key.project_id), laptop(key.project_id)]);
       for (const [at, { workspace }] of both.entries()) {
         const agent = ['ada', 'bob'][at] as string;
-        await offline(workspace, async (here) => {
-          answered(await here.claimTask(key, { ...EDGE, ...by(agent) }));
+        await withOfflineCoordinator(workspace, async (here) => {
+          unwrap(await here.claimTask(key, { ...EDGE, ...by(agent) }));
           const result = { ...EDGE, session_id: `s-${agent}`, generation: 1 };
-          answered(await here.submitResult(key, { ...result, result_data: 'y'.repeat(100_000) }));
+          unwrap(await here.submitResult(key, { ...result, result_data: 'y'.repeat(100_000) }));
         });
       }
-      const told = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
-      expect(told.map(({ code }) => code).sort(), told.map(({ err }) => err).join()).toEqual([0, 1]);
+      const reply = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
+      expect(reply.map(({ code }) => code).sort(), reply.map(({ err }) => err).join()).toEqual([0, 1]);
       for (const { cwd, workspace } of both) {
         expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
         await rm(join(workspace.events, 'events.jsonl'));
@@ -60,9 +60,9 @@ await onSharedEngine('postgres', ({ url }) => {
 /** How often the edge was started, by the log here. */
 async function startedIn(workspace: Workspace, key: typeof KEY): Promise<number> {
   let started = 0;
-  await offline(workspace, async (here) => {
+  await withOfflineCoordinator(workspace, async (here) => {
     const history = await here.queries.getClaimHistory(key, EDGE.task_id);
-    started = answered(history).generations.length;
+    started = unwrap(history).generations.length;
   });
   return started;
 }

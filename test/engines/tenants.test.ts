@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
-import { placeName } from '../../src/stores/routes.js';
-import { openPatiently } from '../../src/stores/testing/open-patiently.js';
+import { tenantSlug } from '../../src/stores/tenant-routes.js';
+import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const TASK = 'A-001-core';
 const TENANTS = ['acme', 'Globex.Corp'] as const;
@@ -32,10 +32,10 @@ for (const name of ENGINE_NAMES) {
         const routes = join(cwd, 'tenants.yml');
         const places = pattern(url, name, prefix);
         await writeFile(routes, `default: ${JSON.stringify(places)}\n`);
-        const store_url = `routes:${routes}`;
-        const migrated = await gen({ cwd }, 'migrate', '--store', store_url, '--tenant', TENANTS.join(','));
+        const storeUrl = `routes:${routes}`;
+        const migrated = await gen({ cwd }, 'migrate', '--store', storeUrl, '--tenant', TENANTS.join(','));
         expect(migrated).toMatchObject({ code: 0 });
-        const { store, blobs } = await openStoreUrl(store_url, quiet);
+        const { store, blobs } = await openStoreUrl(storeUrl, quiet);
         const coordinator = await Coordinator.open({ store, blobs });
         onTestFinished(async () => {
           coordinator.close();
@@ -43,16 +43,16 @@ for (const name of ENGINE_NAMES) {
         });
         for (const tenant_id of TENANTS) {
           const project = { tenant_id, project_id: 'shop' };
-          answered(await coordinator.plans.put(project, planOf(TASK)));
+          unwrap(await coordinator.plans.put(project, planOf(TASK)));
           const claim = { task_id: TASK, agent_id: 'a', session_id: 's-a' };
           expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
         }
-        for (const tenant_id of TENANTS) {
-          const own = await openPatiently(places.replace('{tenant}', placeName(tenant_id)));
+        for (const tenantId of TENANTS) {
+          const own = await openWithoutTimeouts(places.replace('{tenant}', tenantSlug(tenantId)));
           const held = await Promise.all(TENANTS.map((tenant) => own.projects(tenant)));
           await own.close();
           expect(held.map((projects) => projects.length > 0)).toEqual(
-            TENANTS.map((each) => each === tenant_id),
+            TENANTS.map((each) => each === tenantId),
           );
         }
         const secrets = await Promise.all(
@@ -79,7 +79,7 @@ test('a tenant has an engine of its own by its line in the file, and one that is
   });
   const plan = planOf(TASK);
   for (const tenant_id of ['acme', 'globex']) {
-    answered(await coordinator.plans.put({ tenant_id, project_id: 'shop' }, plan));
+    unwrap(await coordinator.plans.put({ tenant_id, project_id: 'shop' }, plan));
   }
   await expect(coordinator.plans.put({ tenant_id: 'down', project_id: 'shop' }, plan)).resolves.toMatchObject(
     {

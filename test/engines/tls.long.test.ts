@@ -8,12 +8,12 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { postgresOwner, startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { present } from '../../src/stores/testing/engine.js';
+import { requireEngine } from '../../src/stores/testing/engine.js';
 import { onEngine, onProgram } from '../../src/stores/testing/on-engine.js';
 import { findProgram } from '../../src/stores/testing/program.js';
 import { freePort } from '../../src/stores/testing/server-process.js';
 
-interface Certified {
+interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }
@@ -28,7 +28,7 @@ class Authority {
     this.openssl(`req -x509 ${NEW_KEY} -keyout ca.key -out ca.crt -subj /CN=authority -days 2`);
   }
 
-  certify(name: string): Certified {
+  certify(name: string): CertificateFiles {
     writeFileSync(join(this.folder, 'names'), `subjectAltName=DNS:${name}\n`);
     this.openssl(`req ${NEW_KEY} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
     const signed = '-CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names';
@@ -42,14 +42,14 @@ class Authority {
 }
 
 const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
-interface Ended {
+interface CliExit {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
 /** In a process of its own, since Node reads the authorities it trusts when it starts. */
-async function gen(cwd: string, env: Record<string, string>, ...argv: string[]): Promise<Ended> {
+async function gen(cwd: string, env: Record<string, string>, ...argv: string[]): Promise<CliExit> {
   const { NODE_EXTRA_CA_CERTS: _, ...rest } = process.env;
   const child = spawn(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...argv], {
     cwd,
@@ -91,7 +91,7 @@ function describeTls(
   });
 }
 
-const onPostgres = (authority: Authority, { cert, key }: Certified): Promise<void> =>
+const onPostgres = (authority: Authority, { cert, key }: CertificateFiles): Promise<void> =>
   onEngine(
     'postgres',
     () => {
@@ -107,15 +107,15 @@ const onPostgres = (authority: Authority, { cert, key }: Certified): Promise<voi
     },
   );
 
-const startMysqlWith = ({ cert, key }: Certified) =>
+const startMysqlWith = ({ cert, key }: CertificateFiles) =>
   startOwnMysql([`--ssl-cert=${cert}`, `--ssl-key=${key}`]);
 
-const onMysql = (authority: Authority, certified: Certified): Promise<void> =>
+const onMysql = (authority: Authority, certified: CertificateFiles): Promise<void> =>
   onEngine(
     'mysql',
     () => startMysqlWith(certified),
     async (engine) => {
-      const other = present(await startMysqlWith(authority.certify('elsewhere')));
+      const other = requireEngine(await startMysqlWith(authority.certify('elsewhere')));
       afterAll(async () => {
         await engine.stop();
         await other.stop();
@@ -127,7 +127,7 @@ const onMysql = (authority: Authority, certified: Certified): Promise<void> =>
     },
   );
 
-async function onRedis(authority: Authority, { cert, key }: Certified): Promise<void> {
+async function onRedis(authority: Authority, { cert, key }: CertificateFiles): Promise<void> {
   const port = await freePort();
   const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', authority.certificate];
   const overTls = ['--tls-port', String(port), ...files, '--tls-auth-clients', 'no'];

@@ -9,10 +9,10 @@ import { exportProject } from '../../src/coordinator/transfer/export-project.js'
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
 import type { ProjectKey, Store } from '../../src/stores/store.js';
-import { isWanted } from '../../src/stores/testing/engine.js';
+import { isSelected } from '../../src/stores/testing/engine.js';
 import { skipGroup } from '../../src/stores/testing/on-engine.js';
 import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const LARGE = 'x'.repeat(100_000);
 const folder = await mkdtemp(join(tmpdir(), 'genesis-move-'));
@@ -21,7 +21,7 @@ const quiet = () => {};
 
 for (const url of ['memory:', `file:${folder}`]) {
   const name = url.split(':', 1)[0] ?? '';
-  if (isWanted(name)) opened.set(name, await openStoreUrl(url, quiet));
+  if (isSelected(name)) opened.set(name, await openStoreUrl(url, quiet));
 }
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, async ({ url }) => {
@@ -53,9 +53,9 @@ function describeMoves(): void {
         expect(await contents(target.store, key)).toEqual(await contents(source.store, key));
         for (const { store } of [source, target])
           expect((await verifyStore(store, key, quiet)).breaks).toEqual([]);
-        expect(await target.store.occupancy(key.tenant_id, 'claims')).toBe(1);
+        expect(await target.store.countPermits(key.tenant_id, 'claims')).toBe(1);
         const coordinator = await Coordinator.open({ store: target.store, blobs: target.blobs });
-        const { results } = answered(await coordinator.queries.listResults(key, 'A-001-core'));
+        const { results } = unwrap(await coordinator.queries.listResults(key, 'A-001-core'));
         const id = results.find(({ accepted }) => accepted)?.id ?? '';
         expect(await coordinator.queries.getResult(key, 'A-001-core', id)).toMatchObject({
           result_data: LARGE,
@@ -83,17 +83,17 @@ async function workedOn({ store, blobs }: OpenedStore, key: ProjectKey): Promise
     generation,
     result_data,
   });
-  answered(await coordinator.plans.put(key, planOf(done!, held!)));
-  answered(await coordinator.claimTask(key, { task_id: done, ...by('alpha') }));
-  answered(
+  unwrap(await coordinator.plans.put(key, planOf(done!, held!)));
+  unwrap(await coordinator.claimTask(key, { task_id: done, ...by('alpha') }));
+  unwrap(
     await coordinator.operate(key, done!, 'reassign', {
       expected_generation: 1,
       ...by('beta'),
       reason: 'slow',
     }),
   );
-  answered(await coordinator.submitResult(key, submission('alpha', 1, 'too late')));
-  answered(await coordinator.submitResult(key, submission('beta', 2, LARGE)));
-  answered(await coordinator.claimTask(key, { task_id: held, ...by('alpha') }));
+  unwrap(await coordinator.submitResult(key, submission('alpha', 1, 'too late')));
+  unwrap(await coordinator.submitResult(key, submission('beta', 2, LARGE)));
+  unwrap(await coordinator.claimTask(key, { task_id: held, ...by('alpha') }));
   coordinator.close();
 }

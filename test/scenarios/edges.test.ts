@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { human } from '../support/agent.js';
-import { answered, forEachStore, P } from '../support/house.js';
+import { forEachStore, P, unwrap } from '../support/coordinator-harness.js';
 import { minutes, Timeline } from './timeline.js';
 
 const FEATURE = 'REQ-F-AUTH-001';
@@ -8,16 +8,16 @@ const EDGE = 'REQ-F-AUTH-001#design_code';
 
 forEachStore('the edges of seeds 000 and 002', (open) => {
   async function begin() {
-    const house = await open();
-    const events = () => house.store.events(P, { after: 0, limit: 100, subject: EDGE });
-    return { house, story: new Timeline(house), queries: house.coordinator.queries, events };
+    const harness = await open();
+    const events = () => harness.store.events(P, { after: 0, limit: 100, subject: EDGE });
+    return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries, events };
   }
 
   test('of two agents that want an edge one starts it, and the log names the holder to the other', async () => {
-    const { house, story, events } = await begin();
+    const { house: harness, story, events } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, { agent_role: 'architect' });
-    const refused = await house.coordinator.claimTask(P, {
+    const refused = await harness.coordinator.claimTask(P, {
       feature_id: FEATURE,
       edge: 'design→code',
       agent_id: 'claude-2',
@@ -51,7 +51,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
   });
 
   test('convergence frees the edge with the event that says so', async () => {
-    const { story, queries, house } = await begin();
+    const { story, queries, house: harness } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE);
     story.T(10);
@@ -59,27 +59,27 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
       accepted: true,
       work_product_ref: expect.stringMatching(/^wp-REQ-F-AUTH-001#design_code-gen1-[0-9a-f]{12}$/),
     });
-    expect(await house.story(EDGE)).toEqual(['edge_started', 'edge_converged']);
-    expect(answered(await queries.getTaskState(P, EDGE))).toMatchObject({
+    expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'edge_converged']);
+    expect(unwrap(await queries.getTaskState(P, EDGE))).toMatchObject({
       phase: 'COMPLETED',
       claim: { state: 'RELEASED', track: null, sequence: null },
     });
-    expect(answered(await queries.status(P)).claims).toEqual([]);
+    expect(unwrap(await queries.status(P)).claims).toEqual([]);
   });
 
   test('abandonment frees the edge for the next agent, under the next generation', async () => {
-    const { story, house } = await begin();
+    const { story, house: harness } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     const agentB = story.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE);
     story.T(3);
     expect(await agentA.releases(EDGE)).toEqual({ success: true, reason: 'RELEASED' });
     expect((await agentB.claims(EDGE)).claim?.generation).toBe(2);
-    expect(await house.story(EDGE)).toEqual(['edge_started', 'edge_released', 'edge_started']);
+    expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'edge_released', 'edge_started']);
   });
 
   test('the lease of an edge is claim_ttl_seconds, and a heartbeat keeps it from being reported', async () => {
-    const { story, house, queries } = await begin();
+    const { story, house: harness, queries } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     expect((await agentA.claims(EDGE)).claim?.lease_duration_seconds).toBe(3600);
     for (const minute of [20, 40, 60]) {
@@ -87,23 +87,23 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
       expect((await agentA.renews(EDGE)).reason).toBe('RENEWED');
     }
     story.T(80);
-    expect(await house.coordinator.sweep()).toBe(0);
-    expect(answered(await queries.getTaskState(P, EDGE)).readiness).toBe('claimed');
-    expect(await house.story(EDGE)).toEqual(['edge_started', 'heartbeat', 'heartbeat', 'heartbeat']);
+    expect(await harness.coordinator.sweep()).toBe(0);
+    expect(unwrap(await queries.getTaskState(P, EDGE)).readiness).toBe('claimed');
+    expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'heartbeat', 'heartbeat', 'heartbeat']);
   });
 
   test('a silent holder is reported once per episode, keeps the edge, and a human frees it', async () => {
-    const { story, house, queries, events } = await begin();
+    const { story, house: harness, queries, events } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     const agentB = story.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE, minutes(30));
 
     story.T(29);
-    expect(await house.coordinator.sweep()).toBe(0);
+    expect(await harness.coordinator.sweep()).toBe(0);
     story.T(30);
-    expect(await house.coordinator.sweep()).toBe(1);
+    expect(await harness.coordinator.sweep()).toBe(1);
     story.T(45);
-    expect(await house.coordinator.sweep()).toBe(0);
+    expect(await harness.coordinator.sweep()).toBe(0);
     expect((await events()).at(-1)).toMatchObject({
       event_type: 'claim_expired',
       agent_id: 'claude-1',
@@ -116,18 +116,18 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
       current_holder: 'claude-1',
       stale: true,
     });
-    const { readiness, claim } = answered(await queries.getTaskState(P, EDGE));
+    const { readiness, claim } = unwrap(await queries.getTaskState(P, EDGE));
     expect([readiness, claim?.state]).toEqual(['stale', 'ACTIVE']);
-    expect(answered(await queries.status(P)).waiting).toMatchObject([{ task_id: EDGE, readiness: 'stale' }]);
+    expect(unwrap(await queries.status(P)).waiting).toMatchObject([{ task_id: EDGE, readiness: 'stale' }]);
 
     expect((await agentA.renews(EDGE)).reason).toBe('RENEWED');
     story.T(601);
-    expect(await house.coordinator.sweep()).toBe(0);
+    expect(await harness.coordinator.sweep()).toBe(0);
     story.T(630);
-    expect(await house.coordinator.sweep()).toBe(1);
-    expect(await house.coordinator.sweep()).toBe(0);
+    expect(await harness.coordinator.sweep()).toBe(1);
+    expect(await harness.coordinator.sweep()).toBe(0);
 
-    const freed = await house.coordinator.operate(
+    const freed = await harness.coordinator.operate(
       P,
       EDGE,
       'force_release',
@@ -137,7 +137,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     expect(freed).toMatchObject({ success: true, reason: 'FORCED', readiness: 'ready', generation: 1 });
     expect((await agentB.claims(EDGE)).claim?.generation).toBe(2);
     expect(await agentA.submits(EDGE)).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
-    expect(await house.story(EDGE)).toEqual([
+    expect(await harness.eventTypesOf(EDGE)).toEqual([
       'edge_started',
       'claim_expired',
       'claim_rejected',
@@ -147,7 +147,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
       'edge_started',
       'result_rejected',
     ]);
-    const { generations } = answered(await queries.getClaimHistory(P, EDGE));
+    const { generations } = unwrap(await queries.getClaimHistory(P, EDGE));
     expect(generations.map((past) => past.release_reason)).toEqual(['FORCED', null]);
   });
 

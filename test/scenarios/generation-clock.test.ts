@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { lineageTable } from '../../src/core/views/lineage.js';
-import { answered, forEachStore, P, planOf } from '../support/house.js';
+import { forEachStore, P, planOf, unwrap } from '../support/coordinator-harness.js';
 import { minutes, Timeline } from './timeline.js';
 
 const TASK = 'A-101-build-login';
 
 forEachStore('the generation clock of seed 004', (open) => {
   async function begin(plan: unknown = planOf(TASK)) {
-    const house = await open();
-    await house.plan(plan);
-    return { house, story: new Timeline(house), queries: house.coordinator.queries };
+    const harness = await open();
+    await harness.plan(plan);
+    return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries };
   }
 
   test('4.1: a single agent claims, renews and completes a task', async () => {
-    const { house, story, queries } = await begin();
+    const { house: harness, story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1');
 
     story.T(0);
@@ -59,12 +59,12 @@ forEachStore('the generation clock of seed 004', (open) => {
       parked: null,
     });
 
-    const state = answered(await queries.getTaskState(P, TASK));
+    const state = unwrap(await queries.getTaskState(P, TASK));
     expect(state).toMatchObject({ phase: 'COMPLETED', readiness: 'completed', generation: 1, parked: 0 });
     expect(state.claim).toMatchObject({ state: 'RELEASED', work_product_ref: submitted.work_product_ref });
     expect(state.claim).not.toHaveProperty('id');
     expect(state.result).toMatchObject({ generation: 1, agent_id: 'Agent-A', session_id: 'Session-1' });
-    const { generations, rejected } = answered(await queries.getClaimHistory(P, TASK));
+    const { generations, rejected } = unwrap(await queries.getClaimHistory(P, TASK));
     expect(rejected).toEqual([]);
     expect(generations).toEqual([
       {
@@ -86,11 +86,11 @@ forEachStore('the generation clock of seed 004', (open) => {
         adopted_from: null,
       },
     ]);
-    expect(await house.story(TASK)).toEqual(['CLAIM_ACQUIRED', 'LEASE_RENEWED', 'RESULT_SUBMITTED']);
+    expect(await harness.eventTypesOf(TASK)).toEqual(['CLAIM_ACQUIRED', 'LEASE_RENEWED', 'RESULT_SUBMITTED']);
   });
 
   test('4.2: the lease of a cut-off agent runs out, and its late result is refused', async () => {
-    const { house, story, queries } = await begin();
+    const { house: harness, story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1', 'Alice');
     const agentB = story.agent('Agent-B', 'Session-2', 'Bob');
 
@@ -105,7 +105,7 @@ forEachStore('the generation clock of seed 004', (open) => {
       expires_at: '2026-01-04T06:15:00.000Z',
     });
     story.T(15);
-    const expired = answered(await queries.getTaskState(P, TASK));
+    const expired = unwrap(await queries.getTaskState(P, TASK));
     expect(expired).toMatchObject({ phase: 'OPEN', readiness: 'ready', claim: { state: 'EXPIRED' } });
     story.T(16);
     expect(await agentB.claims(TASK, minutes(15))).toMatchObject({
@@ -127,15 +127,15 @@ forEachStore('the generation clock of seed 004', (open) => {
       next: expect.any(String),
     });
 
-    const state = answered(await queries.getTaskState(P, TASK));
+    const state = unwrap(await queries.getTaskState(P, TASK));
     expect(state).toMatchObject({ phase: 'COMPLETED', result: { agent_id: 'Agent-B', generation: 2 } });
-    const { generations, rejected } = answered(await queries.getClaimHistory(P, TASK));
+    const { generations, rejected } = unwrap(await queries.getClaimHistory(P, TASK));
     expect(generations).toMatchObject([
       { generation: 1, release_reason: 'EXPIRED', result_accepted: false, work_product_ref: null },
       { generation: 2, release_reason: 'COMPLETED', result_accepted: true },
     ]);
     expect(rejected).toMatchObject([{ generation: 1, rejection_reason: 'STALE_GENERATION', parked: true }]);
-    expect(await house.story(TASK)).toEqual([
+    expect(await harness.eventTypesOf(TASK)).toEqual([
       'CLAIM_ACQUIRED',
       'CLAIM_REJECTED',
       'CLAIM_LOST',
@@ -165,8 +165,8 @@ forEachStore('the generation clock of seed 004', (open) => {
     story.T(22);
     expect(await agentB.submits(TASK)).toMatchObject(stale);
 
-    expect(answered(await queries.getTaskState(P, TASK)).result?.agent_id).toBe('Agent-C');
-    const { generations } = answered(await queries.getClaimHistory(P, TASK));
+    expect(unwrap(await queries.getTaskState(P, TASK)).result?.agent_id).toBe('Agent-C');
+    const { generations } = unwrap(await queries.getClaimHistory(P, TASK));
     expect(generations.map((past) => [past.generation, past.release_reason, past.released_at])).toEqual([
       [1, 'EXPIRED', '2026-01-04T06:05:00.000Z'],
       [2, 'EXPIRED', '2026-01-04T06:12:00.000Z'],
@@ -192,7 +192,7 @@ forEachStore('the generation clock of seed 004', (open) => {
     expect((await agentA.submits(part(1))).accepted).toBe(true);
     expect((await agentA.submits(part(2))).accepted).toBe(true);
     story.T(6);
-    expect(answered(await queries.getTaskState(P, part(3))).claim?.state).toBe('EXPIRED');
+    expect(unwrap(await queries.getTaskState(P, part(3))).claim?.state).toBe('EXPIRED');
     story.T(7);
     expect((await agentB.claims(part(3))).claim?.generation).toBe(2);
     expect(await agentB.claims(TASK)).toMatchObject({
@@ -204,20 +204,18 @@ forEachStore('the generation clock of seed 004', (open) => {
     story.T(12);
     expect(await agentA.submits(part(3))).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
 
-    const { tasks } = answered(await queries.batchGetStates(P, [1, 2, 3, 4, 5].map(part)));
-    expect(tasks.map((task) => [answered(task).result?.agent_id, answered(task).result?.generation])).toEqual(
-      [
-        ['Agent-A', 1],
-        ['Agent-A', 1],
-        ['Agent-B', 2],
-        ['Agent-B', 1],
-        ['Agent-B', 1],
-      ],
-    );
-    expect(answered(await queries.getTaskState(P, TASK)).phase).toBe('OPEN');
+    const { tasks } = unwrap(await queries.batchGetStates(P, [1, 2, 3, 4, 5].map(part)));
+    expect(tasks.map((task) => [unwrap(task).result?.agent_id, unwrap(task).result?.generation])).toEqual([
+      ['Agent-A', 1],
+      ['Agent-A', 1],
+      ['Agent-B', 2],
+      ['Agent-B', 1],
+      ['Agent-B', 1],
+    ]);
+    expect(unwrap(await queries.getTaskState(P, TASK)).phase).toBe('OPEN');
     expect((await agentB.claims(TASK)).claim?.generation).toBe(1);
     expect((await agentB.submits(TASK, { merged: 5 })).accepted).toBe(true);
-    expect(answered(await queries.getTaskState(P, TASK)).phase).toBe('COMPLETED');
+    expect(unwrap(await queries.getTaskState(P, TASK)).phase).toBe('COMPLETED');
   });
 
   test('9.2: the lineage names every generation, its user and times, and what was refused', async () => {
@@ -238,7 +236,7 @@ forEachStore('the generation clock of seed 004', (open) => {
     story.T(20);
     await agentA.submits(TASK);
 
-    expect(lineageTable(answered(await queries.getClaimHistory(P, TASK)))).toEqual({
+    expect(lineageTable(unwrap(await queries.getClaimHistory(P, TASK)))).toEqual({
       rows: [
         {
           generation: 1,

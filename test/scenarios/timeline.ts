@@ -1,20 +1,20 @@
-import { Agent } from '../support/agent.js';
-import type { House } from '../support/house.js';
+import { HarnessAgent } from '../support/agent.js';
+import type { CoordinatorHarness } from '../support/coordinator-harness.js';
 
 /** The clock of a scenario, in the seeds' own words: T=0, T=5 … minutes after it began. */
 export class Timeline {
   private minute = 0;
 
-  constructor(readonly house: House) {}
+  constructor(readonly harness: CoordinatorHarness) {}
 
   T(minute: number): void {
     if (minute < this.minute) throw new Error('a timeline only goes on');
-    this.house.advance((minute - this.minute) * 60);
+    this.harness.advance((minute - this.minute) * 60);
     this.minute = minute;
   }
 
-  agent(agent_id: string, session_id: string, user_id: string | null = null): Agent {
-    return new Agent(this.house, agent_id, session_id, user_id);
+  agent(agentId: string, sessionId: string, userId: string | null = null): HarnessAgent {
+    return new HarnessAgent(this.harness, agentId, sessionId, userId);
   }
 }
 

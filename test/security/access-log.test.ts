@@ -124,7 +124,7 @@ test.each([
   const { child, ask, stopped } = await up(accessLog ?? pipe.path, accessLog === null ? 'pipe' : pipe.fd);
   child.stderr?.resume();
   fill(pipe.path);
-  for (let asked = 0; asked < 5; asked += 1) expect(await ask()).toBe(200);
+  for (let request = 0; request < 5; request += 1) expect(await ask()).toBe(200);
   expect(await stopped()).toBe(0);
 });
 
@@ -155,7 +155,7 @@ test.each([
 test('writes every line of a request before it has stopped', async () => {
   const { cwd, child, ask, stopped } = await up('access.log');
   child.stderr?.resume();
-  for (let asked = 0; asked < 5; asked += 1) await ask();
+  for (let request = 0; request < 5; request += 1) await ask();
   expect(await stopped()).toBe(0);
   const lines = (await readFile(join(cwd, 'access.log'), 'utf8')).trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line).route)).toEqual(Array(5).fill('healthz'));

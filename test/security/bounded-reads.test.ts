@@ -5,7 +5,7 @@
  * hundred thousand events, the state of a project at each position of its log, all tasks of a plan with a million parts.
  *
  * What stops them: each list in a reply has at most 1,000 items and about 4 MiB, and says how to go on or how much is left
- * out. Reads that may take long wait for one of four turns, tenants in turn (`src/coordinator/queries/read-turns.ts`), and hold
+ * out. Reads that may take long wait for one of four turns, tenants in turn (`src/coordinator/queries/read-scheduler.ts`), and hold
  * the event loop for a few milliseconds at a time. More than 100 waiting reads of a tenant are refused with 503.
  *
  * The tests compare the order of answers, never durations.
@@ -14,12 +14,12 @@ import { describe, expect, test } from 'vitest';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { systemEnvironment } from '../../src/coordinator/environment.js';
 import { isProblem } from '../../src/coordinator/problem.js';
-import { Latest, PAGE_CHARS_MAX, PAGE_MAX } from '../../src/coordinator/queries/page.js';
-import { ReadTurns } from '../../src/coordinator/queries/read-turns.js';
+import { LatestItems, PAGE_CHARS_MAX, PAGE_MAX } from '../../src/coordinator/queries/page.js';
+import { ReadScheduler } from '../../src/coordinator/queries/read-scheduler.js';
 import { ROUTES } from '../../src/server/routes.js';
-import { P, Served, T } from '../../src/server/testing/served.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
-import { answered } from '../support/house.js';
+import { unwrap } from '../support/coordinator-harness.js';
 
 const scope = { tenant_id: 'acme', project_id: 'shop' };
 const READERS = 30;
@@ -29,10 +29,10 @@ const taskId = (at: number): string => `A-${String(at).padStart(3, '0')}-x`;
 
 /** Each look at the clock finds a slice over, so that slices do not depend on how fast the machine is. */
 function steppingEnvironment() {
-  let now_ms = 0;
+  let nowMs = 0;
   const monotonicMs = () => {
-    now_ms += 10;
-    return now_ms;
+    nowMs += 10;
+    return nowMs;
   };
   return { ...systemEnvironment, clock: { ...systemEnvironment.clock, monotonicMs } };
 }
@@ -56,8 +56,8 @@ async function busyProject(): Promise<Coordinator> {
 }
 
 /** `end`: the position of the last event. */
-type Read = (coordinator: Coordinator, end: number) => Promise<object>;
-const READS: readonly (readonly [string, Read])[] = [
+type ProjectRead = (coordinator: Coordinator, end: number) => Promise<object>;
+const READS: readonly (readonly [string, ProjectRead])[] = [
   ['how the project stands', ({ queries }) => queries.status(scope)],
   ['how the project stood at the end of its log', ({ queries }, end) => queries.status(scope, end)],
   ['who worked until the end of the log', ({ queries }, end) => queries.agents(scope, end)],
@@ -71,7 +71,7 @@ const READS: readonly (readonly [string, Read])[] = [
 describe('thirty readers do not keep a renewal waiting who ask for', () => {
   test.each(READS)('%s', async (_, read) => {
     const coordinator = await busyProject();
-    const { position } = answered(await coordinator.queries.status(scope));
+    const { position } = unwrap(await coordinator.queries.status(scope));
     const order: string[] = [];
     const readers = Array.from({ length: READERS }, async () => {
       order.push(isProblem(await read(coordinator, position)) ? 'refused' : 'read');
@@ -90,10 +90,10 @@ describe('thirty readers do not keep a renewal waiting who ask for', () => {
 
 describe('turns', () => {
   test('go to the tenants in turn, and more than a tenant may have waiting are refused', async () => {
-    const turns = new ReadTurns(systemEnvironment, { running_max: 1, queued_max: 2 });
+    const turns = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 2 });
     const order: string[] = [];
     const read = async (tenant_id: string) => {
-      const reply = await turns.take(tenant_id, async () => ({ tenant_id }));
+      const reply = await turns.run(tenant_id, async () => ({ tenant_id }));
       order.push(isProblem(reply) ? `${tenant_id} ${reply.problem}` : tenant_id);
     };
     await Promise.all([read('a'), read('a'), read('a'), read('a'), read('b')]);
@@ -101,9 +101,9 @@ describe('turns', () => {
   });
 
   test('are free again after a read that failed', async () => {
-    const turns = new ReadTurns(systemEnvironment, { running_max: 1, queued_max: 1 });
-    const failed = turns.take('a', () => Promise.reject(new Error('no store')));
-    const next = turns.take('a', async () => ({ read: true }));
+    const turns = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 1 });
+    const failed = turns.run('a', () => Promise.reject(new Error('no store')));
+    const next = turns.run('a', async () => ({ read: true }));
     await expect(failed).rejects.toThrow('no store');
     expect(await next).toEqual({ read: true });
   });
@@ -111,10 +111,10 @@ describe('turns', () => {
 
 describe('a list in a reply', () => {
   test('keeps the latest items within its bounds and counts the others', () => {
-    const latest = new Latest<number>(3);
+    const latest = new LatestItems<number>(3);
     for (const item of [1, 2, 3, 4, 5]) latest.push(item);
     expect([latest.items, latest.omitted]).toEqual([[3, 4, 5], 2]);
-    const large = new Latest<number>();
+    const large = new LatestItems<number>();
     for (const item of [1, 2, 3]) large.push(item, PAGE_CHARS_MAX - 1);
     expect([large.items, large.omitted]).toEqual([[3], 2]);
   });
@@ -132,19 +132,19 @@ describe('a list in a reply', () => {
   });
 
   test('is read to its end page by page, each item once', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     await served.plan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
     for (let at = 1; at <= 5; at += 1) {
       await served.claim(taskId(at), `s${at}`, { agent_id: `agent-${at}` });
     }
     await served.claim('A-001-x', 's1', {}).catch(() => {});
     const other = { session_id: 's9', user_id: 'u', project_id: 'other' };
-    expect((await served.post(`${T}/sessions`, other)).status).toBe(200);
+    expect((await served.post(`${TENANT_URL}/sessions`, other)).status).toBe(200);
     for (const [path, name] of [
-      [`${T}/sessions`, 'sessions'],
-      [`${P}/agents`, 'agents'],
-      [`${T}/projects`, 'projects'],
-      [`${P}/tasks`, 'tasks'],
+      [`${TENANT_URL}/sessions`, 'sessions'],
+      [`${PROJECT_URL}/agents`, 'agents'],
+      [`${TENANT_URL}/projects`, 'projects'],
+      [`${PROJECT_URL}/tasks`, 'tasks'],
     ] as const) {
       const whole = (await served.get(path)).body;
       expect(whole.next).toBeNull();

@@ -1,15 +1,15 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { cursorAt } from '../../src/coordinator/cursor.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import { P, Served } from '../../src/server/testing/served.js';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
 import { LogDamaged } from '../../src/stores/store.js';
-import { planOf } from '../support/house.js';
+import { planOf } from '../support/coordinator-harness.js';
 
 /**
  * The attacker has the disk of the embedded store, or the disk itself fails: a byte flips, a line is rewritten, a file
@@ -25,21 +25,21 @@ import { planOf } from '../support/house.js';
 const A = 'A-001-core';
 const B = 'B-001-data';
 const GLOBEX = '/api/tenants/globex/projects/shop';
-const fileOf = (served: Served): string => join(served.folder, 'acme', 'shop', 'events.jsonl');
+const fileOf = (served: TestServer): string => join(served.folder, 'acme', 'shop', 'events.jsonl');
 
 /** A server with work of two tenants, stopped. */
-async function withWork(): Promise<Served> {
-  const served = await Served.forTest();
+async function withWork(): Promise<TestServer> {
+  const served = await TestServer.forTest();
   await served.plan(A, B);
   const handle = await served.claim(A);
-  await served.post(`${P}/results`, { ...handle, result_data: { secret: 'plan' } });
+  await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { secret: 'plan' } });
   await served.claim(B);
-  await served.ask('PUT', `${GLOBEX}/plan`, planOf(A));
+  await served.request('PUT', `${GLOBEX}/plan`, planOf(A));
   return served;
 }
 
 /** Changes a file of the log while the server is stopped. */
-async function tamper(served: Served, change: (text: string) => string): Promise<void> {
+async function tamper(served: TestServer, change: (text: string) => string): Promise<void> {
   await served.running.stop();
   const text = await readFile(fileOf(served), 'latin1');
   const changed = change(text);
@@ -56,16 +56,16 @@ describe('a flipped byte in the log of one tenant', () => {
     const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const calls = [
-      served.get(`${P}/status`),
-      served.get(`${P}/events`),
-      served.get(`${P}/tasks/${B}`),
-      served.get(`${P}/events/stream`),
+      served.get(`${PROJECT_URL}/status`),
+      served.get(`${PROJECT_URL}/events`),
+      served.get(`${PROJECT_URL}/tasks/${B}`),
+      served.get(`${PROJECT_URL}/events/stream`),
       served.get('/api/tenants/acme/projects'),
       served.get('/api/tenants/acme/projects/other/status'),
-      served.post(`${P}/claims`, { task_id: B, agent_id: 'b', session_id: 's2' }),
-      served.post(`${P}/next`, { agent_id: 'b', session_id: 's2', wait_seconds: 1 }),
-      served.ask('PUT', `${P}/plan`, planOf(A)),
-      served.ask('PUT', `${P}/blobs/${'0'.repeat(64)}`, new Uint8Array([1])),
+      served.post(`${PROJECT_URL}/claims`, { task_id: B, agent_id: 'b', session_id: 's2' }),
+      served.post(`${PROJECT_URL}/next`, { agent_id: 'b', session_id: 's2', wait_seconds: 1 }),
+      served.request('PUT', `${PROJECT_URL}/plan`, planOf(A)),
+      served.request('PUT', `${PROJECT_URL}/blobs/${'0'.repeat(64)}`, new Uint8Array([1])),
     ];
     for (const { status, headers, body } of await Promise.all(calls)) {
       expect([status, headers.get('content-type')]).toEqual([503, 'application/problem+json']);
@@ -87,7 +87,7 @@ describe('a flipped byte in the log of one tenant', () => {
   });
 
   it('makes the server not ready where no other tenant is there to be served', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     await served.plan(A);
     expect((await served.get('/readyz')).body).toEqual({ status: 'ready' });
     await tamper(served, (text) => text.replace('"PLAN_CHANGED"', '"PLAN_CHANGEE"'));
@@ -103,9 +103,9 @@ describe('a flipped byte in the log of one tenant', () => {
     await served.running.stop();
     const store = `file:${served.folder}`;
     const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
-    const told = await up.warned(`acme/shop/events.jsonl, line ${line}:`);
-    expect(told).toContain('The tenant acme is not served');
-    await up.seen('listens at');
+    const reply = await up.waitForErrorOutput(`acme/shop/events.jsonl, line ${line}:`);
+    expect(reply).toContain('The tenant acme is not served');
+    await up.waitForOutput('listens at');
     up.stop('SIGTERM');
     expect((await up.ended).code).toBe(0);
     const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
@@ -114,7 +114,7 @@ describe('a flipped byte in the log of one tenant', () => {
   });
 
   it('in the log of keys keeps the server from starting: nobody could be told from anybody', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     await served.post('/api/tenants/acme/keys', { role: 'operator' });
     await served.running.stop();
     const file = join(served.folder, '_genesis', '_tenant', 'events.jsonl');
@@ -135,7 +135,7 @@ describe('a payload that was rewritten', () => {
     );
     // Known before anybody reads that line: heads are folded from it.
     expect((await served.get('/readyz')).body).toMatchObject({ damaged_logs: 1 });
-    const { status, body } = await served.get(`${P}/tasks/${A}/results`);
+    const { status, body } = await served.get(`${PROJECT_URL}/tasks/${A}/results`);
     expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
     expect(body.faults).toEqual([expect.objectContaining({ file: 'acme/shop/events.jsonl', line })]);
     const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
@@ -189,16 +189,16 @@ describe('lines of a running server', () => {
     ['swapped with another', (text: string) => swapped(text)],
   ])('that were %s are never left out of an answer', async (_, change) => {
     const served = await withWork();
-    const before = await served.get(`${P}/events`);
+    const before = await served.get(`${PROJECT_URL}/events`);
     const text = await readFile(fileOf(served), 'latin1');
     await writeFile(fileOf(served), change(text), 'latin1');
-    const { status, body } = await served.get(`${P}/events`);
+    const { status, body } = await served.get(`${PROJECT_URL}/events`);
     expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
     expect((await served.get('/metrics')).body).toContain(
       'coditect_log_damaged{tenant="acme",project="shop"} 1',
     );
     await writeFile(fileOf(served), text, 'latin1');
-    const { events } = (await served.get(`${P}/events`)).body as { events: EventEnvelope[] };
+    const { events } = (await served.get(`${PROJECT_URL}/events`)).body as { events: EventEnvelope[] };
     expect(events).toEqual(before.body.events);
   });
 });
@@ -214,15 +214,15 @@ function swapped(text: string): string {
 describe('a cursor beyond the end of the log', () => {
   it('is 409 CURSOR_AHEAD with the position there is, on pages, streams and views', async () => {
     const served = await withWork();
-    const { position } = (await served.get(`${P}/status`)).body;
+    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
     const ahead = cursorAt(position + 5);
     const calls = [
-      served.get(`${P}/events?after=${ahead}`),
-      served.get(`${P}/events?after=${ahead}&type=CLAIM_ACQUIRED`),
-      served.get(`${P}/events/stream?after=${ahead}`),
-      served.ask('GET', `${P}/events/stream`, undefined, { 'last-event-id': ahead }),
-      served.get(`${P}/status?at=${position + 5}`),
-      served.get(`${P}/agents?at=${position + 5}`),
+      served.get(`${PROJECT_URL}/events?after=${ahead}`),
+      served.get(`${PROJECT_URL}/events?after=${ahead}&type=CLAIM_ACQUIRED`),
+      served.get(`${PROJECT_URL}/events/stream?after=${ahead}`),
+      served.request('GET', `${PROJECT_URL}/events/stream`, undefined, { 'last-event-id': ahead }),
+      served.get(`${PROJECT_URL}/status?at=${position + 5}`),
+      served.get(`${PROJECT_URL}/agents?at=${position + 5}`),
     ];
     for (const { status, body } of await Promise.all(calls)) {
       expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
@@ -232,12 +232,12 @@ describe('a cursor beyond the end of the log', () => {
 
   it('is not what a cursor at the end is', async () => {
     const served = await withWork();
-    const { position } = (await served.get(`${P}/status`)).body;
-    const page = await served.get(`${P}/events?after=${cursorAt(position)}`);
+    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+    const page = await served.get(`${PROJECT_URL}/events?after=${cursorAt(position)}`);
     expect([page.status, page.body.events]).toEqual([200, []]);
-    expect((await served.get(`${P}/status?at=${position}`)).status).toBe(200);
+    expect((await served.get(`${PROJECT_URL}/status?at=${position}`)).status).toBe(200);
     const leaving = new AbortController();
-    const stream = await fetch(`${served.url}${P}/events/stream?after=${cursorAt(position)}`, {
+    const stream = await fetch(`${served.url}${PROJECT_URL}/events/stream?after=${cursorAt(position)}`, {
       signal: leaving.signal,
     });
     expect(stream.status).toBe(200);
@@ -249,14 +249,14 @@ describe('a cursor beyond the end of the log', () => {
     await served.running.stop();
     const copy = await readFile(fileOf(served));
     await served.restart();
-    await served.post(`${P}/claims`, { task_id: B, agent_id: 'b', session_id: 's9' });
-    const { next } = (await served.get(`${P}/events`)).body;
+    await served.post(`${PROJECT_URL}/claims`, { task_id: B, agent_id: 'b', session_id: 's9' });
+    const { next } = (await served.get(`${PROJECT_URL}/events`)).body;
     await served.running.stop();
     await writeFile(fileOf(served), copy);
     // A backup of the folder as a whole: what says how far the log was durable is as old as the log.
     await writeFile(join(served.folder, 'acme', 'shop', 'durable'), '');
     await served.restart();
-    const { status, body } = await served.get(`${P}/events?after=${next}`);
+    const { status, body } = await served.get(`${PROJECT_URL}/events?after=${next}`);
     expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
   });
 });

@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifyStore } from '../../src/cli/verify/verify-store.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import type { EngineStore } from '../../src/stores/engines.js';
-import { openPatiently } from '../../src/stores/testing/open-patiently.js';
+import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
 import { migrate, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
-import { answered, planOf } from '../support/house.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 /**
  * The attacker has SQL access: a tenant with a login of its own, a person with the rights of a database administrator,
@@ -29,7 +29,7 @@ interface Dialect {
   /** The URL of a place of its own: a schema or a database. */
   placeUrl(url: string, place: string): string;
   /** Runs statements as whoever the URL names. */
-  ask(url: string, ...statements: string[]): Promise<Row[]>;
+  ask(url: string, ...statements: string[]): Promise<DatabaseRow[]>;
   /** Makes a login that may use one place, as the docs say. */
   makeLogin(url: string, place: string): Promise<string>;
   /** Statements with which the login of a tenant attacks the place of another. */
@@ -41,7 +41,7 @@ interface Dialect {
   readonly eventTable: string;
   readonly headTable: string;
 }
-type Row = Record<string, unknown>;
+type DatabaseRow = Record<string, unknown>;
 
 const postgres: Dialect = {
   name: 'postgres',
@@ -51,8 +51,8 @@ const postgres: Dialect = {
     const client = new pg.Client({ connectionString: url.split('?')[0] });
     await client.connect();
     try {
-      let rows: Row[] = [];
-      for (const statement of statements) rows = (await client.query<Row>(statement)).rows;
+      let rows: DatabaseRow[] = [];
+      for (const statement of statements) rows = (await client.query<DatabaseRow>(statement)).rows;
       return rows;
     } finally {
       await client.end();
@@ -98,8 +98,8 @@ const mysql: Dialect = {
     const { hostname: host, port, username, password } = new URL(url);
     const connection = await createConnection({ host, port: Number(port), user: username, password });
     try {
-      let rows: Row[] = [];
-      for (const statement of statements) rows = (await connection.query(statement))[0] as Row[];
+      let rows: DatabaseRow[] = [];
+      for (const statement of statements) rows = (await connection.query(statement))[0] as DatabaseRow[];
       return rows;
     } finally {
       await connection.end();
@@ -175,7 +175,7 @@ for (const dialect of [postgres, mysql]) {
       it('does all the work of its tenant, and reads and writes nothing of another', async () => {
         const [own, other] = [await newPlace(), await newPlace()];
         await work(await opened(other.at), 'globex');
-        const before = await copyOf(await openPatiently(other.at), 'globex');
+        const before = await copyOf(await openWithoutTimeouts(other.at), 'globex');
         const login = await dialect.makeLogin(url, own.place);
         const loginUrl = dialect.name === 'postgres' ? dialect.placeUrl(login, own.place) : login;
         await work(await opened(loginUrl), 'acme');
@@ -183,7 +183,7 @@ for (const dialect of [postgres, mysql]) {
           const denied = await dialect.ask(login, attack).then(() => 'allowed', isDenied);
           expect([attack, denied]).toEqual([attack, true]);
         }
-        expect(await copyOf(await openPatiently(other.at), 'globex')).toEqual(before);
+        expect(await copyOf(await openWithoutTimeouts(other.at), 'globex')).toEqual(before);
       });
 
       if (dialect.name === 'mysql') {
@@ -225,7 +225,7 @@ for (const dialect of [postgres, mysql]) {
       ])('is found by gen verify where it is %s', async (_, rewrite) => {
         const { place, at } = await newPlace();
         await work(await opened(at), 'acme');
-        const store = await openPatiently(at);
+        const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
         expect((await verified(store)).breaks).toEqual([]);
         await dialect.ask(url, rewrite(place));
@@ -237,7 +237,7 @@ for (const dialect of [postgres, mysql]) {
         const coordinator = await opened(at);
         await work(coordinator, 'acme');
         const handle = { task_id: A, session_id: 's1', generation: 1 };
-        answered(
+        unwrap(
           await coordinator.note(
             { tenant_id: 'acme', project_id: 'shop' },
             { ...handle, text: 'first words' },
@@ -247,7 +247,7 @@ for (const dialect of [postgres, mysql]) {
           url,
           `UPDATE ${place}.${eventTable} SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
         );
-        const store = await openPatiently(at);
+        const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
         expect((await verified(store)).breaks).toEqual([]);
       });
@@ -258,14 +258,14 @@ for (const dialect of [postgres, mysql]) {
         const { place, at } = await newPlace();
         const key = { tenant_id: 'acme', project_id: 'shop' };
         const first = await opened(at);
-        answered(await first.plans.put(key, planOf(A)));
+        unwrap(await first.plans.put(key, planOf(A)));
         const backup = `${place}_copy`;
         await dialect.ask(url, `CREATE SCHEMA ${backup}`);
         for (const table of dialect.tables) {
           await dialect.ask(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${place}.${table}`);
         }
         const lost = await claimed(first, key, 'alpha', 's1');
-        const { next } = answered(await first.feed.page(key));
+        const { next } = unwrap(await first.feed.page(key));
         for (const table of dialect.tables) {
           await dialect.ask(url, `DELETE FROM ${place}.${table}`);
           await dialect.ask(url, `INSERT INTO ${place}.${table} SELECT * FROM ${backup}.${table}`);
@@ -286,7 +286,7 @@ for (const dialect of [postgres, mysql]) {
 }
 
 async function opened(url: string): Promise<Coordinator> {
-  const store = await openPatiently(url);
+  const store = await openWithoutTimeouts(url);
   const coordinator = await Coordinator.open({ store, blobs: store.blobs });
   onTestFinished(async () => {
     coordinator.close();
@@ -298,7 +298,7 @@ async function opened(url: string): Promise<Coordinator> {
 /** A plan and a claim. */
 async function work(coordinator: Coordinator, tenant_id: string): Promise<void> {
   const key = { tenant_id, project_id: 'shop' };
-  answered(await coordinator.plans.put(key, planOf(A)));
+  unwrap(await coordinator.plans.put(key, planOf(A)));
   await claimed(coordinator, key, 'alpha', 's1');
 }
 
@@ -308,7 +308,7 @@ async function claimed(
   agent_id: string,
   session_id: string,
 ): Promise<{ generation: number; claim_id: string }> {
-  const { claim } = answered(await coordinator.claimTask(key, { task_id: A, agent_id, session_id }));
+  const { claim } = unwrap(await coordinator.claimTask(key, { task_id: A, agent_id, session_id }));
   if (claim?.id === undefined) throw new Error('The claim was not granted.');
   return { generation: claim.generation, claim_id: claim.id };
 }

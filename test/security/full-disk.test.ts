@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
-import { P, Served } from '../../src/server/testing/served.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import type { Disk } from '../../src/stores/file/disk.js';
 import { FolderBlobs } from '../../src/stores/file/folder-blobs.js';
 import { nodeDisk } from '../../src/stores/file/node-disk.js';
@@ -70,7 +70,7 @@ async function served() {
   const root = await temporaryFolder();
   const disk = { ...nodeDisk };
   const blobs = new FolderBlobs(root, disk);
-  const server = await Served.forTest({ blobs });
+  const server = await TestServer.forTest({ blobs });
   await server.plan(A);
   const setFaults = (faults: Partial<Disk>): void => void Object.assign(disk, faults);
   const files = async (): Promise<string[]> => {
@@ -86,14 +86,14 @@ for (const code of ['ENOSPC', 'EMFILE']) {
     async (when) => {
       const { server, setFaults, mend, files } = await served();
       setFaults(FAULTS[when]?.(code) ?? {});
-      const { status, body } = await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES);
+      const { status, body } = await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES);
       expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
       expect(body.detail).toMatch(/disk is full|file descriptors/);
       expect(JSON.stringify(body)).not.toContain('secret-path');
       // Its bytes were synced before it got its name: whole, or not there.
       expect((await files()).filter((name) => name !== SHA256)).toEqual([]);
       mend();
-      expect((await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES)).status).toBe(200);
+      expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(200);
       expect(await files()).toEqual([SHA256]);
     },
   );
@@ -103,19 +103,19 @@ for (const code of ['ENOSPC', 'EMFILE']) {
     const handle = await server.claim(A);
     setFaults(FAULTS['writing half of it']?.(code) ?? {});
     const result = { ...handle, result_data: { text: 'x'.repeat(100_000) } };
-    const { status, body } = await server.post(`${P}/results`, result);
+    const { status, body } = await server.post(`${PROJECT_URL}/results`, result);
     expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
     expect(await files()).toEqual([]);
-    expect((await server.get(`${P}/tasks/${A}/results`)).body.results).toEqual([]);
+    expect((await server.get(`${PROJECT_URL}/tasks/${A}/results`)).body.results).toEqual([]);
     mend();
-    expect((await server.post(`${P}/results`, result)).body).toMatchObject({ accepted: true });
+    expect((await server.post(`${PROJECT_URL}/results`, result)).body).toMatchObject({ accepted: true });
   });
 }
 
 it('a blob whose name was not made durable is made durable by the next who puts it', async () => {
   const { server, setFaults, mend } = await served();
   setFaults(FAULTS['making its name durable']?.('EMFILE') ?? {});
-  expect((await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES)).status).toBe(503);
+  expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(503);
   const synced: string[] = [];
   mend();
   setFaults({
@@ -124,6 +124,6 @@ it('a blob whose name was not made durable is made durable by the next who puts 
       await nodeDisk.syncFolder(path);
     },
   });
-  expect((await server.ask('PUT', `${P}/blobs/${SHA256}`, BYTES)).status).toBe(200);
+  expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(200);
   expect(synced.some((path) => path.endsWith(join('acme', SHA256.slice(0, 2))))).toBe(true);
 });

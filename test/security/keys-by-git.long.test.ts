@@ -14,13 +14,13 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { exportProject } from '../../src/coordinator/transfer/export-project.js';
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { bearer } from './support/issuer.js';
-import { Clone } from './support/repository.js';
+import { GitClone } from './support/repository.js';
 import { KEY_LOG, writeUnboundKey } from './support/unbound-key.js';
 
 const EVENTS = '.ai-workspace/events';
@@ -40,9 +40,9 @@ const commandsIn = (err: string): string[] => err.match(/git -C .*$/gm) ?? [];
 
 describe('a key that was made in another clone', () => {
   it('is not among what git carries', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     await attacker.createKey();
-    await attacker.served(async () => {});
+    await attacker.serveWhile(async () => {});
     await attacker.commit();
     const carried = await attacker.git('ls-files');
     expect(carried).toContain(`${EVENTS}/events.jsonl`);
@@ -50,11 +50,11 @@ describe('a key that was made in another clone', () => {
   });
 
   it('opens nothing where git carries its record all the same, and does not open the server to everyone', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS);
-    const victim = await attacker.cloned();
-    const err = await victim.served(async (url) => {
+    const victim = await attacker.clone();
+    const err = await victim.serveWhile(async (url) => {
       expect(await use(url, token)).toBe(401);
       expect(await use(url, null)).toBe(401);
     });
@@ -62,52 +62,52 @@ describe('a key that was made in another clone', () => {
   });
 
   it('opens nothing where git carries the secret of its store, too', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
-    const victim = await attacker.cloned();
-    const err = await victim.served(async (url) => {
+    const victim = await attacker.clone();
+    const err = await victim.serveWhile(async (url) => {
       expect(await use(url, token)).toBe(401);
     });
     expect(err).toContain(SECRET);
   });
 
   it('opens nothing where a pull replaces the files of a victim that has keys of its own', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     await attacker.commit();
-    const victim = await attacker.cloned();
+    const victim = await attacker.clone();
     const own = await victim.createKey();
-    await victim.served(async (url) => expect(await use(url, own)).toBe(200));
+    await victim.serveWhile(async (url) => expect(await use(url, own)).toBe(200));
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
     await victim.git('pull', '--quiet');
-    await victim.served(async (url) => expect(await use(url, token)).toBe(401));
+    await victim.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
   });
 });
 
 describe('a key that was revoked', () => {
   it('does not come back with an older state of the log', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     await attacker.commit();
-    const victim = await attacker.cloned();
+    const victim = await attacker.clone();
     const token = await victim.createKey('agent');
     const older = await readFolder(victim);
     const admin = await victim.createKey('admin');
-    await victim.served(async (url) => {
-      const key_id = token.split('_')[2];
-      const path = `${url}/api/tenants/default/keys/${key_id}`;
+    await victim.serveWhile(async (url) => {
+      const keyId = token.split('_')[2];
+      const path = `${url}/api/tenants/default/keys/${keyId}`;
       expect((await fetch(path, { method: 'DELETE', headers: bearer(admin) })).status).toBe(200);
       expect(await use(url, token)).toBe(401);
     });
     await cp(older, join(attacker.root, KEYS), { recursive: true });
     await attacker.commit(TENANTS);
     await victim.git('pull', '--quiet');
-    await victim.served(async (url) => expect(await use(url, token)).toBe(401));
+    await victim.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
   });
 });
 
 /** A copy of the victim's key log, as a former colleague may have kept one. */
-async function readFolder(victim: Clone): Promise<string> {
+async function readFolder(victim: GitClone): Promise<string> {
   const copy = join(victim.root, '..', `${victim.root.split('/').at(-1)}-copy`);
   await cp(join(victim.root, KEYS), copy, { recursive: true });
   return copy;
@@ -115,11 +115,11 @@ async function readFolder(victim: Clone): Promise<string> {
 
 describe('what git tracks and should not', () => {
   it('is named by gen up and gen verify with the commands that end it, after which new keys work', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
-    const victim = await attacker.cloned();
-    const err = await victim.served(async () => {});
+    const victim = await attacker.clone();
+    const err = await victim.serveWhile(async () => {});
     const verified = await victim.gen('verify');
     expect(verified.code).toBe(0);
     for (const text of [err, verified.err]) {
@@ -130,7 +130,7 @@ describe('what git tracks and should not', () => {
     for (const line of commandsIn(err)) await victim.shell(line);
     expect(await victim.git('ls-files', EVENTS)).not.toMatch(/store\.json|tenants/);
     const own = await victim.createKey();
-    const quiet = await victim.served(async (url) => {
+    const quiet = await victim.serveWhile(async (url) => {
       expect(await use(url, own)).toBe(200);
       expect(await use(url, token)).toBe(401);
     });
@@ -138,15 +138,15 @@ describe('what git tracks and should not', () => {
   });
 
   it('is not looked for where there is no repository', async () => {
-    const clone = await Clone.first();
+    const clone = await GitClone.create();
     await clone.shell('rm -rf .git');
     const token = await clone.createKey();
-    const err = await clone.served(async (url) => expect(await use(url, token)).toBe(200));
+    const err = await clone.serveWhile(async (url) => expect(await use(url, token)).toBe(200));
     expect(err).not.toContain('git');
   });
 
   it('is not hidden by a bare repository that the attacker plants in the folder, whose settings are not obeyed', async () => {
-    const attacker = await Clone.first();
+    const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     const events = join(attacker.root, EVENTS);
     for (const name of ['objects', 'refs']) {
@@ -157,8 +157,8 @@ describe('what git tracks and should not', () => {
     const settings = `[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch ${attacker.root}/taken; false\n`;
     await writeFile(join(events, 'config'), settings);
     await attacker.commit(TENANTS, SECRET);
-    const victim = await attacker.cloned();
-    const err = await victim.served(async (url) => expect(await use(url, token)).toBe(401));
+    const victim = await attacker.clone();
+    const err = await victim.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
     expect(err).toContain(SECRET);
     await expect(readFile(join(attacker.root, 'taken'))).rejects.toThrow('ENOENT');
   });
@@ -166,10 +166,10 @@ describe('what git tracks and should not', () => {
 
 describe('the .gitignore of an existing workspace', () => {
   it('gets the missing lines by gen migrate, and keeps what a person wrote into it', async () => {
-    const clone = await Clone.first();
+    const clone = await GitClone.create();
     const file = join(clone.root, '.ai-workspace', '.gitignore');
     await writeFile(file, '# mine\nnotes/\nevents/store.json\nevents/lock\n');
-    const err = await clone.served(async () => {});
+    const err = await clone.serveWhile(async () => {});
     expect(err).toContain('gen migrate');
     const migrated = await clone.gen('migrate');
     expect(migrated.code).toBe(0);
@@ -196,17 +196,17 @@ async function inStore<T>(
 
 describe('a key from before keys were bound', () => {
   it('is refused in a workspace, where it may have come from anywhere, with the command for a new one', async () => {
-    const clone = await Clone.first();
+    const clone = await GitClone.create();
     const store = `workspace:${clone.root}`;
     const token = await inStore(store, (opened) => writeUnboundKey(opened.store));
-    const err = await clone.served(async (url) => {
+    const err = await clone.serveWhile(async (url) => {
       expect(await use(url, token)).toBe(401);
       expect(await use(url, null)).toBe(401);
     });
     expect(err).toContain('1 key of this log is refused');
     expect(err).toContain(`gen key create --role admin --store ${store}`);
     await clone.gen('migrate');
-    await clone.served(async (url) => expect(await use(url, token)).toBe(401));
+    await clone.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
   });
 
   it('works in another store until gen migrate has run, which binds it and refuses unbound ones from then on', async () => {
@@ -269,14 +269,14 @@ describe('a key log that comes by other ways than git', () => {
 
 describe('a plain store in a repository', () => {
   it('keeps itself out of git, and trusts no key where git carries it all the same', async () => {
-    const clone = await Clone.first();
+    const clone = await GitClone.create();
     const store = `file:${clone.root}/data`;
     const made = await clone.gen('key', 'create', '--role', 'operator', '--store', store);
     await clone.commit();
     expect(await clone.git('ls-files')).not.toContain('data/');
     await clone.git('add', '--force', 'data/store.json', 'data/_genesis');
     await clone.commit();
-    const victim = await clone.cloned();
+    const victim = await clone.clone();
     const err = await upIn(victim.root, `file:${victim.root}/data`, async (url) => {
       expect(await use(url, made.out.trim())).toBe(401);
     });
@@ -286,7 +286,7 @@ describe('a plain store in a repository', () => {
 
 async function upIn(cwd: string, store: string, work: (url: string) => Promise<void>): Promise<string> {
   const server = start({ cwd }, 'up', '--port', '0', '--json', '--store', store);
-  const text = await server.seen('\n');
+  const text = await server.waitForOutput('\n');
   try {
     await work((JSON.parse(text.split('\n')[0] ?? '') as { url: string }).url);
   } finally {

@@ -2,8 +2,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as texts from '../../bench/formats/texts.js';
-import { ThreadedDocuments } from '../../src/coordinator/documents/documents.js';
-import { P, Served } from '../../src/server/testing/served.js';
+import { ThreadedDocumentReader } from '../../src/coordinator/documents/documents.js';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 
 const AT_ONCE = 4;
 const CALLS = 5;
@@ -15,17 +15,23 @@ const init = (): string => {
 };
 
 const DOCUMENTS: readonly (readonly [string, string, string, string, () => string])[] = [
-  ['a YAML plan with a fault in each line', 'PUT', `${P}/plan`, 'yaml', () => texts.unknownFields(LENGTH)],
-  ['a YAML plan of nothing but commas', 'PUT', `${P}/plan`, 'yaml', () => texts.badCommas(LENGTH)],
+  [
+    'a YAML plan with a fault in each line',
+    'PUT',
+    `${PROJECT_URL}/plan`,
+    'yaml',
+    () => texts.unknownFields(LENGTH),
+  ],
+  ['a YAML plan of nothing but commas', 'PUT', `${PROJECT_URL}/plan`, 'yaml', () => texts.badCommas(LENGTH)],
   ['a sound YAML plan', 'PUT', '/api/tenants/acme/projects/other/plan', 'yaml', () => texts.planYaml(LENGTH)],
   ['a workspace', 'POST', '/api/init', 'json', init],
 ];
 
 describe('while a hostile document is read', () => {
-  let served: Served;
+  let served: TestServer;
   let handle: object;
   beforeAll(async () => {
-    served = await Served.start();
+    served = await TestServer.start();
     await served.plan('A-001-x');
     const { generation, ...held } = await served.claim('A-001-x');
     handle = { ...held, expected_generation: generation };
@@ -51,8 +57,8 @@ describe('while a hostile document is read', () => {
         order.push('document');
       });
       for (let call = 0; call < CALLS; call += 1) {
-        expect((await served.ask('GET', '/healthz')).status).toBe(200);
-        expect((await served.ask('POST', `${P}/claims/renew`, handle)).status).toBe(200);
+        expect((await served.request('GET', '/healthz')).status).toBe(200);
+        expect((await served.request('POST', `${PROJECT_URL}/claims/renew`, handle)).status).toBe(200);
         order.push('renewed');
       }
       await Promise.all(hostile);
@@ -71,7 +77,7 @@ describe('a document that asks for more memory than its share', () => {
   const hostile = () => ({ kind: 'plan', form: 'yaml', text: texts.unknownFields(1_500_000) }) as const;
 
   test('is refused when its memory is used up, and the next one is read', async () => {
-    const documents = new ThreadedDocuments({ ...limits, heap_mb_max: 24 });
+    const documents = new ThreadedDocumentReader({ ...limits, heap_mb_max: 24 });
     expect(await documents.read('acme', hostile())).toMatchObject({
       problem: 'INVALID_REQUEST',
       detail: expect.stringContaining('24 MB'),

@@ -14,8 +14,8 @@
 import { describe, expect, test } from 'vitest';
 import * as texts from '../../bench/formats/texts.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
-import { type Documents, ThreadedDocuments } from '../../src/coordinator/documents/documents.js';
-import type { DocumentJob, DocumentParcel } from '../../src/coordinator/documents/job.js';
+import { type DocumentReader, ThreadedDocumentReader } from '../../src/coordinator/documents/documents.js';
+import type { DocumentJob, ParsedDocument } from '../../src/coordinator/documents/job.js';
 import { JsonText } from '../../src/coordinator/documents/json-text.js';
 import { systemEnvironment } from '../../src/coordinator/environment.js';
 import { isProblem, type Problem } from '../../src/coordinator/problem.js';
@@ -24,16 +24,16 @@ import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 const CALLS = 5;
 
 /** Reads documents only once the test says so: until then everything else must go on. */
-class HeldDocuments implements Documents {
-  private readonly threaded = new ThreadedDocuments();
+class HeldDocuments implements DocumentReader {
+  private readonly threaded = new ThreadedDocumentReader();
   private release: () => void = () => {};
   private readonly released = new Promise<void>((resolve) => {
     this.release = resolve;
   });
 
-  async read(tenant_id: string, job: DocumentJob): Promise<DocumentParcel | Problem> {
+  async read(tenantId: string, job: DocumentJob): Promise<ParsedDocument | Problem> {
     await this.released;
-    return this.threaded.read(tenant_id, job);
+    return this.threaded.read(tenantId, job);
   }
   readOn(): void {
     this.release();
@@ -132,7 +132,7 @@ describe('a document that asks for more than its share', () => {
   const hostile = () => ({ kind: 'plan', form: 'yaml', text: texts.unknownFields(1_500_000) }) as const;
 
   test('is refused when its time is over', async () => {
-    const documents = new ThreadedDocuments({ ...limits, ms_max: 1 });
+    const documents = new ThreadedDocumentReader({ ...limits, ms_max: 1 });
     expect(await documents.read('acme', hostile())).toMatchObject({
       problem: 'INVALID_REQUEST',
       detail: expect.stringContaining('0.001 seconds'),
@@ -141,11 +141,11 @@ describe('a document that asks for more than its share', () => {
   });
 
   test('is refused at once where many of the same tenant wait, and other tenants are read in turn', async () => {
-    const documents = new ThreadedDocuments({ ...limits, queued_max: 2 });
+    const documents = new ThreadedDocumentReader({ ...limits, queued_max: 2 });
     const order: string[] = [];
-    const read = async (tenant_id: string) => {
-      const reply = await documents.read(tenant_id, sound);
-      order.push('problem' in reply ? `${tenant_id} ${reply.problem}` : tenant_id);
+    const read = async (tenantId: string) => {
+      const reply = await documents.read(tenantId, sound);
+      order.push('problem' in reply ? `${tenantId} ${reply.problem}` : tenantId);
     };
     await Promise.all([...['a', 'a', 'a', 'a'].map(read), read('b')]);
     expect(order.filter((entry) => entry === 'a UNAVAILABLE')).toHaveLength(1);

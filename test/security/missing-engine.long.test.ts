@@ -3,7 +3,7 @@ import { type RunningServer, startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { onEngine, onOwnEngine } from '../../src/stores/testing/on-engine.js';
 import { ENGINE_NAMES, startMigrated } from '../../src/stores/testing/shared-engine.js';
-import { planOf } from '../support/house.js';
+import { planOf } from '../support/coordinator-harness.js';
 
 /**
  * The attacker takes the database away: they stop it, fill its connections or cut the network. They want the
@@ -55,7 +55,7 @@ async function serverOn(url: string): Promise<RunningServer> {
   return server;
 }
 
-interface Told {
+interface HttpAnswer {
   readonly code?: string;
   readonly detail?: string;
   readonly success?: boolean;
@@ -66,10 +66,10 @@ async function ask(
   method: string,
   path: string,
   body?: unknown,
-): Promise<{ status: number; body: Told }> {
+): Promise<{ status: number; body: HttpAnswer }> {
   const init = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) };
   const reply = await fetch(url + path, { method, ...init });
-  return { status: reply.status, body: (await reply.json()) as Told };
+  return { status: reply.status, body: (await reply.json()) as HttpAnswer };
 }
 
 /** Asks again until it holds; vitest ends a test in which it never does. */

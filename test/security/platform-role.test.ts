@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../src/core/roles.js';
 import type { Route } from '../../src/server/route.js';
 import { ROUTES } from '../../src/server/routes.js';
-import { type Json, Served } from '../../src/server/testing/served.js';
+import { type AnyJson, TestServer } from '../../src/server/testing/test-server.js';
 import { bearer, type Issuer, startIssuer } from './support/issuer.js';
 
 /** What a route asks for. */
@@ -56,28 +56,28 @@ const RIGHT_OF = new Map(
 );
 
 /** Status class of an answer: 401, 403, the 404 of a hidden tenant, or anything the route itself answers. */
-type Verdict = 'unknown' | 'forbidden' | 'hidden' | 'served';
+type AccessVerdict = 'unknown' | 'forbidden' | 'hidden' | 'served';
 
 const OWN = 'acme';
 const OTHER = 'other';
 const isTenantInPath = ({ path }: Route): boolean => path.includes('{tenant_id}');
 
 /** The verdict that the tables above demand. `asked`: the tenant that the request names. */
-function expected(route: Route, role: Role, isBound: boolean, asked: string): Verdict {
+function expected(route: Route, role: Role, isBound: boolean, requestedTenant: string): AccessVerdict {
   const right = RIGHT_OF.get(route.id) as Right;
   if (right === 'public') return 'served';
   if (!isBound) return role === 'operator' ? 'served' : 'unknown';
-  if (right !== 'platform' && asked !== OWN) return 'hidden';
+  if (right !== 'platform' && requestedTenant !== OWN) return 'hidden';
   return RIGHTS_IN_TENANT[right].includes(role) ? 'served' : 'forbidden';
 }
 
-let served: Served;
+let served: TestServer;
 let issuer: Issuer;
 
 beforeAll(async () => {
   issuer = await startIssuer();
   // A connection that got a 401 is used again, however long a busy machine takes until then.
-  served = await Served.start({ auth: { jwt: issuer.jwt }, listen: { linger_ms: 600_000 } });
+  served = await TestServer.start({ auth: { jwt: issuer.jwt }, listen: { linger_ms: 600_000 } });
 });
 afterAll(async () => {
   await served.remove();
@@ -96,11 +96,11 @@ const IDS: Readonly<Record<string, string>> = {
   key_id: '0'.repeat(16),
 };
 
-async function ask(route: Route, asked: string, token: string): Promise<Verdict> {
+async function ask(route: Route, requestedTenant: string, token: string): Promise<AccessVerdict> {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name) =>
-    name === 'tenant_id' ? asked : (IDS[name] ?? ''),
+    name === 'tenant_id' ? requestedTenant : (IDS[name] ?? ''),
   );
-  const named = route.tenant === 'own' ? { 'x-genesis-tenant': asked } : {};
+  const named = route.tenant === 'own' ? { 'x-genesis-tenant': requestedTenant } : {};
   const response = await fetch(served.url + path, {
     method: route.method,
     headers: { 'content-type': 'application/json', ...named, ...bearer(token) },
@@ -126,8 +126,8 @@ describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, is
       async (_, route) => {
         const token = await tokenOf(role, isBound);
         const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
-        for (const asked of tenants) {
-          expect(await ask(route, asked, token), asked).toBe(expected(route, role, isBound, asked));
+        for (const request of tenants) {
+          expect(await ask(route, request, token), request).toBe(expected(route, role, isBound, request));
         }
       },
     );
@@ -139,28 +139,28 @@ describe('keys of platform operators', () => {
   const as = async (role: Role, isBound: boolean) => bearer(await tokenOf(role, isBound));
 
   it.each(ROLES)('are not created by a %s that is bound to a tenant', async (role) => {
-    const made = await served.ask('POST', keys, { role: 'operator' }, await as(role, true));
+    const made = await served.request('POST', keys, { role: 'operator' }, await as(role, true));
     expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
   });
 
   it('are listed and revoked by platform operators alone', async () => {
     const platform = await as('operator', false);
-    const { status, body } = await served.ask('POST', keys, { role: 'operator' }, platform);
+    const { status, body } = await served.request('POST', keys, { role: 'operator' }, platform);
     expect([status, body.tenant_id]).toEqual([201, null]);
     const path = `${keys}/${body.key_id}`;
     for (const role of ['admin', 'operator'] as const) {
       const bound = await as(role, true);
-      const listed = await served.ask('GET', keys, undefined, bound);
-      expect(listed.body.keys.map((key: Json) => key.key_id)).not.toContain(body.key_id);
-      expect((await served.ask('DELETE', path, undefined, bound)).status).toBe(404);
+      const listed = await served.request('GET', keys, undefined, bound);
+      expect(listed.body.keys.map((key: AnyJson) => key.key_id)).not.toContain(body.key_id);
+      expect((await served.request('DELETE', path, undefined, bound)).status).toBe(404);
     }
-    const listed = await served.ask('GET', keys, undefined, platform);
-    expect(listed.body.keys.map((key: Json) => key.key_id)).toContain(body.key_id);
-    expect((await served.ask('DELETE', path, undefined, platform)).body.state).toBe('revoked');
+    const listed = await served.request('GET', keys, undefined, platform);
+    expect(listed.body.keys.map((key: AnyJson) => key.key_id)).toContain(body.key_id);
+    expect((await served.request('DELETE', path, undefined, platform)).body.state).toBe('revoked');
   });
 
   it('are refused to a tenant’s operator with a message that says which credential can do it', async () => {
-    const { status, body } = await served.ask('GET', '/metrics', undefined, await as('operator', true));
+    const { status, body } = await served.request('GET', '/metrics', undefined, await as('operator', true));
     expect(status).toBe(403);
     expect(body.detail).toContain('gen key create --role operator');
   });

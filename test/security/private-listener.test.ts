@@ -12,38 +12,38 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/house.js';
-import { gen, type Setting, start } from '../../src/cli/testing/terminal.js';
-import { F, project, put } from '../../src/cli/testing/workspace.js';
+import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
+import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { openWorkspaceStore } from '../../src/workspace/store.js';
 import { Workspace } from '../../src/workspace/workspace.js';
 
-const EDGE = `${F}#intent_requirements`;
+const EDGE = `${FEATURE_ID}#intent_requirements`;
 const HAS_OWNERS = process.getuid !== undefined;
-const addressFile = ({ cwd }: Setting): string => join(cwd, '.ai-workspace/events/server.json');
+const addressFile = ({ cwd }: TerminalOptions): string => join(cwd, '.ai-workspace/events/server.json');
 
-interface Announced {
+interface AnnouncedAddress {
   readonly url: string;
   readonly token: string;
 }
 
-async function announced(setting: Setting): Promise<Announced> {
-  const read = async () => JSON.parse(await readFile(addressFile(setting), 'utf8')) as Announced;
+async function announcedAddress(setting: TerminalOptions): Promise<AnnouncedAddress> {
+  const read = async () => JSON.parse(await readFile(addressFile(setting), 'utf8')) as AnnouncedAddress;
   await expect.poll(read, { timeout: 60_000, interval: 50 }).toMatchObject({ pid: process.pid });
   return read();
 }
 
 /** A command that stays, and so listens for others: what an MCP client or a person who follows the events starts. */
-async function staying(setting: Setting): Promise<Announced> {
+async function startServerToEnd(setting: TerminalOptions): Promise<AnnouncedAddress> {
   const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
   // It hears that it should stop from here on.
-  await following.seen(/METHODOLOGY_CHANGED/);
+  await following.waitForOutput(/METHODOLOGY_CHANGED/);
   onTestFinished(async () => {
     following.stop('SIGINT');
     await following.ended;
   });
-  return announced(setting);
+  return announcedAddress(setting);
 }
 
 const pathOf = (path: string): string =>
@@ -54,8 +54,8 @@ const pathOf = (path: string): string =>
 
 describe('the listener of a command without a server', () => {
   it('answers nobody without its token, on any route that is not public', async () => {
-    const setting = await project({});
-    const { url, token } = await staying(setting);
+    const setting = await createProject({});
+    const { url, token } = await startServerToEnd(setting);
     expect(token).toMatch(/^[\w-]{43,}$/);
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
     const credentials: Record<string, string>[] = [
@@ -85,8 +85,8 @@ describe('the listener of a command without a server', () => {
   });
 
   it('serves the other commands of its user, whatever key their environment has', async () => {
-    const setting = await project({});
-    await staying(setting);
+    const setting = await createProject({});
+    await startServerToEnd(setting);
     const env = { ...setting.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
     expect(await gen({ ...setting, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
     expect(await gen(setting, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
@@ -95,8 +95,8 @@ describe('the listener of a command without a server', () => {
   });
 
   it('leaves no key in the log', async () => {
-    const setting = await project({});
-    const { url, token } = await staying(setting);
+    const setting = await createProject({});
+    const { url, token } = await startServerToEnd(setting);
     const headers = { authorization: `Bearer ${token}` };
     const reply = await fetch(`${url}/api/tenants/default/keys`, { headers });
     expect(await reply.json()).toMatchObject({ keys: [] });
@@ -107,8 +107,8 @@ describe('the listener of a command without a server', () => {
   });
 
   it('goes on being closed when there are keys, which do not open it', async () => {
-    const setting = await project({});
-    const { url } = await staying(setting);
+    const setting = await createProject({});
+    const { url } = await startServerToEnd(setting);
     const { out } = await gen(setting, 'key', 'create', '--role', 'operator');
     const headers = { authorization: `Bearer ${out.trim()}` };
     expect((await fetch(`${url}/api/tenants/default/keys`, { headers })).status).toBe(401);
@@ -120,39 +120,39 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
   const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
   it('can be read by its owner alone', async () => {
-    const setting = await project({});
-    await staying(setting);
+    const setting = await createProject({});
+    await startServerToEnd(setting);
     expect(await modeOf(addressFile(setting))).toBe(0o600);
     const left = await readdir(join(setting.cwd, '.ai-workspace/events'));
     expect(left.filter((name) => name.includes('server'))).toEqual(['server.json']);
   });
 
   it('is a new file, where somebody has the old one open', async () => {
-    const setting = await project({});
+    const setting = await createProject({});
     await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
     await writeFile(addressFile(setting), '{"url":"http://127.0.0.1:9"}');
     await chmod(addressFile(setting), 0o666);
     const spying = await open(addressFile(setting), 'r+');
     onTestFinished(() => spying.close());
-    const { token } = await staying(setting);
+    const { token } = await startServerToEnd(setting);
     expect(await modeOf(addressFile(setting))).toBe(0o600);
     expect(await spying.readFile('utf8')).not.toContain(token);
   });
 
   it('is not written through a link', async () => {
-    const setting = await project({});
+    const setting = await createProject({});
     const elsewhere = join(await temporaryFolder(), 'readable-by-all');
     await writeFile(elsewhere, '');
     await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
     await symlink(elsewhere, addressFile(setting));
-    const { token } = await staying(setting);
+    const { token } = await startServerToEnd(setting);
     expect(await readFile(elsewhere, 'utf8')).not.toContain(token);
     expect(await modeOf(addressFile(setting))).toBe(0o600);
   });
 });
 
 it('a program under gen run has the address and the token, and needs both', async () => {
-  const setting = await project({
+  const setting = await createProject({
     'plan.yaml': 'project: shop\ntracks:\n  A:\n    - {id: A-001-x, description: x}\n',
   });
   expect(await gen(setting, 'plan', 'import', 'plan.yaml')).toMatchObject({ code: 0 });
@@ -167,7 +167,7 @@ it('a program under gen run has the address and the token, and needs both', asyn
 });
 
 /** A port of the attacker's: it answers as a server would, and notes what it is asked. */
-async function trap(): Promise<{ url: string; asked: string[] }> {
+async function startTrapServer(): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`);
@@ -217,14 +217,14 @@ const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
 
 /** While another process has the log, a command believes the address file; so that is when the forgery is tried. */
 async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<void> {
-  const setting = await project({});
+  const setting = await createProject({});
   const { store } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
-  const { url, asked } = await trap();
+  const { url, asked: request } = await startTrapServer();
   await forge(addressFile(setting), `${JSON.stringify({ url, pid: process.pid })}\n`);
   const env = { ...setting.env, GENESIS_TOKEN: 'the-victims-own-token' };
-  const told = await gen({ ...setting, env }, 'task', 'claim', EDGE);
-  expect(told).toMatchObject({ code: 1, err: expect.stringMatching(says) });
-  expect(asked).toEqual([]);
+  const reply = await gen({ ...setting, env }, 'task', 'claim', EDGE);
+  expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(says) });
+  expect(request).toEqual([]);
   await store.close();
 }
 
@@ -237,7 +237,7 @@ it.runIf(HAS_OWNERS)(
 
 it('keeps the address file out of git', async () => {
   const cwd = await temporaryFolder();
-  await put(cwd, 'README.md', 'x');
+  await writeProjectFile(cwd, 'README.md', 'x');
   expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
   expect(await readFile(join(cwd, '.ai-workspace/.gitignore'), 'utf8')).toMatch(/^events\/server\.json/m);
 });

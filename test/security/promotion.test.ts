@@ -11,21 +11,27 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gen } from '../../src/cli/testing/terminal.js';
-import { F, project, put } from '../../src/cli/testing/workspace.js';
+import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 import { OPEN_CALLER } from '../../src/coordinator/caller.js';
 import { sha256Hex } from '../../src/coordinator/identity.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { collectDrafts } from '../../src/workspace/drafts/collect.js';
-import { isolate } from '../../src/workspace/drafts/isolation.js';
-import { promoteAccepted } from '../../src/workspace/drafts/redo.js';
-import { ALPHA, write, Yard } from '../../src/workspace/drafts/testing/yard.js';
+import { createGrantFolders } from '../../src/workspace/drafts/isolation.js';
+import { promoteAccepted } from '../../src/workspace/drafts/promote-accepted.js';
+import { ALPHA, DraftsHarness, write } from '../../src/workspace/drafts/testing/drafts-harness.js';
 import { coordinatorRemote } from '../../src/workspace/sync/coordinator-remote.js';
 import { pull } from '../../src/workspace/sync/pull.js';
-import { folderOfATest, KEY, opened, placeIn, quiet } from '../../src/workspace/sync/testing/laptop.js';
-import { Agent, human } from '../support/agent.js';
-import { answered, House, P } from '../support/house.js';
-import { FILES, reported } from '../support/workspace-files.js';
+import {
+  KEY,
+  quietOptions,
+  syncWorkspaceIn,
+  temporaryFolder,
+  withLocalLog,
+} from '../../src/workspace/sync/testing/sync-harness.js';
+import { HarnessAgent, human } from '../support/agent.js';
+import { CoordinatorHarness, P, unwrap } from '../support/coordinator-harness.js';
+import { evaluatorReport, FILES } from '../support/workspace-files.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const TEXT = 'do as I say';
@@ -94,17 +100,17 @@ const NO_HUMAN_FOR_THE_SPECIFICATION =
 
 /** A project with a coordinator, and an agent of the role that may converge the edge. */
 async function begin(files: Record<string, string> | null = FILES) {
-  const house = await House.open('file');
-  const yard = await Yard.open();
-  if (files !== null) answered(await house.coordinator.settings.configure(P, { files }));
-  await house.blobs.put(P.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
-  const alpha = new Agent(house, 'alpha', 's1');
+  const harness = await CoordinatorHarness.open('file');
+  const workspace = await DraftsHarness.open();
+  if (files !== null) unwrap(await harness.coordinator.settings.configure(P, { files }));
+  await harness.blobs.put(P.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
+  const alpha = new HarnessAgent(harness, 'alpha', 's1');
   await alpha.claims(EDGE, { agent_role: 'architect' });
-  const log = { store: house.store, blobs: house.blobs, key: P };
-  const checks = files === null ? {} : reported();
+  const log = { store: harness.store, blobs: harness.blobs, key: P };
+  const checks = files === null ? {} : evaluatorReport();
   const submits = (...paths: string[]) => alpha.submits(EDGE, manifestOf(...paths), checks);
   const approves = (...paths: string[]) =>
-    house.coordinator.recordReview(
+    harness.coordinator.recordReview(
       P,
       {
         task_id: EDGE,
@@ -116,39 +122,39 @@ async function begin(files: Record<string, string> | null = FILES) {
       human('rita'),
     );
   const escalated = async () =>
-    (await house.events()).findLast(({ event_type }) => event_type === 'convergence_escalated');
-  return { house, yard, log, alpha, submits, approves, escalated };
+    (await harness.events()).findLast(({ event_type }) => event_type === 'convergence_escalated');
+  return { house: harness, yard: workspace, log, alpha, submits, approves, escalated };
 }
 
 describe('a closed folder', () => {
   test.each(CLOSED)('takes no result: %j', async (path) => {
-    const { house, alpha } = await begin();
-    const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...reported() };
-    expect(await house.coordinator.submitResult(P, body, OPEN_CALLER)).toMatchObject({
+    const { house: harness, alpha } = await begin();
+    const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...evaluatorReport() };
+    expect(await harness.coordinator.submitResult(P, body, OPEN_CALLER)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
   });
 
   test.each(CLOSED.filter((path) => !/[:]/.test(path)))('takes no draft: %j', async (path) => {
-    const yard = await Yard.open();
-    await yard.draft(path, TEXT);
-    expect(await yard.collect()).toMatchObject({ refused: 'BAD_NAME' });
+    const workspace = await DraftsHarness.open();
+    await workspace.writeDraft(path, TEXT);
+    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
   test('takes nothing out of a worktree', async () => {
-    const yard = await Yard.open();
+    const workspace = await DraftsHarness.open();
     const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: yard.root });
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: workspace.root });
     git('init', '--quiet');
-    await yard.share('.gitignore', '.ai-workspace/\n');
+    await workspace.writeShared('.gitignore', '.ai-workspace/\n');
     git('add', '.');
     git('commit', '--quiet', '-m', 'start');
-    await writeFile(yard.path('coordination.yml'), 'isolation: worktree\n');
+    await writeFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
     const grant = { ...ALPHA, generation: 1 };
-    const isolation = await isolate(yard, grant);
+    const isolation = await createGrantFolders(workspace, grant);
     if (!('work' in isolation)) throw new Error(isolation.says);
-    await write(join(yard.root, isolation.work, '.Genesis/log'), TEXT);
-    expect(await collectDrafts(yard, yard, grant)).toMatchObject({
+    await write(join(workspace.root, isolation.work, '.Genesis/log'), TEXT);
+    expect(await collectDrafts(workspace, workspace, grant)).toMatchObject({
       refused: 'BAD_NAME',
       path: '.Genesis/log',
     });
@@ -157,59 +163,59 @@ describe('a closed folder', () => {
   test.each(['.genesis/x', 'GENESI~1/x'])(
     'takes nothing from a log that has it accepted: %j',
     async (path) => {
-      const { house, yard, log, submits } = await begin();
+      const { house: harness, yard: workspace, log, submits } = await begin();
       expect(await submits('docs/a.md')).toMatchObject({ reason: 'ACCEPTED' });
-      const promotion = await promoteAccepted(yard, { ...log, store: withPath(house, path) });
+      const promotion = await promoteAccepted(workspace, { ...log, store: withPath(harness, path) });
       expect(promotion).toMatchObject({ written: [], failures: [{ path: 'files.0.path' }] });
-      expect(await readdir(yard.root)).toEqual(['.ai-workspace']);
+      expect(await readdir(workspace.root)).toEqual(['.ai-workspace']);
     },
   );
 });
 
 /** The log of the house, in which accepted files have another path: as an older version, or a liar, wrote it. */
-function withPath(house: House, path: string) {
+function withPath(harness: CoordinatorHarness, path: string) {
   const changed = (event: EventEnvelope): EventEnvelope => {
     if (event.event_type !== 'edge_converged') return event;
     return { ...event, payload: { ...event.payload, result_data: manifestOf(path, 'src/b.ts') } };
   };
   return {
-    project: house.store.project.bind(house.store),
-    events: async (...asked: Parameters<House['store']['events']>) =>
-      (await house.store.events(...asked)).map(changed),
+    project: harness.store.project.bind(harness.store),
+    events: async (...asked: Parameters<CoordinatorHarness['store']['events']>) =>
+      (await harness.store.events(...asked)).map(changed),
   };
 }
 
 describe('what commands other programs', () => {
   test.each(COMMANDING)('waits for a human, who is told the path: %j', async (path) => {
-    const { yard, log, submits, escalated } = await begin();
+    const { yard: workspace, log, submits, escalated } = await begin();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect(reply.next).toContain(path);
     expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths: [path] });
-    expect(await promoteAccepted(yard, log)).toMatchObject({ written: [] });
-    expect(await readdir(yard.root)).toEqual(['.ai-workspace']);
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [] });
+    expect(await readdir(workspace.root)).toEqual(['.ai-workspace']);
   });
 
   test('is promoted once a human has approved exactly this candidate', async () => {
-    const { yard, log, submits, approves } = await begin();
+    const { yard: workspace, log, submits, approves } = await begin();
     await submits('CLAUDE.md', '.claude/settings.json');
     expect(await approves('CLAUDE.md')).toMatchObject({ reason: 'STALE_REVIEW' });
     expect(await approves('CLAUDE.md', '.claude/settings.json')).toMatchObject({ reason: 'APPROVED' });
-    expect(await promoteAccepted(yard, log)).toMatchObject({
+    expect(await promoteAccepted(workspace, log)).toMatchObject({
       written: ['CLAUDE.md', '.claude/settings.json'],
       conflicts: [],
     });
-    expect(await yard.shared('CLAUDE.md')).toBe(TEXT);
+    expect(await workspace.readShared('CLAUDE.md')).toBe(TEXT);
   });
 
   test('is promoted where a human did the work', async () => {
-    const { house, yard, log } = await begin();
-    const rita = new Agent(house, 'rita', 's-rita');
+    const { house: harness, yard: workspace, log } = await begin();
+    const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
     await rita.claims(edge, { agent_role: 'human' });
-    const submitted = await rita.submits(edge, manifestOf('AGENTS.md'), reported());
+    const submitted = await rita.submits(edge, manifestOf('AGENTS.md'), evaluatorReport());
     expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
-    expect(await promoteAccepted(yard, log)).toMatchObject({ written: ['AGENTS.md'] });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['AGENTS.md'] });
   });
 
   test.each([
@@ -219,80 +225,84 @@ describe('what commands other programs', () => {
     ],
     ['a project that was never configured', null],
   ])('waits for a human in %s, too', async (_, files) => {
-    const { submits, approves, yard, log } = await begin(files);
+    const { submits, approves, yard: workspace, log } = await begin(files);
     expect(await submits('.mcp.json')).toMatchObject({ reason: 'ESCALATED' });
     expect(await approves('.mcp.json')).toMatchObject({ reason: 'APPROVED' });
-    expect(await promoteAccepted(yard, log)).toMatchObject({ written: ['.mcp.json'] });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['.mcp.json'] });
   });
 
   test('is not for an agent that calls itself human and may not review', async () => {
-    const { house } = await begin(null);
+    const { house: harness } = await begin(null);
     const agent = { ...OPEN_CALLER, may_review: false };
     const who = { task_id: 'REQ-F-B#design_code', session_id: 's9' };
     const claim = { ...who, agent_id: 'mallory', agent_role: 'human' };
-    expect(await house.coordinator.claimTask(P, claim, agent)).toMatchObject({ success: true });
+    expect(await harness.coordinator.claimTask(P, claim, agent)).toMatchObject({ success: true });
     const body = { ...who, generation: 1, result_data: manifestOf('.mcp.json') };
-    expect(await house.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
+    expect(await harness.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
   });
 
   test('is kept aside where the log accepted it without a human; the other files come', async () => {
-    const { house, yard, log, submits } = await begin();
+    const { house: harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
-    const promotion = await promoteAccepted(yard, {
+    const promotion = await promoteAccepted(workspace, {
       ...log,
-      store: withPath(house, '.claude/settings.json'),
+      store: withPath(harness, '.claude/settings.json'),
     });
     expect(promotion).toMatchObject({
       written: ['src/b.ts'],
       conflicts: [{ path: '.claude/settings.json', says: expect.stringContaining('no human') }],
     });
-    expect(await yard.shared('.claude/settings.json')).toBeNull();
+    expect(await workspace.readShared('.claude/settings.json')).toBeNull();
     const kept = promotion.conflicts[0]?.kept_at ?? '';
     expect(kept).toMatch(/^\.ai-workspace\/agents\/alpha\/conflicts\//);
-    expect(await readFile(join(yard.root, kept), 'utf8')).toBe(TEXT);
+    expect(await readFile(join(workspace.root, kept), 'utf8')).toBe(TEXT);
   });
 
   test('is not approved by a review that an agent told, or that came with an import', async () => {
-    const { house, yard, log, submits } = await begin();
+    const { house: harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
-    const forged = withPath(house, '.mcp.json');
+    const forged = withPath(harness, '.mcp.json');
     const store = {
       ...forged,
-      events: async (...asked: Parameters<House['store']['events']>) => {
+      events: async (...asked: Parameters<CoordinatorHarness['store']['events']>) => {
         const events = await forged.events(...asked);
         const [key, query] = asked;
         if (query.types?.includes('review_completed') !== true) return events;
-        const [accepted] = await house.store.events(key, { after: 0, limit: 1, types: ['edge_converged'] });
+        const [accepted] = await harness.store.events(key, { after: 0, limit: 1, types: ['edge_converged'] });
         const payload = { decision: 'APPROVED', candidate_sha256: accepted?.payload.result_sha256 };
         const { seq: _, ...told } = { ...accepted, event_type: 'review_completed', position: 1, payload };
         return [told as EventEnvelope];
       },
     };
-    expect(await promoteAccepted(yard, { ...log, store })).toMatchObject({
+    expect(await promoteAccepted(workspace, { ...log, store })).toMatchObject({
       written: ['src/b.ts'],
       conflicts: [{ path: '.mcp.json' }],
     });
   });
 
   test('is kept aside when a sync pull brings it from a remote that asked no human', async () => {
-    const house = await House.open('memory');
-    const yard = await Yard.open();
-    await house.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
-    const alpha = new Agent(house, 'alpha', 's1', null, KEY);
+    const harness = await CoordinatorHarness.open('memory');
+    const workspace = await DraftsHarness.open();
+    await harness.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1', null, KEY);
     await alpha.claims(EDGE);
     expect(await alpha.submits(EDGE, manifestOf('docs/a.md', 'docs/b.md'))).toMatchObject({ accepted: true });
-    const { coordinator, store, blobs } = house;
+    const { coordinator, store, blobs } = harness;
     const honest = coordinatorRemote({ name: 'office', coordinator, store, blobs, key: KEY });
     const remote = {
       ...honest,
       events: async (after: number, limit: number) =>
-        withPath(house, 'CLAUDE.md').events(KEY, { after, limit }),
+        withPath(harness, 'CLAUDE.md').events(KEY, { after, limit }),
     };
-    const place = placeIn(await folderOfATest('laptop', onTestFinished));
-    expect(await pull(place, remote, { ...quiet, keep_aside: false })).toMatchObject({ rebuilt: false });
-    const promotion = await opened(place, (local) => promoteAccepted(yard, { ...local, key: KEY }));
+    const place = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+      rebuilt: false,
+    });
+    const promotion = await withLocalLog(place, (local) =>
+      promoteAccepted(workspace, { ...local, key: KEY }),
+    );
     expect(promotion).toMatchObject({ written: ['src/b.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
-    expect(await yard.shared('CLAUDE.md')).toBeNull();
+    expect(await workspace.readShared('CLAUDE.md')).toBeNull();
   });
 });
 
@@ -300,18 +310,18 @@ test('a person sees the paths before deciding, and what they approve is promoted
   const checks =
     'edge: "intent→requirements"\nchecklist:\n  - {name: reads_well, type: agent, criterion: "It reads well"}\n';
   const setting = {
-    ...(await project({ '.ai-workspace/graph/edges/intent_requirements.yml': checks })),
+    ...(await createProject({ '.ai-workspace/graph/edges/intent_requirements.yml': checks })),
     columns: 300,
   };
-  const edge = `${F}#intent_requirements`;
+  const edge = `${FEATURE_ID}#intent_requirements`;
   const claimed = await gen(setting, 'task', 'claim', edge, '--role', 'architect', '--json');
-  await put(setting.cwd, `${JSON.parse(claimed.out).work}/docs/CLAUDE.md`, TEXT);
+  await writeProjectFile(setting.cwd, `${JSON.parse(claimed.out).work}/docs/CLAUDE.md`, TEXT);
   const submitted = await gen(setting, 'task', 'submit', edge, '--drafts', '--check', 'reads_well=pass');
   expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('docs/CLAUDE.md') });
-  const { out } = await gen(setting, 'review', '--feature', F);
+  const { out } = await gen(setting, 'review', '--feature', FEATURE_ID);
   expect(out).toContain('docs/CLAUDE.md (commands_programs)');
   const shared = () => readFile(join(setting.cwd, 'docs/CLAUDE.md'), 'utf8').catch(() => null);
   expect(await shared()).toBeNull();
-  expect((await gen(setting, 'review', '--feature', F, '--approve')).code).toBe(0);
+  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await shared()).toBe(TEXT);
 });

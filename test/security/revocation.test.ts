@@ -16,16 +16,16 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { Coordinator, isProblem, OPEN_CALLER } from '../../src/coordinator/index.js';
 import { type RunningServer, startServer } from '../../src/server/server.js';
-import { P, Served, T } from '../../src/server/testing/served.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
-import type { Store, Unit } from '../../src/stores/store.js';
+import type { Store, Transaction } from '../../src/stores/store.js';
 
 const TASK = 'A-001-x';
 const SCOPE = { tenant_id: 'acme', project_id: 'shop' };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 type Headers = Record<string, string>;
 
-interface Answered {
+interface StatusAndBody {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: the tests read JSON of several shapes
   readonly body: any;
@@ -37,25 +37,25 @@ async function ask(url: string, method: string, path: string, body?: unknown, he
     headers: { 'content-type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return { status: response.status, body: await response.json() } as Answered;
+  return { status: response.status, body: await response.json() } as StatusAndBody;
 }
 
 /** A server with an admin's key, an agent's key, and one task that the admin holds. */
 async function guarded(agent: object = {}) {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan(TASK);
-  const admin = bearer((await served.post(`${T}/keys`, { role: 'admin' })).body.token);
-  const made = (await served.ask('POST', `${T}/keys`, { role: 'agent', ...agent }, admin)).body;
-  const held = await served.ask('POST', `${P}/claims`, who('admin', { task_id: TASK }), admin);
+  const admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+  const made = (await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent', ...agent }, admin)).body;
+  const held = await served.request('POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
   const { id: claim_id, generation: expected_generation, session_id } = held.body.claim;
   const handle = { task_id: TASK, claim_id, expected_generation, session_id };
   return {
     served,
     admin,
     agent: { token: made.token as string, ...bearer(made.token) },
-    revoke: () => served.ask('DELETE', `${T}/keys/${made.key_id}`, undefined, admin),
-    free: () => served.ask('POST', `${P}/claims/release`, handle, admin),
-    task: () => served.ask('GET', `${P}/tasks/${TASK}`, undefined, admin),
+    revoke: () => served.request('DELETE', `${TENANT_URL}/keys/${made.key_id}`, undefined, admin),
+    free: () => served.request('POST', `${PROJECT_URL}/claims/release`, handle, admin),
+    task: () => served.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, admin),
   };
 }
 
@@ -76,13 +76,13 @@ function arrival({ coordinator }: RunningServer): Promise<void> {
 /** An event stream over a plain socket: the text so far, and signals for its first events and its end. */
 function listen(port: number, token: string | null) {
   const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
-  const request = `GET ${P}/events/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}Connection: close\r\n\r\n`;
+  const request = `GET ${PROJECT_URL}/events/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}Connection: close\r\n\r\n`;
   const socket = connect(port, '127.0.0.1', () => socket.write(request));
   onTestFinished(() => void socket.destroy());
-  let told = '';
+  let reply = '';
   let wake = (): void => {};
   socket.on('data', (chunk) => {
-    told += chunk;
+    reply += chunk;
     wake();
   });
   socket.on('close', () => wake());
@@ -95,8 +95,9 @@ function listen(port: number, token: string | null) {
   };
   return {
     socket,
-    has: (part: string) => until(() => told.includes(part) || socket.closed).then(() => told.includes(part)),
-    ended: () => until(() => socket.closed).then(() => told),
+    has: (part: string) =>
+      until(() => reply.includes(part) || socket.closed).then(() => reply.includes(part)),
+    ended: () => until(() => socket.closed).then(() => reply),
   };
 }
 
@@ -109,7 +110,7 @@ const NEXT_TOOL = {
 };
 
 test.each([
-  ['HTTP', `${P}/next`, WAITING, {}],
+  ['HTTP', `${PROJECT_URL}/next`, WAITING, {}],
   ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
 ] as const)(
   'grants nothing to a %s call that waits when its key is revoked',
@@ -126,7 +127,7 @@ test.each([
 );
 
 test.each([
-  ['HTTP', `${P}/next`, WAITING, {}],
+  ['HTTP', `${PROJECT_URL}/next`, WAITING, {}],
   ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
 ] as const)(
   'ends a waiting %s call at the revocation of its key, before its time is up',
@@ -143,7 +144,7 @@ test.each([
 
 test('ends a waiting call when its key expires', async () => {
   const { served, agent } = await guarded({ expires_in_seconds: 1 });
-  const waiting = await ask(served.url, 'POST', `${P}/next`, WAITING, bearer(agent.token));
+  const waiting = await ask(served.url, 'POST', `${PROJECT_URL}/next`, WAITING, bearer(agent.token));
   expect(waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
 });
 
@@ -156,28 +157,28 @@ test('ends the stream of a revoked key before the next event, and leaves other s
   await revoke();
   await free();
   expect(await other.has('CLAIM_RELEASED')).toBe(true);
-  const told = await theirs.ended();
-  expect(told).not.toContain('CLAIM_RELEASED');
-  expect(told).toContain(': ended: the credential');
+  const reply = await theirs.ended();
+  expect(reply).not.toContain('CLAIM_RELEASED');
+  expect(reply).toContain(': ended: the credential');
   expect(other.socket.closed).toBe(false);
 });
 
 test('ends the stream of a key that expires', async () => {
   const { served, agent } = await guarded({ expires_in_seconds: 1 });
-  const told = await listen(served.running.port, agent.token).ended();
-  expect(told).toContain(': ended: the credential');
+  const reply = await listen(served.running.port, agent.token).ended();
+  expect(reply).toContain(': ended: the credential');
 });
 
 test('ends what anonymous callers wait for when the first key closes an open server', async () => {
-  const served = await Served.forTest();
+  const served = await TestServer.forTest();
   await served.plan(TASK);
   await served.claim(TASK);
   const arrived = arrival(served.running);
-  const waiting = ask(served.url, 'POST', `${P}/next`, WAITING);
+  const waiting = ask(served.url, 'POST', `${PROJECT_URL}/next`, WAITING);
   const stream = listen(served.running.port, null);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
-  expect((await served.post(`${T}/keys`, { role: 'admin' })).status).toBe(201);
+  expect((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).status).toBe(201);
   expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   expect(await stream.ended()).toContain(': ended: the credential');
 });
@@ -190,19 +191,21 @@ test('ends waiting calls and streams on another coordinator once it has followed
     await second.stop();
   });
   const plan = { tracks: { A: [{ id: TASK, description: 'x', depends_on: [] }] } };
-  expect((await ask(first.url, 'PUT', `${P}/plan`, plan)).status).toBe(200);
-  const admin = bearer((await ask(first.url, 'POST', `${T}/keys`, { role: 'admin' })).body.token);
-  const agent = (await ask(first.url, 'POST', `${T}/keys`, { role: 'agent' }, admin)).body;
-  await ask(first.url, 'POST', `${P}/claims`, who('admin', { task_id: TASK }), admin);
+  expect((await ask(first.url, 'PUT', `${PROJECT_URL}/plan`, plan)).status).toBe(200);
+  const admin = bearer((await ask(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+  const agent = (await ask(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'agent' }, admin)).body;
+  await ask(first.url, 'POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
   const known = async () =>
-    (await ask(second.url, 'GET', `${P}/status`, undefined, bearer(agent.token))).status;
+    (await ask(second.url, 'GET', `${PROJECT_URL}/status`, undefined, bearer(agent.token))).status;
   while ((await known()) !== 200);
   const arrived = arrival(second);
-  const waiting = ask(second.url, 'POST', `${P}/next`, WAITING, bearer(agent.token));
+  const waiting = ask(second.url, 'POST', `${PROJECT_URL}/next`, WAITING, bearer(agent.token));
   const stream = listen(second.port, agent.token);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
-  expect((await ask(first.url, 'DELETE', `${T}/keys/${agent.key_id}`, undefined, admin)).status).toBe(200);
+  expect(
+    (await ask(first.url, 'DELETE', `${TENANT_URL}/keys/${agent.key_id}`, undefined, admin)).status,
+  ).toBe(200);
   expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   expect(await stream.ended()).toContain(': ended: the credential');
 });
@@ -214,7 +217,7 @@ test('refuses a request whose key is revoked while its body still arrives', asyn
   const socket = connect(served.running.port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   socket.write(
-    `POST ${P}/tasks/batch_get HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n` +
+    `POST ${PROJECT_URL}/tasks/batch_get HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n` +
       `Authorization: ${agent.authorization}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n{`,
   );
   // The interim response shows that the headers were read.
@@ -230,9 +233,9 @@ test('decides nothing for a caller whose revocation took effect while its comman
   let hold: Promise<void> | null = null;
   const store: Store = Object.create(memory, {
     commit: {
-      value: async (units: readonly Unit[]) => {
+      value: async (transactions: readonly Transaction[]) => {
         await hold;
-        return memory.commit(units);
+        return memory.commit(transactions);
       },
     },
     capabilities: { value: { ...memory.capabilities, commits_at_once: 1 } },

@@ -12,32 +12,32 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { publicKeyText } from '../../src/client/sign-command.js';
-import { type Json, P, Served, T } from '../../src/server/testing/served.js';
+import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { bearer } from './support/issuer.js';
 
 const [TASK, OTHER_TASK] = ['A-001-core', 'B-001-data'] as const;
 const newPublicKey = (): string => publicKeyText(generateKeyPairSync('ed25519').publicKey);
 
-interface Actor {
+interface ApiActor {
   readonly principal: string;
   readonly headers: Record<string, string>;
 }
 
-let served: Served;
-let admin: Actor;
-let alice: Actor;
-let aliceAgain: Actor;
-let bob: Actor;
+let served: TestServer;
+let admin: ApiActor;
+let alice: ApiActor;
+let aliceAgain: ApiActor;
+let bob: ApiActor;
 /** An agent's key that stands for no user. */
-let nameless: Actor;
-let namelessToo: Actor;
+let nameless: ApiActor;
+let namelessToo: ApiActor;
 
 beforeEach(async () => {
-  served = await Served.forTest();
+  served = await TestServer.forTest();
   await served.plan(TASK, OTHER_TASK);
   let headers: Record<string, string> = {};
-  const create = async (body: object): Promise<Actor> => {
-    const { key_id, token } = (await served.ask('POST', `${T}/keys`, body, headers)).body;
+  const create = async (body: object): Promise<ApiActor> => {
+    const { key_id, token } = (await served.request('POST', `${TENANT_URL}/keys`, body, headers)).body;
     return { principal: `key-${key_id}`, headers: bearer(token) };
   };
   admin = await create({ role: 'admin', user_id: 'root' });
@@ -49,27 +49,27 @@ beforeEach(async () => {
   namelessToo = await create({ role: 'agent' });
 });
 
-const open = (actor: Actor, body: object) =>
-  served.ask('POST', `${T}/sessions`, { project_id: 'shop', ...body }, actor.headers);
-const close = (actor: Actor, session_id: string) =>
-  served.ask('DELETE', `${T}/sessions/${session_id}`, undefined, actor.headers);
-const claim = (actor: Actor, task_id: string, session_id: string, project = P) =>
-  served.ask('POST', `${project}/claims`, { task_id, agent_id: 'worker', session_id }, actor.headers);
-const events = async (type: string): Promise<Json[]> =>
-  (await served.ask('GET', `${P}/events?type=${type}`, undefined, admin.headers)).body.events;
-const claimState = async (task_id: string): Promise<string> =>
-  (await served.ask('GET', `${P}/tasks/${task_id}`, undefined, admin.headers)).body.claim.state;
-const userOfClaim = async (task_id: string): Promise<string | null> =>
-  (await served.ask('GET', `${P}/tasks/${task_id}/history`, undefined, admin.headers)).body.generations[0]
-    .user_id;
+const open = (actor: ApiActor, body: object) =>
+  served.request('POST', `${TENANT_URL}/sessions`, { project_id: 'shop', ...body }, actor.headers);
+const close = (actor: ApiActor, sessionId: string) =>
+  served.request('DELETE', `${TENANT_URL}/sessions/${sessionId}`, undefined, actor.headers);
+const claim = (actor: ApiActor, task_id: string, session_id: string, project = PROJECT_URL) =>
+  served.request('POST', `${project}/claims`, { task_id, agent_id: 'worker', session_id }, actor.headers);
+const events = async (type: string): Promise<AnyJson[]> =>
+  (await served.request('GET', `${PROJECT_URL}/events?type=${type}`, undefined, admin.headers)).body.events;
+const claimState = async (taskId: string): Promise<string> =>
+  (await served.request('GET', `${PROJECT_URL}/tasks/${taskId}`, undefined, admin.headers)).body.claim.state;
+const userOfClaim = async (taskId: string): Promise<string | null> =>
+  (await served.request('GET', `${PROJECT_URL}/tasks/${taskId}/history`, undefined, admin.headers)).body
+    .generations[0].user_id;
 
 const FORBIDDEN = [403, 'FORBIDDEN'];
-const verdict = ({ status, body }: { status: number; body: Json }) => [status, body.code ?? body.reason];
+const verdict = ({ status, body }: { status: number; body: AnyJson }) => [status, body.code ?? body.reason];
 
 describe('closing a session', () => {
   it('is refused to another agent of the tenant, and its claims stay', async () => {
     await claim(alice, TASK, 'sess-alice');
-    const listed = await served.ask('GET', `${T}/sessions`, undefined, bob.headers);
+    const listed = await served.request('GET', `${TENANT_URL}/sessions`, undefined, bob.headers);
     const [{ session_id }] = listed.body.sessions;
     for (const stranger of [bob, nameless])
       expect(verdict(await close(stranger, session_id))).toEqual(FORBIDDEN);
@@ -102,14 +102,14 @@ describe('closing a session', () => {
   });
 
   it('is not prevented by a stranger who uses the same id in another project, nor closes the stranger’s', async () => {
-    const elsewhere = `${T}/projects/elsewhere`;
+    const elsewhere = `${TENANT_URL}/projects/elsewhere`;
     const plan = { tracks: { A: [{ id: TASK, description: 'work', depends_on: [] }] } };
-    await served.ask('PUT', `${elsewhere}/plan`, plan, admin.headers);
+    await served.request('PUT', `${elsewhere}/plan`, plan, admin.headers);
     await claim(alice, TASK, 'sess-shared');
     await claim(bob, TASK, 'sess-shared', elsewhere);
     expect(verdict(await close(alice, 'sess-shared'))).toEqual([200, 'CLOSED']);
     expect(await claimState(TASK)).toBe('RELEASED');
-    const kept = await served.ask('GET', `${elsewhere}/tasks/${TASK}`, undefined, admin.headers);
+    const kept = await served.request('GET', `${elsewhere}/tasks/${TASK}`, undefined, admin.headers);
     expect(kept.body.claim.state).toBe('ACTIVE');
   });
 });
@@ -188,18 +188,18 @@ describe('an event that an agent appends', () => {
       payload: { intent_id: 'INT-1', trigger: 'drift', delta: 'more' },
     };
     const forged = { ...event, payload: { ...event.payload, principal: alice.principal } };
-    expect((await served.ask('POST', `${P}/events`, forged, bob.headers)).status).toBe(400);
-    const told = await served.ask('POST', `${P}/events`, event, bob.headers);
-    expect(told.body).toMatchObject({ success: true });
+    expect((await served.request('POST', `${PROJECT_URL}/events`, forged, bob.headers)).status).toBe(400);
+    const reply = await served.request('POST', `${PROJECT_URL}/events`, event, bob.headers);
+    expect(reply.body).toMatchObject({ success: true });
     const [written] = await events('intent_raised');
     expect(written.payload.principal).toBe(bob.principal);
   });
 });
 
 it('in open mode every caller controls every session, as there is only one principal', async () => {
-  const openServer = await Served.forTest();
+  const openServer = await TestServer.forTest();
   await openServer.plan(TASK);
   const session = { session_id: 'sess-1', user_id: 'alice', project_id: 'shop' };
-  expect((await openServer.post(`${T}/sessions`, session)).body.reason).toBe('OPENED');
-  expect((await openServer.ask('DELETE', `${T}/sessions/sess-1`)).body.reason).toBe('CLOSED');
+  expect((await openServer.post(`${TENANT_URL}/sessions`, session)).body.reason).toBe('OPENED');
+  expect((await openServer.request('DELETE', `${TENANT_URL}/sessions/sess-1`)).body.reason).toBe('CLOSED');
 });

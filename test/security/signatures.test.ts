@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { publicKeyText, signCommand } from '../../src/client/sign-command.js';
 import { isPublicKey } from '../../src/coordinator/public-key.js';
-import { openTokenReader } from '../../src/server/auth/jwt.js';
-import { House, P, planOf } from '../support/house.js';
+import { openTokenVerifier } from '../../src/server/auth/jwt.js';
+import { CoordinatorHarness, P, planOf } from '../support/coordinator-harness.js';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -32,14 +32,14 @@ const A = 'A-001-core';
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 
 test('a signed command is taken in its one spelling, and refused in every other that decodes alike', async () => {
-  const house = await House.open('memory');
-  await house.plan(planOf(A));
-  const { coordinator } = house;
+  const harness = await CoordinatorHarness.open('memory');
+  await harness.plan(planOf(A));
+  const { coordinator } = harness;
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
   await coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(publicKey) });
   await coordinator.settings.putLimits('acme', { require_signatures: true });
   const body = { task_id: A, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-  const now = new Date(house.world.clock.wallMs());
+  const now = new Date(harness.environment.clock.wallMs());
   const signature = signCommand({ ...P, command: 'claim_task', body }, privateKey, now);
   const cut = signature.lastIndexOf(';') + 1;
   const others = otherSpellings(signature.slice(cut));
@@ -65,7 +65,7 @@ test('a token has one spelling', async () => {
   const jwks = join(folder, 'jwks.json');
   const key = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', kid: 'k' };
   await writeFile(jwks, JSON.stringify({ keys: [key] }));
-  const reader = await openTokenReader({ jwks, issuer: 'us', audience: 'fleet' });
+  const reader = await openTokenVerifier({ jwks, issuer: 'us', audience: 'fleet' });
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const iat = Math.floor(Date.now() / 1000);
   const claims = {
@@ -79,8 +79,8 @@ test('a token has one spelling', async () => {
   };
   const signed = `${part({ alg: 'EdDSA', kid: 'k' })}.${part(claims)}`;
   const signature = sign(null, Buffer.from(signed), privateKey).toString('base64url');
-  expect(await reader.read(`${signed}.${signature}`)).toMatchObject({ kind: 'jwt', user_id: 'alice' });
+  expect(await reader.verify(`${signed}.${signature}`)).toMatchObject({ kind: 'jwt', user_id: 'alice' });
   for (const other of otherSpellings(signature)) {
-    expect(await reader.read(`${signed}.${other}`)).toMatchObject({ status: 401 });
+    expect(await reader.verify(`${signed}.${other}`)).toMatchObject({ status: 401 });
   }
 });

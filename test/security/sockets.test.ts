@@ -16,18 +16,18 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { problemAnswer } from '../../src/server/answer.js';
 import { createApp } from '../../src/server/app.js';
 import { OPEN_PRINCIPAL } from '../../src/server/auth/principal.js';
 import { RateLimiter } from '../../src/server/auth/rate-limit.js';
 import { listen } from '../../src/server/listen.js';
-import { LISTEN_SETTINGS, type ListenSettings } from '../../src/server/listen-settings.js';
-import { type House, route } from '../../src/server/route.js';
+import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from '../../src/server/listen-settings.js';
+import { problemResponse } from '../../src/server/response.js';
+import { defineRoute, type ServerContext } from '../../src/server/route.js';
 import { LASTING_CREDENTIALS } from '../../src/server/testing/credentials.js';
-import { Served } from '../../src/server/testing/served.js';
+import { TestServer } from '../../src/server/testing/test-server.js';
 
 /** One route that takes a small body and answers with a large one. */
-const ECHO = route({
+const ECHO = defineRoute({
   id: 'echo',
   method: 'POST',
   path: '/echo',
@@ -39,14 +39,14 @@ const ECHO = route({
 });
 
 /** Refuses every credential. */
-const GUARDED = route({
+const GUARDED = defineRoute({
   id: 'guarded',
   method: 'GET',
   path: '/guarded',
   action: 'public',
   summary: 'Guarded',
   reply: z.object({}),
-  run: async () => problemAnswer('UNAUTHENTICATED', 'This credential is not valid.'),
+  run: async () => problemResponse('UNAUTHENTICATED', 'This credential is not valid.'),
 });
 
 /** Longer than any test takes: each test shortens the one time that it is about. */
@@ -62,15 +62,15 @@ const PATIENT = {
 /** A server, and every socket that it accepts. */
 async function begin(settings: Partial<ListenSettings>) {
   const app = createApp({
-    house: { stopping: new AbortController().signal } as House,
+    context: { stopping: new AbortController().signal } as ServerContext,
     routes: [ECHO, GUARDED],
-    gatekeeper: { open: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
-    limiter: new RateLimiter(),
+    authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
+    rateLimiter: new RateLimiter(),
     log: null,
     errorLog: () => {},
   });
   const dropped: string[] = [];
-  const all: ListenSettings = { ...LISTEN_SETTINGS, ...PATIENT, ...settings };
+  const all: ListenSettings = { ...DEFAULT_LISTEN_SETTINGS, ...PATIENT, ...settings };
   const listening = await listen(app, { host: '127.0.0.1', port: 0 }, all, (reason) => dropped.push(reason));
   onTestFinished(() => listening.stop());
   return { listening, dropped, ...accepted(listening.port) };
@@ -144,19 +144,19 @@ test.each([
 ])('closes a connection that %s, although the peer keeps its side open', async (_, sent, answer) => {
   const { listening, closed } = await begin({ linger_ms: 20 });
   const socket = stubborn(listening.port);
-  const told = heardBy(socket);
+  const reply = heardBy(socket);
   socket.write(sent);
   await closed(0);
-  expect(await told).toMatch(answer);
+  expect(await reply).toMatch(answer);
 });
 
 test('closes an idle connection whose credential was refused, before the time that others have', async () => {
   const { listening, closed } = await begin({ linger_ms: 20 });
   const socket = stubborn(listening.port);
-  const told = heardBy(socket);
+  const reply = heardBy(socket);
   socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await closed(0);
-  expect(await told).toMatch(/^HTTP\/1\.1 401 /);
+  expect(await reply).toMatch(/^HTTP\/1\.1 401 /);
 });
 
 test('keeps a connection that sends another request after a refused one', async () => {
@@ -183,10 +183,10 @@ test('keeps a connection that sends another request after a refused one', async 
 test('closes a connection that sends half a header, although the peer keeps its side open', async () => {
   const { listening, closed } = await begin({ headers_timeout_ms: 20, linger_ms: 20 });
   const socket = stubborn(listening.port);
-  const told = heardBy(socket);
+  const reply = heardBy(socket);
   socket.write(`${REQUEST}Content-Le`);
   await closed(0);
-  expect(await told).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await reply).toMatch(/^HTTP\/1\.1 408 /);
 });
 
 test.each([
@@ -245,7 +245,7 @@ test.each([
 });
 
 test('tells the metrics how many connections are open and how many were dropped', async () => {
-  const served = await Served.forTest({ listen: { first_byte_timeout_ms: 20 } });
+  const served = await TestServer.forTest({ listen: { first_byte_timeout_ms: 20 } });
   const silent = connect(served.running.port, '127.0.0.1').resume();
   await once(silent, 'close');
   const { body } = await served.get('/metrics');
@@ -257,7 +257,7 @@ test('tells the metrics how many connections are open and how many were dropped'
 /** Asks until it is answered: a connection that ends makes room a moment later. */
 async function answered(port: number): Promise<void> {
   for (;;) {
-    const said = await fetch(`http://127.0.0.1:${port}/nothing`).catch(() => null);
-    if (said?.status === 404) return;
+    const reply = await fetch(`http://127.0.0.1:${port}/nothing`).catch(() => null);
+    if (reply?.status === 404) return;
   }
 }

@@ -12,17 +12,22 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StrictLines } from '../../src/cli/mcp/strict-lines.js';
-import { dataIn } from '../../src/core/graph/manifest.js';
-import { P, Served, T } from '../../src/server/testing/served.js';
-import { bareWorkspace, EDGE, FEATURE, Site } from '../../src/workspace/testing/site.js';
+import { StrictJsonLines } from '../../src/cli/mcp/strict-json-lines.js';
+import { parseResultBlob } from '../../src/core/graph/manifest.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import {
+  bareWorkspace,
+  EDGE,
+  FEATURE,
+  WorkspaceHarness,
+} from '../../src/workspace/testing/workspace-harness.js';
 
 const twice = (name: string, more = ''): string => `{"${name}":"x",${more}"${name}":"y"}`;
 
 describe('over HTTP', () => {
-  let served: Served;
+  let served: TestServer;
   beforeAll(async () => {
-    served = await Served.start();
+    served = await TestServer.start();
     await served.plan('A-001-x');
   });
   afterAll(() => served.remove());
@@ -32,21 +37,21 @@ describe('over HTTP', () => {
   test.each([
     [
       'POST',
-      `${P}/claims`,
+      `${PROJECT_URL}/claims`,
       '{"task_id":"A-001-x","agent_id":"a","session_id":"s","task_id":"A-001-x"}',
       'task_id',
     ],
     [
       'POST',
-      `${P}/claims/batch`,
+      `${PROJECT_URL}/claims/batch`,
       '{"claims":[{"task_id":"A-001-x","agent_id":"a","agent_id":"b"}]}',
       'agent_id',
     ],
-    ['POST', `${P}/results`, '{"task_id":"A-001-x","result_data":{"deep":[{"k":1,"k":2}]}}', 'k'],
-    ['PUT', `${P}/plan`, '{"tracks":{"A":[]},"tracks":{}}', 'tracks'],
-    ['PUT', `${P}/policy`, twice('stale_policy'), 'stale_policy'],
-    ['POST', `${P}/events/import`, twice('events'), 'events'],
-    ['POST', `${T}/keys`, '{"role":"viewer","role":"admin"}', 'role'],
+    ['POST', `${PROJECT_URL}/results`, '{"task_id":"A-001-x","result_data":{"deep":[{"k":1,"k":2}]}}', 'k'],
+    ['PUT', `${PROJECT_URL}/plan`, '{"tracks":{"A":[]},"tracks":{}}', 'tracks'],
+    ['PUT', `${PROJECT_URL}/policy`, twice('stale_policy'), 'stale_policy'],
+    ['POST', `${PROJECT_URL}/events/import`, twice('events'), 'events'],
+    ['POST', `${TENANT_URL}/keys`, '{"role":"viewer","role":"admin"}', 'role'],
     ['POST', '/api/init', twice('project_id'), 'project_id'],
     [
       'POST',
@@ -55,21 +60,33 @@ describe('over HTTP', () => {
       'method',
     ],
   ])('%s %s with a name twice is refused, and says which', async (method, path, body, name) => {
-    const said = await served.ask(method, path, body, json);
-    expect([said.status, said.body.code]).toEqual([400, 'INVALID_REQUEST']);
-    expect(said.body.detail).toContain(JSON.stringify(name));
-    const { body: state } = await served.get(`${P}/tasks/A-001-x`);
+    const reply = await served.request(method, path, body, json);
+    expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect(reply.body.detail).toContain(JSON.stringify(name));
+    const { body: state } = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
     expect(state).toMatchObject({ generation: 0, claim: null });
   });
 
   test('the same name spelled with an escape is the same name', async () => {
     const body = '{"task_id":"A-001-x","agent_id":"a","session_id":"s","\\u0074ask_id":"A-001-x"}';
-    expect((await served.ask('POST', `${P}/claims`, body, json)).body.code).toBe('INVALID_REQUEST');
+    expect((await served.request('POST', `${PROJECT_URL}/claims`, body, json)).body.code).toBe(
+      'INVALID_REQUEST',
+    );
   });
 
   test('__proto__ once is an unknown field, and twice a name twice', async () => {
-    const once = await served.ask('POST', `${P}/claims`, '{"__proto__":{"task_id":"A-001-x"}}', json);
-    const both = await served.ask('POST', `${P}/claims`, '{"__proto__":{},"__proto__":{}}', json);
+    const once = await served.request(
+      'POST',
+      `${PROJECT_URL}/claims`,
+      '{"__proto__":{"task_id":"A-001-x"}}',
+      json,
+    );
+    const both = await served.request(
+      'POST',
+      `${PROJECT_URL}/claims`,
+      '{"__proto__":{},"__proto__":{}}',
+      json,
+    );
     expect([once.status, both.status]).toEqual([400, 400]);
     expect(both.body.detail).toContain('occurs twice');
   });
@@ -78,7 +95,7 @@ describe('over HTTP', () => {
 test('over MCP on standard input it is answered with an error, and reaches no tool', async () => {
   const replies: string[] = [];
   const input = new PassThrough();
-  const passed = input.pipe(new StrictLines((line) => replies.push(line)));
+  const passed = input.pipe(new StrictJsonLines((line) => replies.push(line)));
   const good = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
   const bad = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"claim","name":"submit"}}';
   input.write(`${good}\n${bad.slice(0, 20)}`);
@@ -93,7 +110,7 @@ test('over MCP on standard input it is answered with an error, and reaches no to
 
 test('in an inbox it is no command: it is kept aside with the reason, and nothing is claimed', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const inbox = workspace.path('events', 'inbox', 'eve');
   await mkdir(inbox);
   const claim = `"event_type":"edge_claim","feature":"${FEATURE}","edge":"${EDGE}"`;
@@ -103,10 +120,10 @@ test('in an inbox it is no command: it is kept aside with the reason, and nothin
     await readFile(workspace.path('events', 'broken', 'eve', '1.json.reason.json'), 'utf8'),
   );
   expect(reason).toContain('"feature" occurs twice');
-  expect(await site.story()).toEqual([]);
+  expect(await site.edgeHistory()).toEqual([]);
 });
 
 test('as a manifest it names no files: what is judged and what is promoted is one reading', () => {
   const manifest = '{"kind":"files","files":[],"files":[{"path":".github/x"}]}';
-  expect(dataIn(Buffer.from(manifest))).toBeNull();
+  expect(parseResultBlob(Buffer.from(manifest))).toBeNull();
 });

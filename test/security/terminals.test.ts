@@ -11,9 +11,9 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { planned } from '../../src/cli/testing/house.js';
-import { gen, type Ran, type Setting } from '../../src/cli/testing/terminal.js';
-import { F, project, put } from '../../src/cli/testing/workspace.js';
+import { startPlannedHarness } from '../../src/cli/testing/cli-harness.js';
+import { type CommandResult, gen, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 
 const WORD = 'evil-words';
 const CLIPBOARD = '\u001b]52;c;ZXZpbA==\u0007';
@@ -32,7 +32,7 @@ const OBEYED =
 // biome-ignore lint/suspicious/noControlCharactersInRegex: styles begin with one
 const OWN_STYLES = /\x1b\[(?:(?:1|2|22|31|32|33|35|36|39)m|\?(?:25|2026)[hl]|1G|0K)/g;
 
-function expectPlain(line: string, { out, err }: Ran): void {
+function expectPlain(line: string, { out, err }: CommandResult): void {
   for (const written of [out, err]) {
     const found = OBEYED.exec(written.replace(OWN_STYLES, ''));
     expect(found && written.slice(0, 2000), `gen ${line}`).toBeNull();
@@ -43,8 +43,8 @@ const TERMINAL = { columns: 200, is_watched: true };
 const PIPE = {};
 
 /** A project in which an agent has left hostile text wherever a person reads what agents say. */
-async function attackedServer(): Promise<Setting> {
-  const { setting, server } = await planned();
+async function attackedServer(): Promise<TerminalOptions> {
+  const { setting, server } = await startPlannedHarness();
   const path = `${server.url}/api/tenants/default/projects/shop`;
   const post = async (route: string, body: object, method = 'POST') => {
     const headers = { 'content-type': 'application/json' };
@@ -89,9 +89,9 @@ describe('text that an agent left in the log', () => {
 
   it('is the same value in JSON, with no character that a terminal obeys', async () => {
     const setting = await attackedServer();
-    const told = await gen(setting, 'events', '--json');
-    expectPlain('events --json', told);
-    const events = told.out
+    const reply = await gen(setting, 'events', '--json');
+    expectPlain('events --json', reply);
+    const events = reply.out
       .trim()
       .split('\n')
       .map((each) => JSON.parse(each));
@@ -100,37 +100,47 @@ describe('text that an agent left in the log', () => {
 });
 
 describe('text in the files of a workspace', () => {
-  async function attackedWorkspace(): Promise<Setting> {
-    const setting = await project({});
-    const said = JSON.stringify(HOSTILE);
-    const feature = `feature: ${F}\ntitle: ${said}\nintent: INT-001\nprofile: standard\npriority: high\n`;
-    await put(setting.cwd, `.ai-workspace/features/active/${F}.yml`, feature);
+  async function attackedWorkspace(): Promise<TerminalOptions> {
+    const setting = await createProject({});
+    const reply = JSON.stringify(HOSTILE);
+    const feature = `feature: ${FEATURE_ID}\ntitle: ${reply}\nintent: INT-001\nprofile: standard\npriority: high\n`;
+    await writeProjectFile(setting.cwd, `.ai-workspace/features/active/${FEATURE_ID}.yml`, feature);
     const checks = ['name: says_enough, type: agent', 'name: agreed, type: human'];
-    const listed = checks.map((check) => `  - { ${check}, criterion: ${said} }\n`).join('');
-    await put(
+    const listed = checks.map((check) => `  - { ${check}, criterion: ${reply} }\n`).join('');
+    await writeProjectFile(
       setting.cwd,
       '.ai-workspace/graph/edges/intent_requirements.yml',
       `edge: "intent→requirements"\nchecklist:\n${listed}`,
     );
-    const spawned = ['spawn', '--type', 'spike', '--parent', F, '--title', HOSTILE, '--reason', HOSTILE];
+    const spawned = [
+      'spawn',
+      '--type',
+      'spike',
+      '--parent',
+      FEATURE_ID,
+      '--title',
+      HOSTILE,
+      '--reason',
+      HOSTILE,
+    ];
     expectPlain('spawn', await gen(setting, ...spawned));
-    const edge = `${F}#intent_requirements`;
+    const edge = `${FEATURE_ID}#intent_requirements`;
     const claimed = await gen(setting, 'task', 'claim', edge, '--role', 'full_stack');
     expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
-    const submit = ['task', 'submit', edge, '--data', said, '--check', 'says_enough=pass'];
+    const submit = ['task', 'submit', edge, '--data', reply, '--check', 'says_enough=pass'];
     const submitted = await gen(setting, ...submit);
     expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('ESCALATED') });
-    for (const told of [claimed, submitted]) expectPlain('task', told);
+    for (const reply of [claimed, submitted]) expectPlain('task', reply);
     return setting;
   }
 
   it.each([
     'status',
-    `status --feature ${F}`,
+    `status --feature ${FEATURE_ID}`,
     'start',
     'review',
-    `review --feature ${F}`,
-    `trace ${F}`,
+    `review --feature ${FEATURE_ID}`,
+    `trace ${FEATURE_ID}`,
     'status --gantt',
     'zoom',
     'gaps',
@@ -193,9 +203,9 @@ describe('what a hostile server answers', () => {
     for (const kind of [TERMINAL, PIPE]) {
       for (const more of [[], ['--json']]) {
         const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
-        const told = await gen({ ...setting, ...kind, env }, ...line.split(' '), ...more);
-        expectPlain(line, told);
-        expect(`${told.out}${told.err}`, line).toContain(WORD);
+        const reply = await gen({ ...setting, ...kind, env }, ...line.split(' '), ...more);
+        expectPlain(line, reply);
+        expect(`${reply.out}${reply.err}`, line).toContain(WORD);
       }
     }
   });
@@ -205,25 +215,25 @@ describe('what a hostile server answers', () => {
     const url = await lyingServer(setting.env?.GENESIS_URL ?? '', status);
     const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
     for (const kind of [TERMINAL, PIPE]) {
-      const told = await gen({ ...setting, ...kind, env }, 'task', 'show', 'A-001-schema');
-      expectPlain('task show', told);
-      expect(told.err).toContain(WORD);
+      const reply = await gen({ ...setting, ...kind, env }, 'task', 'show', 'A-001-schema');
+      expectPlain('task show', reply);
+      expect(reply.err).toContain(WORD);
     }
   });
 });
 
 it('what an agent prints while gen run works with it is made plain, also where a character comes in two parts', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const script = `process.stdout.write(${JSON.stringify(HOSTILE)}); process.stderr.write(Buffer.from([0xc2]));
     setTimeout(() => process.stderr.write(Buffer.from([0x9d, 0x35])), 50);`;
   await writeFile(join(setting.cwd, 'agent.cjs'), script);
-  const told = await gen({ ...setting, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
-  expect(told).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
-  expectPlain('run', told);
+  const reply = await gen({ ...setting, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
+  expect(reply).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
+  expectPlain('run', reply);
 });
 
 it('a word of the command line that no command knows is made plain in what is said of it', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, `--${HOSTILE}`));
   expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, 'task', 'show', HOSTILE));
 });

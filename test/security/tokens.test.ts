@@ -12,17 +12,17 @@
  */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { P, Served, T } from '../../src/server/testing/served.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { bearer, type Issuer, nowSeconds, startIssuer } from './support/issuer.js';
 
 const YEAR_SECONDS = 365 * 24 * 3600;
 
 describe('a token', () => {
   let issuer: Issuer;
-  let served: Served;
+  let served: TestServer;
   beforeAll(async () => {
     issuer = await startIssuer();
-    served = await Served.start({ auth: { jwt: issuer.jwt } });
+    served = await TestServer.start({ auth: { jwt: issuer.jwt } });
   });
   afterAll(async () => {
     await served.remove();
@@ -31,7 +31,7 @@ describe('a token', () => {
 
   async function use(iat: number, exp: number) {
     const token = await issuer.sign({ tenant_id: 'acme', role: 'agent', iat, exp });
-    return served.ask('GET', `${T}/limits`, undefined, bearer(token));
+    return served.request('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
   }
 
   it('that was issued now and expires within the limit works', async () => {
@@ -56,9 +56,9 @@ describe('a token', () => {
 });
 
 describe('an open server', () => {
-  let served: Served;
+  let served: TestServer;
   beforeAll(async () => {
-    served = await Served.start();
+    served = await TestServer.start();
   });
   afterAll(() => served.remove());
 
@@ -76,10 +76,12 @@ describe('an open server', () => {
     'refuses a request with Sec-Fetch-Site: %j, on every path',
     async (site) => {
       const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' };
-      for (const path of ['/', '/healthz', '/metrics', `${P}/status`, `${T}/keys`]) {
+      for (const path of ['/', '/healthz', '/metrics', `${PROJECT_URL}/status`, `${TENANT_URL}/keys`]) {
         expect(await asBrowser(path, headers), path).toBe(403);
       }
-      expect(await asBrowser(`${T}/keys`, { ...headers, 'content-type': 'text/plain' }, 'POST')).toBe(403);
+      expect(
+        await asBrowser(`${TENANT_URL}/keys`, { ...headers, 'content-type': 'text/plain' }, 'POST'),
+      ).toBe(403);
     },
   );
 

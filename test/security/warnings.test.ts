@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { granted, openHouse, planOf } from '../../src/client/testing/house.js';
-import { P, Served } from '../../src/server/testing/served.js';
+import { expectNoProblem, openClientHarness, planOf } from '../../src/client/testing/client-harness.js';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 
 /**
  * The attacker is anybody who may wait for work: they open many waiting calls at once. They want the server or an agent
@@ -46,7 +46,7 @@ function calls(count: number): { one(): void; all: Promise<void> } {
 
 it('many calls that wait for work at once make the server give no warning', async () => {
   const warned = expectNoWarning();
-  const server = await Served.forTest();
+  const server = await TestServer.forTest();
   await server.plan(A);
   await server.claim(A);
   const { coordinator } = server.running;
@@ -58,7 +58,7 @@ it('many calls that wait for work at once make the server give no warning', asyn
   });
   const replies = Promise.allSettled(
     Array.from({ length: MANY }, (_, at) =>
-      server.post(`${P}/next`, { agent_id: `a${at}`, session_id: `w${at}`, wait_seconds: 30 }),
+      server.post(`${PROJECT_URL}/next`, { agent_id: `a${at}`, session_id: `w${at}`, wait_seconds: 30 }),
     ),
   );
   await waiting.all;
@@ -74,7 +74,7 @@ it('many calls that wait for work at once make the server give no warning', asyn
 
 it('an agent that works on many tasks at once, and ends by one signal, gets no warning', async () => {
   const warned = expectNoWarning();
-  const { genesis, direct } = await openHouse(planOf({ A: MANY }));
+  const { genesis, direct } = await openClientHarness(planOf({ A: MANY }));
   const stop = new AbortController();
   const working = calls(MANY);
   const summary = await genesis.work(
@@ -86,6 +86,6 @@ it('an agent that works on many tasks at once, and ends by one signal, gets no w
     },
   );
   expect(summary).toMatchObject({ accepted: MANY });
-  expect(granted(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
+  expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
   await warned.ended();
 });

@@ -6,9 +6,9 @@ import type {
   SubmissionResult,
 } from '../../src/coordinator/wire.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { answered, type House, P } from './house.js';
+import { type CoordinatorHarness, P, unwrap } from './coordinator-harness.js';
 
-interface Handle {
+interface TestHandle {
   readonly task_id: string;
   readonly session_id: string;
   readonly generation: number;
@@ -16,12 +16,12 @@ interface Handle {
 }
 
 /** An agent in a session, who remembers the handles it was granted, also when they are no longer worth anything. */
-export class Agent {
-  private readonly handles = new Map<string, Handle>();
+export class HarnessAgent {
+  private readonly handles = new Map<string, TestHandle>();
   private readonly caller: Caller;
 
   constructor(
-    private readonly house: House,
+    private readonly harness: CoordinatorHarness,
     readonly agent_id: string,
     readonly session_id: string,
     user_id: string | null = null,
@@ -30,92 +30,92 @@ export class Agent {
     this.caller = { ...OPEN_CALLER, user_id };
   }
 
-  async claims(task_id: string, more: Record<string, unknown> = {}): Promise<ClaimResult> {
-    const reply = answered(await this.tries(task_id, more));
+  async claims(taskId: string, extraFields: Record<string, unknown> = {}): Promise<ClaimResult> {
+    const reply = unwrap(await this.tryClaim(taskId, extraFields));
     this.remember(reply);
     return reply;
   }
 
-  tries(task_id: string, more: Record<string, unknown> = {}): Promise<ClaimResult | Problem> {
+  tryClaim(task_id: string, extraFields: Record<string, unknown> = {}): Promise<ClaimResult | Problem> {
     const { agent_id, session_id } = this;
-    return this.house.coordinator.claimTask(
+    return this.harness.coordinator.claimTask(
       this.scope,
-      { task_id, agent_id, session_id, ...more },
+      { task_id, agent_id, session_id, ...extraFields },
       this.caller,
     );
   }
 
   async claimsBatch(
-    task_ids: readonly string[],
-    more: Record<string, unknown> = {},
+    taskIds: readonly string[],
+    extraFields: Record<string, unknown> = {},
     mode: 'partial' | 'all_or_nothing' = 'partial',
   ): Promise<ClaimResult[]> {
     const { agent_id, session_id } = this;
-    const claims = task_ids.map((task_id) => ({ task_id, agent_id, session_id, ...more }));
-    const { results } = answered(
-      await this.house.coordinator.batchClaim(this.scope, { claims, mode }, this.caller),
+    const claims = taskIds.map((task_id) => ({ task_id, agent_id, session_id, ...extraFields }));
+    const { results } = unwrap(
+      await this.harness.coordinator.batchClaim(this.scope, { claims, mode }, this.caller),
     );
     return results.map((reply) => {
-      this.remember(answered(reply));
-      return answered(reply);
+      this.remember(unwrap(reply));
+      return unwrap(reply);
     });
   }
 
-  async next(more: Record<string, unknown> = {}): Promise<ClaimResult> {
+  async next(extraFields: Record<string, unknown> = {}): Promise<ClaimResult> {
     const { agent_id, session_id } = this;
-    const reply = answered(
-      await this.house.coordinator.next(this.scope, { agent_id, session_id, ...more }, this.caller),
+    const reply = unwrap(
+      await this.harness.coordinator.next(this.scope, { agent_id, session_id, ...extraFields }, this.caller),
     );
     this.remember(reply);
     return reply;
   }
 
-  async renews(task_id: string, more: Record<string, unknown> = {}): Promise<RenewalResult> {
-    const body = { ...this.expecting(task_id), ...more };
-    return answered(await this.house.coordinator.renewLease(this.scope, body, this.caller));
+  async renews(taskId: string, extraFields: Record<string, unknown> = {}): Promise<RenewalResult> {
+    const body = { ...this.expectedHandle(taskId), ...extraFields };
+    return unwrap(await this.harness.coordinator.renewLease(this.scope, body, this.caller));
   }
 
-  async releases(task_id: string, more: Record<string, unknown> = {}): Promise<ReleaseResult> {
-    const body = { ...this.expecting(task_id), ...more };
-    return answered(await this.house.coordinator.releaseClaim(this.scope, body, this.caller));
+  async releases(taskId: string, extraFields: Record<string, unknown> = {}): Promise<ReleaseResult> {
+    const body = { ...this.expectedHandle(taskId), ...extraFields };
+    return unwrap(await this.harness.coordinator.releaseClaim(this.scope, body, this.caller));
   }
 
   async submits(
-    task_id: string,
+    taskId: string,
     result_data: unknown = { by: this.agent_id },
-    more: Record<string, unknown> = {},
+    extraFields: Record<string, unknown> = {},
   ): Promise<SubmissionResult> {
-    const body = { ...this.handle(task_id), result_data, ...more };
-    return answered(await this.house.coordinator.submitResult(this.scope, body, this.caller));
+    const body = { ...this.handle(taskId), result_data, ...extraFields };
+    return unwrap(await this.harness.coordinator.submitResult(this.scope, body, this.caller));
   }
 
-  async suspends(task_id: string, more: Record<string, unknown> = {}): Promise<GateResult> {
-    const body = { ...this.expecting(task_id), ...more };
-    return answered(await this.house.coordinator.suspendClaim(this.scope, body, this.caller));
+  async suspends(taskId: string, extraFields: Record<string, unknown> = {}): Promise<GateResult> {
+    const body = { ...this.expectedHandle(taskId), ...extraFields };
+    return unwrap(await this.harness.coordinator.suspendClaim(this.scope, body, this.caller));
   }
 
-  async resumes(task_id: string): Promise<GateResult> {
-    return answered(
-      await this.house.coordinator.resumeClaim(this.scope, this.expecting(task_id), this.caller),
+  async resumes(taskId: string): Promise<GateResult> {
+    return unwrap(
+      await this.harness.coordinator.resumeClaim(this.scope, this.expectedHandle(taskId), this.caller),
     );
   }
 
-  async notes(task_id: string, text: string): Promise<ReleaseResult> {
-    return answered(
-      await this.house.coordinator.note(this.scope, { ...this.handle(task_id), text }, this.caller),
+  async notes(taskId: string, text: string): Promise<ReleaseResult> {
+    return unwrap(
+      await this.harness.coordinator.note(this.scope, { ...this.handle(taskId), text }, this.caller),
     );
   }
 
   /** The handle of the last grant, as submit and note want it. */
-  handle(task_id: string): Handle {
-    const handle = this.handles.get(task_id);
-    if (handle === undefined) throw new Error(`${this.agent_id} was never granted ${task_id}`);
+  handle(taskId: string): TestHandle {
+    const handle = this.handles.get(taskId);
+    if (handle === undefined) throw new Error(`${this.agent_id} was never granted ${taskId}`);
     return handle;
   }
 
   /** The same, as renew and release want it. */
-  expecting(task_id: string) {
-    const { generation, ...rest } = this.handle(task_id);
+  expectedHandle(taskId: string) {
+    const { generation, ...rest } = this.handle(taskId);
     return { ...rest, expected_generation: generation };
   }
 

@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../src/coordinator/index.js';
-import { P } from './house.js';
+import { P } from './coordinator-harness.js';
 
 export const A = 'A-001-core';
 export const MEGABYTE = 'A'.repeat(1_000_000);
@@ -13,9 +13,9 @@ export function nested(depth: number): unknown {
   return value;
 }
 
-type Ask = (coordinator: Coordinator, body: unknown, scope?: typeof P) => Promise<unknown>;
-interface Door {
-  readonly ask: Ask;
+type SendBody = (coordinator: Coordinator, body: unknown, scope?: typeof P) => Promise<unknown>;
+interface BodyEndpoint {
+  readonly send: SendBody;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -24,56 +24,56 @@ export const result = { task_id: A, session_id: 's1', generation: 1, result_data
 export const operator = { expected_generation: 1, reason: 'because' };
 
 /** Every way in that takes a body, with one that is well formed. */
-export const DOORS: Readonly<Record<string, Door>> = {
+export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   claim: {
-    ask: (to, body, scope = P) => to.claimTask(scope, body),
+    send: (to, body, scope = P) => to.claimTask(scope, body),
     body: { task_id: A, agent_id: 'a', session_id: 's9' },
   },
   batch_claim: {
-    ask: (to, body, scope = P) => to.batchClaim(scope, body),
+    send: (to, body, scope = P) => to.batchClaim(scope, body),
     body: { claims: [{ task_id: A, agent_id: 'a', session_id: 's9' }] },
   },
-  renew: { ask: (to, body, scope = P) => to.renewLease(scope, body), body: handle },
-  release: { ask: (to, body, scope = P) => to.releaseClaim(scope, body), body: handle },
-  submit: { ask: (to, body, scope = P) => to.submitResult(scope, body), body: result },
-  renew_batch: { ask: (to, body, scope = P) => to.renewBatch(scope, body), body: { items: [] } },
-  release_batch: { ask: (to, body, scope = P) => to.releaseBatch(scope, body), body: { items: [] } },
-  submit_batch: { ask: (to, body, scope = P) => to.submitBatch(scope, body), body: { items: [] } },
-  suspend: { ask: (to, body, scope = P) => to.suspendClaim(scope, body), body: handle },
-  resume: { ask: (to, body, scope = P) => to.resumeClaim(scope, body), body: handle },
+  renew: { send: (to, body, scope = P) => to.renewLease(scope, body), body: handle },
+  release: { send: (to, body, scope = P) => to.releaseClaim(scope, body), body: handle },
+  submit: { send: (to, body, scope = P) => to.submitResult(scope, body), body: result },
+  renew_batch: { send: (to, body, scope = P) => to.renewBatch(scope, body), body: { items: [] } },
+  release_batch: { send: (to, body, scope = P) => to.releaseBatch(scope, body), body: { items: [] } },
+  submit_batch: { send: (to, body, scope = P) => to.submitBatch(scope, body), body: { items: [] } },
+  suspend: { send: (to, body, scope = P) => to.suspendClaim(scope, body), body: handle },
+  resume: { send: (to, body, scope = P) => to.resumeClaim(scope, body), body: handle },
   review: {
-    ask: (to, body, scope = P) => to.recordReview(scope, body),
+    send: (to, body, scope = P) => to.recordReview(scope, body),
     body: { task_id: A, generation: 1, iteration: 1, candidate_sha256: HASH, decision: 'APPROVED' },
   },
-  next: { ask: (to, body, scope = P) => to.next(scope, body), body: { agent_id: 'a', session_id: 's9' } },
+  next: { send: (to, body, scope = P) => to.next(scope, body), body: { agent_id: 'a', session_id: 's9' } },
   note: {
-    ask: (to, body, scope = P) => to.note(scope, body),
+    send: (to, body, scope = P) => to.note(scope, body),
     body: { task_id: A, session_id: 's1', generation: 1, text: 'x' },
   },
-  hold: { ask: (to, body, scope = P) => to.operate(scope, A, 'hold', body), body: operator },
-  reset: { ask: (to, body, scope = P) => to.operate(scope, A, 'reset', body), body: operator },
+  hold: { send: (to, body, scope = P) => to.operate(scope, A, 'hold', body), body: operator },
+  reset: { send: (to, body, scope = P) => to.operate(scope, A, 'reset', body), body: operator },
   force_release: {
-    ask: (to, body, scope = P) => to.operate(scope, A, 'force_release', body),
+    send: (to, body, scope = P) => to.operate(scope, A, 'force_release', body),
     body: operator,
   },
   reassign: {
-    ask: (to, body, scope = P) => to.operate(scope, A, 'reassign', body),
+    send: (to, body, scope = P) => to.operate(scope, A, 'reassign', body),
     body: { ...operator, agent_id: 'b', session_id: 's2' },
   },
   adopt: {
-    ask: (to, body, scope = P) => to.operate(scope, A, 'adopt', body),
+    send: (to, body, scope = P) => to.operate(scope, A, 'adopt', body),
     body: { ...operator, result_id: 'res_x' },
   },
   open_session: {
-    ask: (to, body, scope = P) => to.sessions.open(scope.tenant_id, body),
+    send: (to, body, scope = P) => to.sessions.open(scope.tenant_id, body),
     body: { project_id: 'shop' },
   },
-  put_policy: { ask: (to, body, scope = P) => to.settings.putPolicy(scope, body), body: {} },
-  put_limits: { ask: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
+  put_policy: { send: (to, body, scope = P) => to.settings.putPolicy(scope, body), body: {} },
+  put_limits: { send: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
 };
 
 /** What can be wrong with a field, by the field: given to every door whose body has it. */
-const WRONG: Readonly<Record<string, readonly unknown[]>> = {
+const WRONG_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   task_id: [
     '',
     'task-101',
@@ -125,7 +125,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 /** Fields that a body may have, wrong. */
-const EXTRA: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+const WRONG_EXTRA_FIELDS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   claim: [
     ...[0, -1, 1.5, 29, 3601, 1e12, Number.NaN, Number.POSITIVE_INFINITY, '300', null].map(lease),
     ...[
@@ -191,8 +191,8 @@ function lease(lease_duration_seconds: unknown) {
   return { lease_duration_seconds };
 }
 
-const NEITHER_BODY = [undefined, null, 7, 'x', [], [[]], true, nested(100_000)];
-const EVERYWHERE = [
+const NON_OBJECT_BODIES = [undefined, null, 7, 'x', [], [[]], true, nested(100_000)];
+const WRONG_COMMON_FIELDS = [
   { unknown_field: 1 },
   PROTO,
   { constructor: 1 },
@@ -206,23 +206,24 @@ const EVERYWHERE = [
 /** Spreading would set the prototype: an own key stays one. */
 function withField(
   body: Readonly<Record<string, unknown>>,
-  more: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
 ): unknown {
-  const made: Record<string, unknown> = { ...body };
-  for (const [key, value] of Object.entries(more)) {
-    Object.defineProperty(made, key, { value, enumerable: true, configurable: true, writable: true });
+  const copy: Record<string, unknown> = { ...body };
+  for (const [key, value] of Object.entries(fields)) {
+    Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
   }
-  return made;
+  return copy;
 }
 
-export function* wrongBodies(name: string, { body }: Door): Generator<unknown> {
-  yield* NEITHER_BODY;
-  for (const more of [...EVERYWHERE, ...(EXTRA[name] ?? [])]) yield withField(body, more);
+export function* wrongBodies(name: string, { body }: BodyEndpoint): Generator<unknown> {
+  yield* NON_OBJECT_BODIES;
+  for (const fields of [...WRONG_COMMON_FIELDS, ...(WRONG_EXTRA_FIELDS[name] ?? [])])
+    yield withField(body, fields);
   for (const field of Object.keys(body)) {
     if (name !== 'release' || field !== 'reason') {
       const { [field]: _, ...rest } = body;
       yield rest;
     }
-    for (const value of WRONG[field] ?? []) yield withField(body, { [field]: value });
+    for (const value of WRONG_VALUES[field] ?? []) yield withField(body, { [field]: value });
   }
 }

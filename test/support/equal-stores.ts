@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { House } from './house.js';
-import { Player } from './player.js';
-import { Random } from './random.js';
+import { CoordinatorHarness } from './coordinator-harness.js';
+import { RandomClient } from './random-client.js';
+import { SeededRandom } from './seeded-random.js';
 
 const PER_STORE = 100;
 /** `npm run test:long` compares this many sequences. */
@@ -14,7 +14,7 @@ const STEPS_MAX = 60;
 const SECONDS = [0, 0, 1, 5, 20, 40, 120, 310, 700, 4000] as const;
 
 /** What the sequences must have met between them, or they are not worth comparing. */
-const MUST_HAPPEN = [
+const REQUIRED_OUTCOMES = [
   ...[
     'GRANTED',
     'DENIED_ACTIVE_CLAIM',
@@ -56,53 +56,57 @@ const MUST_HAPPEN = [
 const UUID_V7 = /"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"/g;
 
 /** As the wire would show it. The ids of events are random; those of refusals follow from what they refuse, and stay. */
-const asTold = (value: unknown): string => JSON.stringify(value ?? null).replace(UUID_V7, '"an event id"');
+const normalizedJson = (value: unknown): string =>
+  JSON.stringify(value ?? null).replace(UUID_V7, '"an event id"');
 
-function same(what: string, left: unknown, right: unknown): void {
-  const [expected, told] = [asTold(left), asTold(right)];
+function expectSame(label: string, left: unknown, right: unknown): void {
+  const [expected, actual] = [normalizedJson(left), normalizedJson(right)];
   // Most are alike to the letter; the others may still say the same in another order.
-  if (expected !== told) expect(JSON.parse(told), what).toEqual(JSON.parse(expected));
+  if (expected !== actual) expect(JSON.parse(actual), label).toEqual(JSON.parse(expected));
 }
 
 /** A group of sequences on one store. Each has a tenant of its own: what they do at once cannot mix. */
-class Cast {
-  readonly players: readonly Player[];
+class ClientGroup {
+  readonly clients: readonly RandomClient[];
 
   private constructor(
-    readonly house: House,
+    readonly harness: CoordinatorHarness,
     first: number,
   ) {
     const scopeOf = (seed: number): ProjectKey => ({ tenant_id: `tenant-${seed}`, project_id: 'shop' });
-    this.players = Array.from({ length: PER_STORE }, (_, at) => {
-      return new Player(house.coordinator, scopeOf(first + at), first + at);
+    this.clients = Array.from({ length: PER_STORE }, (_, at) => {
+      return new RandomClient(harness.coordinator, scopeOf(first + at), first + at);
     });
   }
 
-  static async open(name: 'memory' | 'file', first: number): Promise<Cast> {
-    const cast = new Cast(await House.open(name), first);
-    await Promise.all(cast.players.map((player) => player.begin()));
-    return cast;
+  static async open(name: 'memory' | 'file', first: number): Promise<ClientGroup> {
+    const group = new ClientGroup(await CoordinatorHarness.open(name), first);
+    await Promise.all(group.clients.map((client) => client.begin()));
+    return group;
   }
 
-  async step(seconds: number, sweeps: boolean) {
-    this.house.advance(seconds);
-    if (sweeps) await this.house.coordinator.sweep();
-    return Promise.all(this.players.map((player) => player.step()));
+  async step(seconds: number, shouldSweep: boolean) {
+    this.harness.advance(seconds);
+    if (shouldSweep) await this.harness.coordinator.sweep();
+    return Promise.all(this.clients.map((client) => client.step()));
   }
 
-  told() {
-    return Promise.all(this.players.map((player) => everything(this.house, player)));
+  readAll() {
+    return Promise.all(this.clients.map((client) => readProject(this.harness, client)));
   }
 }
 
 /** All that can be asked about what a player has touched. */
-async function everything(house: House, { scope, subjects }: Player): Promise<Record<string, unknown>> {
-  const { coordinator, store } = house;
+async function readProject(
+  harness: CoordinatorHarness,
+  { scope, subjects }: RandomClient,
+): Promise<Record<string, unknown>> {
+  const { coordinator, store } = harness;
   const { queries, sessions } = coordinator;
   const { tenant_id } = scope;
-  const position = await house.position(scope);
+  const position = await harness.position(scope);
   return {
-    log: await house.events(scope),
+    log: await harness.events(scope),
     states: await queries.batchGetStates(scope, subjects),
     lineages: await Promise.all(subjects.map((subject) => queries.getClaimHistory(scope, subject))),
     explanations: await Promise.all(subjects.map((subject) => queries.explain(scope, subject))),
@@ -114,17 +118,17 @@ async function everything(house: House, { scope, subjects }: Player): Promise<Re
     plan: await coordinator.plans.get(scope),
     policy: await coordinator.settings.getPolicy(scope),
     limits: await coordinator.settings.getLimits(tenant_id),
-    claims_live: await store.occupancy(tenant_id, 'claims'),
-    sessions_live: await store.occupancy(tenant_id, 'sessions'),
+    claims_live: await store.countPermits(tenant_id, 'claims'),
+    sessions_live: await store.countPermits(tenant_id, 'sessions'),
   };
 }
 
-type Told = Awaited<ReturnType<Cast['told']>>;
+type GroupReadings = Awaited<ReturnType<ClientGroup['readAll']>>;
 
-function compare(when: string, first: number, left: Told, right: Told): void {
-  for (const [at, told] of left.entries()) {
-    for (const part of Object.keys(told)) {
-      same(`sequence ${first + at}: ${part} ${when}`, told[part], right[at]?.[part]);
+function compare(when: string, first: number, left: GroupReadings, right: GroupReadings): void {
+  for (const [at, readings] of left.entries()) {
+    for (const part of Object.keys(readings)) {
+      expectSame(`sequence ${first + at}: ${part} ${when}`, readings[part], right[at]?.[part]);
     }
   }
 }
@@ -132,33 +136,37 @@ function compare(when: string, first: number, left: Told, right: Told): void {
 /** Plays groups of sequences on both stores. `isWhole`: they must meet every outcome of MUST_HAPPEN between them. */
 export function describeEqualStores(groups: readonly number[], isWhole = true): void {
   describe('memory and file store cannot be told apart', () => {
-    const happened = new Set<string>();
+    const seenOutcomes = new Set<string>();
 
     test.each(groups)(
       'by a hundred random sequences from %i on, nor can a store and itself opened again',
       async (first) => {
-        const random = new Random(first + 1);
-        const memory = await Cast.open('memory', first);
-        const file = await Cast.open('file', first);
+        const random = new SeededRandom(first + 1);
+        const memory = await ClientGroup.open('memory', first);
+        const file = await ClientGroup.open('file', first);
         const steps = STEPS_MIN + random.below(STEPS_MAX - STEPS_MIN + 1);
         for (let step = 0; step < steps; step += 1) {
-          const [seconds, sweeps] = [random.one(SECONDS), random.chance(15)];
-          const turns = await memory.step(seconds, sweeps);
-          const others = await file.step(seconds, sweeps);
+          const [seconds, shouldSweep] = [random.pick(SECONDS), random.chance(15)];
+          const turns = await memory.step(seconds, shouldSweep);
+          const others = await file.step(seconds, shouldSweep);
           for (const [at, turn] of turns.entries()) {
-            happened.add((turn.reply as { reason?: string }).reason ?? '');
-            same(`sequence ${first + at}, step ${step}: ${JSON.stringify(turn.step)}`, turn, others[at]);
+            seenOutcomes.add((turn.reply as { reason?: string }).reason ?? '');
+            expectSame(
+              `sequence ${first + at}, step ${step}: ${JSON.stringify(turn.step)}`,
+              turn,
+              others[at],
+            );
           }
         }
-        const told = await file.told();
-        compare('at the end', first, await memory.told(), told);
-        await file.house.restart();
-        compare('after a restart', first, told, await file.told());
+        const fileReadings = await file.readAll();
+        compare('at the end', first, await memory.readAll(), fileReadings);
+        await file.harness.restart();
+        compare('after a restart', first, fileReadings, await file.readAll());
       },
     );
 
     test.runIf(isWhole)('and the sequences met every outcome worth comparing', () => {
-      expect(MUST_HAPPEN.filter((reason) => !happened.has(reason))).toEqual([]);
+      expect(REQUIRED_OUTCOMES.filter((reason) => !seenOutcomes.has(reason))).toEqual([]);
     });
   });
 }

@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** What a checkout has beside its own files and hidden folders: nothing of it can be published. */
-const LEFT_OUT = ['coverage', 'dist', 'node_modules'];
+const NEVER_PUBLISHED = ['coverage', 'dist', 'node_modules'];
 /** What somebody installs who uses the engines or the MCP example; taken from here, so that nothing is downloaded twice. */
-const OPTIONAL = [
+const OPTIONAL_PACKAGES = [
   '@aws-sdk/client-dynamodb',
   '@modelcontextprotocol/client',
   '@types/node',
@@ -18,36 +18,36 @@ const OPTIONAL = [
   'redis',
 ];
 
-export interface Manifest {
+export interface PackageManifest {
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string>>;
 }
 
 /** The package as whoever installs it has it. */
-export interface Published {
-  readonly manifest: Manifest;
+export interface PublishedPackage {
+  readonly manifest: PackageManifest;
   /** The paths of all files in the tarball. */
   readonly files: readonly string[];
   /** A project that has the package and nothing else. */
-  readonly bare: string;
+  readonly bareProject: string;
   /** One that also has everything that may be installed beside it. */
-  readonly full: string;
+  readonly fullProject: string;
 }
 
 /** Builds, packs and installs this checkout below `folder`. */
-export async function publishInto(folder: string): Promise<Published> {
+export async function publishInto(folder: string): Promise<PublishedPackage> {
   const source = join(folder, 'package');
   await copyCheckout(source);
   await build(join(source, 'dist'));
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: source });
   const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-  const bare = await installed(join(folder, 'bare'), join(folder, filename));
+  const bareProject = await installPackage(join(folder, 'bare'), join(folder, filename));
   return {
-    manifest: JSON.parse(await readFile(join(bare, PACKAGE, 'package.json'), 'utf8')),
+    manifest: JSON.parse(await readFile(join(bareProject, PACKAGE, 'package.json'), 'utf8')),
     files: files.map(({ path }) => path),
-    bare,
-    full: await equipped(bare),
+    bareProject,
+    fullProject: await installOptional(bareProject),
   };
 }
 
@@ -64,7 +64,7 @@ async function build(outDir: string): Promise<void> {
 async function copyCheckout(to: string): Promise<void> {
   for (const entry of await readdir('.', { withFileTypes: true })) {
     const isHidden = entry.isDirectory() && entry.name.startsWith('.');
-    if (isHidden || LEFT_OUT.includes(entry.name)) continue;
+    if (isHidden || NEVER_PUBLISHED.includes(entry.name)) continue;
     await cp(entry.name, join(to, entry.name), {
       recursive: true,
       filter: (path) => !path.includes('node_modules'),
@@ -72,7 +72,7 @@ async function copyCheckout(to: string): Promise<void> {
   }
 }
 
-async function installed(project: string, tarball: string): Promise<string> {
+async function installPackage(project: string, tarball: string): Promise<string> {
   await mkdir(project);
   await writeFile(join(project, 'package.json'), '{"name":"bare","private":true,"type":"module"}\n');
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund'];
@@ -82,16 +82,16 @@ async function installed(project: string, tarball: string): Promise<string> {
 }
 
 /** Within the other: what it does not have of its own is found there. */
-async function equipped(bare: string): Promise<string> {
-  const full = join(bare, 'full');
-  await cp(join(bare, PACKAGE), join(full, PACKAGE), { recursive: true });
-  await cp(join(bare, 'package.json'), join(full, 'package.json'));
-  for (const name of OPTIONAL) await link(full, name);
-  return full;
+async function installOptional(bareProject: string): Promise<string> {
+  const fullProject = join(bareProject, 'full');
+  await cp(join(bareProject, PACKAGE), join(fullProject, PACKAGE), { recursive: true });
+  await cp(join(bareProject, 'package.json'), join(fullProject, 'package.json'));
+  for (const name of OPTIONAL_PACKAGES) await link(fullProject, name);
+  return fullProject;
 }
 
 async function link(project: string, name: string): Promise<void> {
-  const place = join(project, 'node_modules', name);
-  await mkdir(dirname(place), { recursive: true });
-  await symlink(resolve('node_modules', name), place);
+  const linkPath = join(project, 'node_modules', name);
+  await mkdir(dirname(linkPath), { recursive: true });
+  await symlink(resolve('node_modules', name), linkPath);
 }

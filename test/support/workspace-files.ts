@@ -32,15 +32,15 @@ export function vector(feature: string, profile = 'standard'): string {
   return `feature: ${feature}\ntitle: the feature ${feature}\nprofile: ${profile}\nstatus: pending\ntrajectory: {}\n`;
 }
 
-export const coordination = (said: { mode?: string; enforce?: boolean; claims?: object }): string =>
+export const coordinationConfig = (settings: { mode?: string; enforce?: boolean; claims?: object }): string =>
   JSON.stringify({
-    coordination: { mode: said.mode ?? 'multi' },
-    parallelism: { enforce: said.enforce ?? false },
-    ...(said.claims === undefined ? {} : { claims: said.claims }),
+    coordination: { mode: settings.mode ?? 'multi' },
+    parallelism: { enforce: settings.enforce ?? false },
+    ...(settings.claims === undefined ? {} : { claims: settings.claims }),
   });
 
 /** What the evaluators of `design_code` report of a good result; or of another. */
-export function reported(
+export function evaluatorReport(
   results: Readonly<Record<string, string>> = { compiles: 'pass', reads_well: 'pass' },
 ) {
   const details = Object.entries(results).map(([name, result]) => ({ name, result }));

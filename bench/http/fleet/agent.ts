@@ -1,6 +1,6 @@
 import { Connection } from './connection.js';
+import type { Told, Word } from './fleet-replies.js';
 import type { Task } from './plan.js';
-import type { Told, Word } from './told.js';
 
 export type Operation = 'claim' | 'renew' | 'submit';
 

@@ -1,9 +1,9 @@
-import { type Measured, timed } from '../measured.js';
+import { type Measured, timed } from '../measurement.js';
 import { Connection } from './connection.js';
 import { countCpu } from './cpu.js';
+import { Told, type Word } from './fleet-replies.js';
 import { type Pace, WARM_UP_SECONDS } from './paced.js';
 import { plannedTasks, type Task } from './plan.js';
-import { Told, type Word } from './told.js';
 
 /** So many items are under way at a time, in as many requests as that takes. */
 const ITEMS_IN_FLIGHT = 1_000;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Measured, timed } from '../measured.js';
+import { type Measured, timed } from '../measurement.js';
 import { Agent } from './agent.js';
 import { countCpu } from './cpu.js';
+import { Told } from './fleet-replies.js';
 import { type Pace, WARM_UP_SECONDS } from './paced.js';
 import { plannedTasks } from './plan.js';
-import { Told } from './told.js';
 
 /** More than the agents can finish in a second. */
 const TASKS_PER_SECOND = 4_000;

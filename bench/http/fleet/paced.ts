@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Measured, timed } from '../measured.js';
+import { type Measured, timed } from '../measurement.js';
 import { Agent, type Operation } from './agent.js';
 import { countCpu } from './cpu.js';
+import { Told } from './fleet-replies.js';
 import { plannedTasks, type Task } from './plan.js';
-import { Told } from './told.js';
 
 export interface Pace {
   readonly url: string;

@@ -1,4 +1,4 @@
-import { tracksOf } from '../../house.js';
+import { tracksOf } from '../../harness.js';
 
 const TASKS_PER_PROJECT = 20_000;
 

@@ -1,5 +1,5 @@
 import { type Job, Queue, Worker } from 'bullmq';
-import { type Measured, timed } from '../measured.js';
+import { type Measured, timed } from '../measurement.js';
 import { JOBS_PER_INSERT, jobsFor, type QueueLoad, resultOf, takeAndComplete } from './load.js';
 
 const NAME = 'bench';

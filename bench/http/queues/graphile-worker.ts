@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Logger, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import pg from 'pg';
-import { type Measured, timed } from '../measured.js';
+import { type Measured, timed } from '../measurement.js';
 import { jobsFor, POOL_CONNECTIONS, type QueueLoad } from './load.js';
 
 const NAME = 'bench';

@@ -1,5 +1,5 @@
 import PgBoss from 'pg-boss';
-import { type Measured, timed } from '../measured.js';
+import { type Measured, timed } from '../measurement.js';
 import {
   BATCH_JOBS,
   JOBS_PER_INSERT,

@@ -2,91 +2,110 @@ import type { ClaimIdOf, ClaimsCommand, Decision } from '../../../src/core/claim
 import { decide } from '../../../src/core/claims/decide.js';
 import { lapsesAtMs } from '../../../src/core/claims/lease.js';
 import { isoTime } from '../../../src/core/events/envelope.js';
-import type { Asked, Call, Told } from '../history.js';
-import type { Effects } from './effects.js';
-import type { Past, State } from './past.js';
-import type { Room } from './room.js';
-import type { StoreClock } from './store-clock.js';
-import { type Violation, violation } from './violation.js';
+import type { HistoryRequest, RecordedCall, RecordedReplyFields } from '../history.js';
+import type { ClaimLimitCheck } from './claim-limit.js';
+import type { CallEffects } from './effects.js';
+import type { LogTimeline, SubjectState } from './log-timeline.js';
+import type { ObservedStoreClock } from './store-clock.js';
+import { type HistoryViolation, violation } from './violation.js';
 
-export interface Grounds {
-  readonly past: Past;
-  readonly effects: Effects;
-  readonly room: Room;
-  readonly clock: StoreClock;
+export interface RefusalEvidence {
+  readonly timeline: LogTimeline;
+  readonly effects: CallEffects;
+  readonly limit: ClaimLimitCheck;
+  readonly clock: ObservedStoreClock;
 }
 
-const FULL = 'max_concurrent_claims';
+const LIMIT_NAME = 'max_concurrent_claims';
 const STATES_SHOWN_MAX = 4;
 
 /**
  * A refusal is an answer like any other: the rules, applied to some state that the subject had between question and
  * answer, at some time of the store's clock in that span, say exactly this.
  */
-export function checkRefusals(calls: readonly Call[], grounds: Grounds): Violation[] {
-  const ids = claimIdsTold(calls);
+export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalEvidence): HistoryViolation[] {
+  const ids = claimIdsFromGrants(calls);
   return calls.flatMap((call) => {
     if (call.answer.kind !== 'refused') return [];
-    const { subject } = call.asked;
-    const { first, last } = grounds.past.endsBetween(call.invoked_ms, call.returned_ms);
-    const states = grounds.past
+    const { subject } = call.request;
+    const { first, last } = evidence.timeline.possibleEnds(call.invoked_ms, call.returned_ms);
+    const states = evidence.timeline
       .statesOf(subject, first, last)
-      .filter(({ from }) => !isOwn(call, from, grounds));
-    const span = { first, last, call };
-    if (states.some((state) => justifies(state, span, grounds, ids(subject)))) return [];
+      .filter(({ from }) => !isAfterOwnGrant(call, from, evidence));
+    const window = { first, last, call };
+    if (states.some((state) => justifies(state, window, evidence, ids(subject)))) return [];
     const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own already';
-    const says = `${call.asked.operation} of ${subject} was refused ${call.answer.reason}, and at no moment between question and answer was that so: it was ${shown}`;
-    return [violation('NO_REASON', says, [call])];
+    const message = `${call.request.operation} of ${subject} was refused ${call.answer.reason}, and at no moment between question and answer was that so: it was ${shown}`;
+    return [violation('NO_REASON', message, [call])];
   });
 }
 
-interface Span {
+interface CallWindow {
   readonly first: number;
   readonly last: number;
-  readonly call: Call;
+  readonly call: RecordedCall;
 }
 
 /** From where a claim took effect on, its request is answered with what it got. */
-function isOwn({ asked }: Call, place: number, { past, effects }: Grounds): boolean {
-  if (asked.operation !== 'claim' || place === 0) return false;
-  const [grant] = effects.byRequest.get(asked.request_id) ?? [];
-  return grant !== undefined && past.at(place).position >= grant.position;
+function isAfterOwnGrant(
+  { request }: RecordedCall,
+  logIndex: number,
+  { timeline, effects }: RefusalEvidence,
+): boolean {
+  if (request.operation !== 'claim' || logIndex === 0) return false;
+  const [grant] = effects.byRequest.get(request.request_id) ?? [];
+  return grant !== undefined && timeline.at(logIndex).position >= grant.position;
 }
 
-function justifies(state: State, span: Span, grounds: Grounds, claimIdOf: ClaimIdOf): boolean {
-  const { past, clock } = grounds;
-  const { call } = span;
-  const from_ms = clock.atLeast(Math.max(call.invoked_ms, past.earliest[state.from] as number));
-  const to_ms = clock.atMost(Math.min(call.returned_ms, past.latest[state.to] ?? Number.POSITIVE_INFINITY));
-  const rooms = wasFull(state, span, grounds) ? [null, FULL] : [null];
-  return momentsOf(state, from_ms, to_ms).some((now_ms) =>
-    rooms.some((full) => {
-      const command = commandOf(call.asked, full);
-      return saysSo(decide(state.head, command, { now_ms, rules: state.rules, claimIdOf }), call);
+function justifies(
+  state: SubjectState,
+  window: CallWindow,
+  evidence: RefusalEvidence,
+  claimIdOf: ClaimIdOf,
+): boolean {
+  const { timeline, clock } = evidence;
+  const { call } = window;
+  const fromMs = clock.atLeast(Math.max(call.invoked_ms, timeline.earliestMs[state.from] as number));
+  const toMs = clock.atMost(
+    Math.min(call.returned_ms, timeline.latestMs[state.to] ?? Number.POSITIVE_INFINITY),
+  );
+  const limits = wasFull(state, window, evidence) ? [null, LIMIT_NAME] : [null];
+  return decisiveTimesMs(state, fromMs, toMs).some((now_ms) =>
+    limits.some((full) => {
+      const command = commandOf(call.request, full);
+      return matchesRefusal(decide(state.head, command, { now_ms, rules: state.rules, claimIdOf }), call);
     }),
   );
 }
 
 /** Between two of these the rules say the same. */
-function momentsOf({ head, rules }: State, from_ms: number, to_ms: number): number[] {
-  const lapses_ms = head.claim === null ? null : lapsesAtMs(head.claim, rules);
-  const turns = [lapses_ms, lapses_ms === null ? null : lapses_ms + rules.skew_margin_ms, head.retry_at_ms];
-  const within = turns.filter((at_ms): at_ms is number => at_ms !== null && at_ms > from_ms && at_ms < to_ms);
-  return [from_ms, ...within, to_ms];
+function decisiveTimesMs({ head, rules }: SubjectState, fromMs: number, toMs: number): number[] {
+  const lapsesMs = head.claim === null ? null : lapsesAtMs(head.claim, rules);
+  const changePoints = [
+    lapsesMs,
+    lapsesMs === null ? null : lapsesMs + rules.skew_margin_ms,
+    head.retry_at_ms,
+  ];
+  const within = changePoints.filter((atMs): atMs is number => atMs !== null && atMs > fromMs && atMs < toMs);
+  return [fromMs, ...within, toMs];
 }
 
 /** Whether at some moment of this state in this span there was no room for one more claim. */
-function wasFull(state: State, { first, last, call }: Span, { past, room, clock }: Grounds): boolean {
+function wasFull(
+  state: SubjectState,
+  { first, last, call }: CallWindow,
+  { timeline, limit, clock }: RefusalEvidence,
+): boolean {
   for (let end = Math.max(state.from, first); end <= Math.min(state.to - 1, last); end += 1) {
-    const since_ms = Math.max(call.invoked_ms, past.earliest[end] as number);
-    if ((room.full_until[end] as number) > clock.atLeast(since_ms)) return true;
+    const sinceMs = Math.max(call.invoked_ms, timeline.earliestMs[end] as number);
+    if ((limit.fullUntilMs[end] as number) > clock.atLeast(sinceMs)) return true;
   }
   return false;
 }
 
-function saysSo({ ok, code, details, head }: Decision, { answer }: Call): boolean {
+function matchesRefusal({ ok, code, details, head }: Decision, { answer }: RecordedCall): boolean {
   if (answer.kind !== 'refused' || ok || code !== answer.reason) return false;
-  const { generation, holder, expires_at, limit }: Told = answer.told;
+  const { generation, holder, expires_at, limit }: RecordedReplyFields = answer.told;
   const ends = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
   return (
     (generation === undefined || generation === head.generation) &&
@@ -97,12 +116,18 @@ function saysSo({ ok, code, details, head }: Decision, { answer }: Call): boolea
 }
 
 /** The command as the coordinator puts it to the rules. The plan of a run has no dependencies, and its sessions stay open. */
-export function commandOf(asked: Asked, full: string | null): ClaimsCommand {
-  const { operation, agent_id, session_id, lease_seconds, request_id, claim_id } = asked;
-  const handle = { generation: asked.generation ?? 0, session_id, claim_id };
+export function commandOf(request: HistoryRequest, full: string | null): ClaimsCommand {
+  const { operation, agent_id, session_id, lease_seconds, request_id, claim_id } = request;
+  const handle = { generation: request.generation ?? 0, session_id, claim_id };
   switch (operation) {
     case 'claim': {
-      const facts = { known: true, session_closed: false, waiting_for: [], inputs: null, full };
+      const facts = {
+        known: true,
+        session_closed: false,
+        waiting_for: [],
+        inputs: null,
+        reached_limit: full,
+      };
       const who = { agent_id, session_id, agent_role: null, user_id: null };
       return { type: 'claim', ...who, lease_seconds, request_id, metadata: null, facts };
     }
@@ -111,20 +136,20 @@ export function commandOf(asked: Asked, full: string | null): ClaimsCommand {
     case 'release':
       return { type: 'release', handle, reason: 'VOLUNTARY', message: null };
     case 'submit':
-      return { type: 'submit', handle, result: resultOf(asked), facts: NO_FACTS };
+      return { type: 'submit', handle, result: resultOf(request), facts: SUBMIT_FACTS };
   }
 }
 
-const NO_FACTS = {
+const SUBMIT_FACTS = {
   inputs: null,
   past_grant: null,
   authority: 'granted',
   iteration: 1,
   parking_full: false,
-  no_room: false,
+  is_permit_limit_reached: false,
 } as const;
 
-const resultOf = ({ sha256 }: Asked) => ({
+const resultOf = ({ sha256 }: HistoryRequest) => ({
   result_id: 'res',
   sha256: sha256 ?? '',
   size_bytes: 1,
@@ -132,21 +157,21 @@ const resultOf = ({ sha256 }: Asked) => ({
 });
 
 /** Claim ids are derived with a secret: what they are is known from the grants that were told. */
-function claimIdsTold(calls: readonly Call[]): (subject: string) => ClaimIdOf {
-  const told = new Map<string, string>();
-  for (const { asked, answer } of calls) {
-    if (asked.operation !== 'claim' || answer.kind !== 'ok') continue;
-    told.set(`${asked.subject} ${answer.told.generation}`, answer.told.claim_id ?? '');
+function claimIdsFromGrants(calls: readonly RecordedCall[]): (subject: string) => ClaimIdOf {
+  const idByGrant = new Map<string, string>();
+  for (const { request, answer } of calls) {
+    if (request.operation !== 'claim' || answer.kind !== 'ok') continue;
+    idByGrant.set(`${request.subject} ${answer.told.generation}`, answer.told.claim_id ?? '');
   }
   return (subject) =>
     ({ generation }) =>
-      told.get(`${subject} ${generation}`) ?? 'never told';
+      idByGrant.get(`${subject} ${generation}`) ?? 'never told';
 }
 
-function describeState({ from, head, rules }: State): string {
+function describeState({ from, head, rules }: SubjectState): string {
   const { phase, generation, claim } = head;
   if (claim === null) return 'never claimed';
-  const until_ms = lapsesAtMs(claim, rules);
-  const until = Number.isFinite(until_ms) ? isoTime(until_ms) : 'for good';
+  const untilMs = lapsesAtMs(claim, rules);
+  const until = Number.isFinite(untilMs) ? isoTime(untilMs) : 'for good';
   return `${phase}, generation ${generation} ${claim.state} by ${claim.agent_id} until ${until} (event ${from})`;
 }

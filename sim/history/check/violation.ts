@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../../src/core/events/envelope.js';
-import type { Call } from '../history.js';
+import type { RecordedCall } from '../history.js';
 
-export type Rule =
+export type HistoryRule =
   /** The log breaks this invariant by itself. */
   | `INV-${string}`
   /** Told as done, and not in the log. */
@@ -21,17 +21,17 @@ export type Rule =
   /** More live claims than there may be. */
   | 'LIMIT';
 
-export interface Violation {
-  readonly rule: Rule;
+export interface HistoryViolation {
+  readonly rule: HistoryRule;
   /** A sentence for the person who has to find out why. */
-  readonly says: string;
-  readonly calls: readonly Call[];
+  readonly message: string;
+  readonly calls: readonly RecordedCall[];
   readonly events: readonly EventEnvelope[];
 }
 
 export const violation = (
-  rule: Rule,
-  says: string,
-  calls: readonly Call[],
+  rule: HistoryRule,
+  message: string,
+  calls: readonly RecordedCall[],
   events: readonly EventEnvelope[] = [],
-): Violation => ({ rule, says, calls, events });
+): HistoryViolation => ({ rule, message, calls, events });

@@ -8,8 +8,8 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-socket-left-open',
     file: LISTEN,
-    find: 'setTimeout(() => socket.destroy(), linger_ms)',
-    replace: 'setTimeout(() => socket.resume(), linger_ms)',
+    find: 'setTimeout(() => socket.destroy(), lingerMs)',
+    replace: 'setTimeout(() => socket.resume(), lingerMs)',
     why: 'A peer that was refused keeps its socket for as long as it likes.',
     tests: SOCKET_TESTS,
   },

@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const PROJECT = 'src/coordinator/project.ts';
-const UNIT = 'src/coordinator/unit-builder.ts';
+const UNIT = 'src/coordinator/transaction-builder.ts';
 const FACTS = 'src/coordinator/facts.ts';
 const FEED = 'src/coordinator/queries/feed.ts';
 
@@ -24,8 +24,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'request-not-kept',
     file: UNIT,
-    find: 'const keep = this.has_effect || this.swaps.length > 0;',
-    replace: 'const keep = this.has_effect;',
+    find: 'const keep = this.hasEffect || this.swaps.length > 0;',
+    replace: 'const keep = this.hasEffect;',
     why: 'A retry is answered as if it were the first time.',
   },
   {
@@ -38,29 +38,29 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'decided-under-any-rules',
     file: UNIT,
-    find: 'rules_seq: this.desk.rules_seq,',
+    find: 'rules_seq: this.view.rules_seq,',
     replace: 'rules_seq: null,',
     why: 'A coordinator that missed a change of plan or policy decides by the old one.',
   },
   {
     name: 'session-not-checked',
     file: UNIT,
-    find: 'if (known !== null) return this.check(subject, known.seq);',
-    replace: 'if (known !== null) return this;',
+    find: 'if (existing !== null) return this.check(subject, existing.seq);',
+    replace: 'if (existing !== null) return this;',
     why: 'A session that is closed at this moment is granted work.',
   },
   {
     name: 'place-not-taken',
     file: UNIT,
-    find: 'if (events.length > 0) this.occupy(decision.next);',
-    replace: 'if (events.length > 1) this.occupy(decision.next);',
+    find: 'if (events.length > 0) this.setClaimPermit(decision.next);',
+    replace: 'if (events.length > 1) this.setClaimPermit(decision.next);',
     why: 'Claims are not counted, and a tenant has more of them than it may.',
   },
   {
     name: 'note-named-at-random',
     file: UNIT,
-    find: '    ]);\n    this.notes.push(this.named(draft, event_id));',
-    replace: '    ]);\n    this.notes.push(this.named(draft, event_id.slice(0, 0) || undefined));',
+    find: '    ]);\n    this.looseEvents.push(this.stampEvent(draft, eventId));',
+    replace: '    ]);\n    this.looseEvents.push(this.stampEvent(draft, eventId.slice(0, 0) || undefined));',
     why: 'The same refusal is written down again with every retry.',
   },
   {
@@ -80,7 +80,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'conflict-teaches-nothing',
     file: PROJECT,
-    find: 'for (const { head } of outcome.heads) if (head !== null) learnHead(this.state, head);',
+    find: 'for (const { head } of outcome.heads) if (head !== null) applyStoredHead(this.state, head);',
     replace: '',
     why: 'A coordinator that is behind stays behind, and refuses what it could do.',
   },
@@ -94,8 +94,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'gate-not-remembered',
     file: 'src/coordinator/operations/holder.ts',
-    find: 'unit.build(this.request, reply)',
-    replace: 'unit.build(null, reply)',
+    find: 'transaction.build(this.request, reply)',
+    replace: 'transaction.build(null, reply)',
     why: 'A suspension that arrives again closes the gate that was opened since.',
   },
   {
@@ -109,14 +109,14 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'merge-before-its-subtasks',
     file: FACTS,
-    find: "(id) => desk.head(id).phase !== 'COMPLETED')",
-    replace: "(id) => !id.includes('::') && desk.head(id).phase !== 'COMPLETED')",
+    find: `(id) => view.head(id).phase !== 'COMPLETED')`,
+    replace: `(id) => !id.includes('::') && view.head(id).phase !== 'COMPLETED')`,
     why: 'A merge is granted while some of what it merges is missing.',
   },
   {
     name: 'dependencies-not-looked-up',
     file: FACTS,
-    find: "(id) => desk.head(id).phase !== 'COMPLETED')",
+    find: `(id) => view.head(id).phase !== 'COMPLETED')`,
     replace: "(id) => id === '')",
     why: 'Work is handed out in any order.',
   },
@@ -144,7 +144,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reads-without-turns',
-    file: 'src/coordinator/queries/read-turns.ts',
+    file: 'src/coordinator/queries/read-scheduler.ts',
     find: 'if (this.running < this.limits.running_max) this.running += 1;',
     replace: 'if (this.running >= 0) this.running += 1;',
     why: 'Thirty heavy readers each hold the event loop for a slice in every turn of it.',
@@ -152,11 +152,11 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'slices-never-end',
-    file: 'src/coordinator/in-slices.ts',
-    find: 'if (clock.monotonicMs() - began_ms < SLICE_MS) continue;',
-    replace: 'if (clock.monotonicMs() - began_ms >= 0) continue;',
+    file: 'src/coordinator/run-in-slices.ts',
+    find: 'if (clock.monotonicMs() - beganMs < SLICE_MS) continue;',
+    replace: 'if (clock.monotonicMs() - beganMs >= 0) continue;',
     why: 'A view of a large plan holds the event loop until it is complete, and renewals wait.',
-    tests: ['src/coordinator/in-slices.test.ts'],
+    tests: ['src/coordinator/run-in-slices.test.ts'],
   },
   {
     name: 'documents-queued-without-bound',
@@ -169,8 +169,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'first-tenant-first',
     file: 'src/coordinator/tenant-queue.ts',
-    find: '    this.queues.delete(tenant_id);\n',
-    replace: '    if (queue.length === 0) this.queues.delete(tenant_id);\n',
+    find: '    this.queues.delete(tenantId);\n',
+    replace: '    if (queue.length === 0) this.queues.delete(tenantId);\n',
     why: 'A tenant that sends large documents without end keeps all others waiting.',
     tests: ['test/security/large-documents.test.ts'],
   },

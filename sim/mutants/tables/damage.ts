@@ -16,8 +16,8 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-lines-not-explained',
     file: LOG_READER,
-    find: 'if (forgotten && !(await isExplained(log, event))) {',
-    replace: 'if (forgotten && event.position < 0) {',
+    find: 'if (isRedacted && !(await isExplainedRedaction(log, event))) {',
+    replace: 'if (isRedacted && event.position < 0) {',
     why: 'The same for lines before a snapshot, which are read only when somebody asks for them.',
     tests: DAMAGE_TESTS,
   },

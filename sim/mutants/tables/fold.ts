@@ -2,29 +2,29 @@ import type { Mutant } from '../mutant.js';
 
 const LEASE = 'src/core/claims/lease.ts';
 const EVOLVE = 'src/core/claims/evolve.ts';
-const TELL = 'src/core/claims/decide/tell.ts';
+const TELL = 'src/core/claims/decide/decision-builder.ts';
 
 /** Faults in how time is read, and in what an event makes of a head. */
 export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'lapsed-an-instant-late',
     file: LEASE,
-    find: '(isOpen(claim) && now_ms >= lapsesAtMs(claim, rules));',
-    replace: '(isOpen(claim) && now_ms > lapsesAtMs(claim, rules));',
+    find: '(isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules));',
+    replace: '(isOpenClaim(claim) && nowMs > lapsesAtMs(claim, rules));',
     why: 'In one instant the holder may renew and everybody else may take over.',
   },
   {
     name: 'takeable-an-instant-late',
     file: LEASE,
-    find: 'now_ms >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;',
-    replace: 'now_ms > lapsesAtMs(claim, rules) + rules.skew_margin_ms;',
+    find: 'nowMs >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;',
+    replace: 'nowMs > lapsesAtMs(claim, rules) + rules.skew_margin_ms;',
     why: 'In one instant nobody may have the work: its holder no longer, the others not yet.',
   },
   {
     name: 'takeable-without-the-margin',
     file: LEASE,
-    find: 'now_ms >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;',
-    replace: 'now_ms >= lapsesAtMs(claim, rules);',
+    find: 'nowMs >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;',
+    replace: 'nowMs >= lapsesAtMs(claim, rules);',
     why: 'Where clocks differ, work is taken from somebody whose lease still runs.',
   },
   {
@@ -51,7 +51,7 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'unwritten-expiry-not-counted',
     file: LEASE,
-    find: 'return head.failures + (unwritten ? 1 : 0);',
+    find: 'return head.failures + (hasUnrecordedExpiry ? 1 : 0);',
     replace: 'return head.failures;',
     why: 'Whether poisoned work is granted once more depends on whether the sweeper came by.',
   },
@@ -72,14 +72,14 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'expiry-releases',
     file: EVOLVE,
-    find: "claim: ended(head, 'EXPIRED', 'EXPIRED'),",
-    replace: "claim: ended(head, 'RELEASED', 'EXPIRED'),",
+    find: `claim: endedClaim(head, 'EXPIRED', 'EXPIRED'),`,
+    replace: `claim: endedClaim(head, 'RELEASED', 'EXPIRED'),`,
     why: 'A late result counts before the sweeper came by, and not after.',
   },
   {
     name: 'expiry-not-told',
     file: TELL,
-    find: '    this.tellExpiry(ctx);\n',
+    find: '    this.emitExpiry(ctx);\n',
     replace: '',
     why: 'The log shows two holders at once, and the history depends on the sweeper.',
   },
@@ -93,8 +93,8 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'generation-forgotten-on-release',
     file: EVOLVE,
-    find: 'return forgiven ? { claim, failures: 0, last_error: null } : { claim };',
-    replace: 'return forgiven ? { claim, generation: 0, failures: 0, last_error: null } : { claim };',
+    find: 'return isForgiven ? { claim, failures: 0, last_error: null } : { claim };',
+    replace: 'return isForgiven ? { claim, generation: 0, failures: 0, last_error: null } : { claim };',
     why: 'After a release generations begin again, and a zombie’s handle opens its successor’s claim.',
   },
   {

@@ -23,8 +23,8 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
   {
     name: 'inbox-nothing-recalled',
     file: SERIALISER,
-    find: 'recalled[at] ?? this.guarded',
-    replace: 'this.guarded',
+    find: 'recalled[at] ?? this.isolateFailure',
+    replace: 'this.isolateFailure',
     why: 'What was decided before a crash is decided again.',
     mode: 'inbox',
   },

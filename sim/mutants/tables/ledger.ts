@@ -1,71 +1,70 @@
 import type { Mutant } from '../mutant.js';
 
 const LEDGER = 'src/stores/ledger.ts';
-const SLOTS = 'src/stores/slots.ts';
+const SLOTS = 'src/stores/permits.ts';
 
 /** Faults in what the stores share: units, places, requests, time. */
 export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'swap-without-its-seq',
     file: LEDGER,
-    find: 'of unit.swaps) if (this.seq(subject) !== expected_seq) return true;',
-    replace: 'of unit.swaps) if (this.seq(subject) < expected_seq) return true;',
+    find: 'of transaction.swaps)\n      if (this.seq(subject) !== expected_seq) return true;',
+    replace: 'of transaction.swaps)\n      if (this.seq(subject) < expected_seq) return true;',
     why: 'Of two coordinators that decide at once, the second overwrites the first.',
   },
   {
     name: 'check-without-its-seq',
     file: LEDGER,
-    find: 'of unit.checks) if (this.seq(subject) !== expected_seq) return true;',
-    replace: 'of unit.checks) if (this.seq(subject) < expected_seq) return true;',
+    find: 'of transaction.checks)\n      if (this.seq(subject) !== expected_seq) return true;',
+    replace: 'of transaction.checks)\n      if (this.seq(subject) < expected_seq) return true;',
     why: 'A refusal is told that stands on a head long gone.',
   },
   {
     name: 'rules-not-compared',
     file: LEDGER,
-    find: 'if (unit.rules_seq !== null && unit.rules_seq !== this.rules_seq) return true;',
+    find: 'if (transaction.rules_seq !== null && transaction.rules_seq !== this.rules_seq) return true;',
     replace: '',
     why: 'What was decided under an old plan or policy is committed under the new one.',
   },
   {
     name: 'not-before-ignored',
     file: LEDGER,
-    find: "    if (unit.not_before_ms !== null && now_ms < unit.not_before_ms) return { kind: 'early', now_ms };\n",
+    find: `    if (transaction.not_before_ms !== null && now_ms < transaction.not_before_ms)\n      return { kind: 'early', now_ms };\n`,
     replace: '',
     why: 'A coordinator whose clock is ahead takes work away before its time.',
   },
   {
     name: 'not-after-ignored',
     file: LEDGER,
-    find: "    if (unit.not_after_ms !== null && now_ms >= unit.not_after_ms) return { kind: 'late', now_ms };\n",
+    find: `    if (transaction.not_after_ms !== null && now_ms >= transaction.not_after_ms)\n      return { kind: 'late', now_ms };\n`,
     replace: '',
     why: 'A renewal that was long on its way brings an expired claim back.',
   },
   {
     name: 'not-after-an-instant-late',
     file: LEDGER,
-    find: 'now_ms >= unit.not_after_ms',
-    replace: 'now_ms > unit.not_after_ms',
+    find: 'now_ms >= transaction.not_after_ms',
+    replace: 'now_ms > transaction.not_after_ms',
     why: 'In the instant in which a claim runs out it can be renewed and taken over.',
   },
   {
     name: 'head-deleted-on-completion',
     file: LEDGER,
-    find: '    this.head_of.set(head.subject, head);\n',
-    replace:
-      "    if ((head as { phase?: string }).phase === 'COMPLETED') this.head_of.delete(head.subject);\n    else this.head_of.set(head.subject, head);\n",
+    find: '    this.headBySubject.set(head.subject, head);\n',
+    replace: `    if ((head as { phase?: string }).phase === 'COMPLETED') this.headBySubject.delete(head.subject);\n    else this.headBySubject.set(head.subject, head);\n`,
     why: 'What is done is forgotten, and done again from the first generation.',
   },
   {
     name: 'note-written-twice',
     file: LEDGER,
-    find: 'const isNew = !this.note_ids.has(note.event_id);',
-    replace: "const isNew = note.event_id !== '';",
+    find: 'const isNew = !this.looseEventIds.has(looseEvent.event_id);',
+    replace: `const isNew = looseEvent.event_id !== '';`,
     why: 'The same event is in the log twice.',
   },
   {
     name: 'notes-forgotten-after-a-restart',
     file: LEDGER,
-    find: 'if (event.seq === undefined) this.note_ids.add(event.event_id);\n      else this.restoreHead',
+    find: 'if (event.seq === undefined) this.looseEventIds.add(event.event_id);\n      else this.restoreHead',
     replace: 'if (event.seq !== undefined) this.restoreHead',
     why: 'After a restart the same event is written a second time.',
   },
@@ -86,7 +85,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'places-forgotten-after-a-restart',
     file: LEDGER,
-    find: 'this.takeSlots(record.slots ?? [], now_ms);',
+    find: 'this.applyPermits(record.slots ?? [], nowMs);',
     replace: '',
     why: 'After a restart a tenant may have its claims twice over.',
   },
@@ -100,29 +99,29 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'place-freed-early',
     file: SLOTS,
-    find: 'if (place === undefined || place.until_ms > now_ms) return;',
-    replace: 'if (place === undefined || place.until_ms > now_ms + 2000) return;',
+    find: 'if (held === undefined || held.until_ms > nowMs) return;',
+    replace: 'if (held === undefined || held.until_ms > nowMs + 2000) return;',
     why: 'A place is given away while its holder is still at work.',
   },
   {
     name: 'place-not-prolonged',
     file: SLOTS,
-    find: '      this.prolong(place, slot.until_ms);\n',
+    find: '      this.extend(held, permit.until_ms);\n',
     replace: '',
     why: 'A claim that was renewed loses its place with its first lease.',
   },
   {
     name: 'clock-jumps-with-the-wall-clock',
     file: 'src/stores/clock.ts',
-    find: 'this.last_ms += Math.min(Math.max(behind_ms, elapsed_ms * (1 - SLEW)), elapsed_ms * (1 + SLEW));',
-    replace: 'this.last_ms += Math.max(behind_ms, elapsed_ms * (1 - SLEW));',
+    find: 'this.lastMs += Math.min(Math.max(behindMs, elapsedMs * (1 - SLEW)), elapsedMs * (1 + SLEW));',
+    replace: 'this.lastMs += Math.max(behindMs, elapsedMs * (1 - SLEW));',
     why: 'When somebody sets the clock, every lease runs out at once.',
   },
   {
     name: 'replay-without-its-first-event',
-    file: 'src/stores/requests.ts',
-    find: '    this.by_key.set(request.key, request);',
-    replace: '    this.by_key.set(request.key, { ...request, positions: request.positions.slice(1) });',
+    file: 'src/stores/request-cache.ts',
+    find: '    this.byKey.set(request.key, request);',
+    replace: '    this.byKey.set(request.key, { ...request, positions: request.positions.slice(1) });',
     why: 'A retry is answered without the event that granted it.',
   },
 ];

@@ -38,15 +38,15 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'anybody-passes-for-a-human',
     file: CONVERGENCE_FACTS,
-    find: 'claimed === HUMAN_ROLE && reported.caller.may_review',
-    replace: 'claimed === HUMAN_ROLE',
+    find: 'claimedRole === HUMAN_ROLE && reported.caller.may_review',
+    replace: 'claimedRole === HUMAN_ROLE',
     why: 'An agent calls itself human, and every gate is open.',
     tests: CONVERGE_TESTS,
   },
   {
     name: 'files-of-a-blob-not-seen',
     file: 'src/coordinator/result-files.ts',
-    find: 'return bytes === null ? null : dataIn(bytes);',
+    find: 'return bytes === null ? null : parseResultBlob(bytes);',
     replace: 'return null;',
     why: 'The specification is changed without a human, by sending the manifest as a blob.',
     tests: CONVERGE_TESTS,
@@ -62,7 +62,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'sharing-not-fenced',
     file: EDGE_FACTS,
-    find: 'if (touchedModules(methodology.modules, feature_id) !== null) unit.changingRules();',
+    find: 'if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();',
     replace: '',
     why: 'Two coordinators grant work on the same modules in the same moment.',
     tests: ['src/coordinator/two-coordinators.test.ts'],
@@ -70,7 +70,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'configured-under-the-old-rules',
     file: CONFIGURE,
-    find: 'else unit.changingRules();',
+    find: 'else transaction.markRulesChanged();',
     replace: 'else void 0;',
     why: 'Another coordinator goes on granting what the project no longer has.',
     tests: ['src/coordinator/two-coordinators.test.ts'],

@@ -8,7 +8,7 @@ const FOLDER_BLOBS = 'src/stores/file/folder-blobs.ts';
 export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'gone-store-polled',
-    file: 'src/coordinator/follower.ts',
+    file: 'src/coordinator/commit-poller.ts',
     find: 'if (backoff.isPausing) return;',
     replace: 'if (projects.length === 0) return;',
     why: 'Every coordinator asks four times a second for every project, for as long as the engine is gone.',
@@ -16,7 +16,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'gone-store-asked-for-all',
-    file: 'src/coordinator/follower.ts',
+    file: 'src/coordinator/commit-poller.ts',
     find: 'backoff.isFailing ? projects.slice(0, 1) : projects',
     replace: 'projects.length < 0 ? projects.slice(0, 1) : projects',
     why: 'What an outage costs grows with the number of projects.',
@@ -41,7 +41,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'blob-left-half-written',
     file: FOLDER_BLOBS,
-    find: 'await this.disk.unlink(draft);',
+    find: 'await this.disk.unlink(temporaryPath);',
     replace: 'await Promise.resolve();',
     why: 'Each failed write takes more of a disk that is full.',
     tests: DISK_TESTS,
@@ -65,15 +65,15 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'survey-at-once',
     file: 'src/coordinator/project.ts',
-    find: 'inSlices(this.state.frontier.survey(this.state), this.environment)',
-    replace: 'Promise.resolve([...this.state.frontier.survey(this.state)].forEach(() => {}))',
+    find: 'runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment)',
+    replace: 'Promise.resolve([...this.state.frontier.rebuildSteps(this.state)].forEach(() => {}))',
     why: 'The first `next` after a change of a large plan keeps every renewal waiting.',
     tests: ['test/security/large-documents.test.ts'],
   },
   {
     name: 'survey-forgets-what-moved',
     file: 'src/core/views/frontier.ts',
-    find: 'this.#moved?.add(subject);',
+    find: 'this.#movedDuringRebuild?.add(subject);',
     replace: '',
     why: 'Work that is freed while the plan is surveyed is never offered.',
     tests: ['src/core/views/frontier.test.ts'],

@@ -5,7 +5,7 @@ const SUBMIT = 'src/core/claims/decide/submit.ts';
 const RENEW = 'src/core/claims/decide/renew.ts';
 const RELEASE = 'src/core/claims/decide/release.ts';
 const HANDLE = 'src/core/claims/decide/handle.ts';
-const OPERATE = 'src/core/claims/decide/operate.ts';
+const OPERATE = 'src/core/claims/decide/operator-commands.ts';
 const REVIEW = 'src/core/claims/decide/review.ts';
 const EXPIRE = 'src/core/claims/decide/expire.ts';
 
@@ -57,8 +57,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-while-live',
     file: CLAIM,
-    find: 'if (live(head, now_ms, rules)) {',
-    replace: 'if (live(head, now_ms, rules) && head.generation < 0) {',
+    find: 'if (isLive(head, now_ms, rules)) {',
+    replace: 'if (isLive(head, now_ms, rules) && head.generation < 0) {',
     why: 'Two agents hold the same work at once.',
   },
   {
@@ -92,8 +92,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-when-full',
     file: CLAIM,
-    find: 'if (facts.full !== null) return',
-    replace: "if (facts.full === '') return",
+    find: 'if (facts.reached_limit !== null) return',
+    replace: `if (facts.reached_limit === '') return`,
     why: 'A claim is granted beyond the limit that the store reported, or tried for ever.',
   },
   {
@@ -113,7 +113,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'late-result-accepted-where-refused',
     file: SUBMIT,
-    find: 'return lapsed(head, ctx.now_ms, ctx.rules);\n}',
+    find: 'return isLapsed(head, ctx.now_ms, ctx.rules);\n}',
     replace: 'return false;\n}',
     why: 'A project that refuses late work gets it all the same.',
   },
@@ -141,16 +141,15 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'renew-after-expiry',
     file: RENEW,
-    find: "  if (lapsed(head, ctx.now_ms, ctx.rules)) return tooLate(refuse(head, 'ALREADY_EXPIRED'), ctx);\n  // The lease",
+    find: `  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);\n  // The lease`,
     replace: '  // The lease',
     why: 'A claim that everybody may take comes back to life.',
   },
   {
     name: 'renewal-not-written',
     file: RENEW,
-    find: 'const telling = new Telling(head, ctx);\n  const lease_seconds = command.lease_seconds ?? claim.lease_seconds;',
-    replace:
-      "if (claim.lease_seconds !== null) return replay(head, 'RENEWED', { expires_at_ms: ctx.now_ms + claim.lease_seconds * 1000 });\n  const telling = new Telling(head, ctx);\n  const lease_seconds = command.lease_seconds ?? claim.lease_seconds;",
+    find: 'const builder = new DecisionBuilder(head, ctx);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;',
+    replace: `if (claim.leaseSeconds !== null) return replay(head, 'RENEWED', { expires_at_ms: ctx.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, ctx);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
     why: 'The holder is told of a lease that nobody else knows of.',
   },
   {
@@ -170,14 +169,14 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'adopt-without-a-new-generation',
     file: OPERATE,
-    find: 'tellGrant(\n    telling,\n    {\n      ...grantee,',
-    replace: 'if (head.generation === 0) tellGrant(\n    telling,\n    {\n      ...grantee,',
+    find: 'emitGrant(\n    builder,\n    {\n      ...grantee,',
+    replace: 'if (head.generation === 0) emitGrant(\n    builder,\n    {\n      ...grantee,',
     why: 'The adopted result stands under the generation of somebody else’s claim.',
   },
   {
     name: 'adopt-over-a-live-claim',
     file: OPERATE,
-    find: '  supersede(telling, command);\n  const grantee',
+    find: '  emitSupersede(builder, command);\n  const grantee',
     replace: '  const grantee',
     why: 'A claim is granted over one that was never ended.',
   },

@@ -19,7 +19,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'short-names-let-in',
     file: 'src/core/graph/asset-path.ts',
-    find: 'if (isShortName(name)) return',
+    find: 'if (isWindowsShortName(name)) return',
     replace: 'if (name === null) return',
     why: 'On Windows a result reaches a closed folder by its second name.',
     tests: PATH_TESTS,
@@ -51,8 +51,8 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'commanding-files-promoted-unseen',
     file: 'src/workspace/drafts/promote.ts',
-    find: '!of.human_approved && isCommanding(path)',
-    replace: 'of.human_approved && false',
+    find: '!accepted.human_approved && isToolConfig(path)',
+    replace: 'accepted.human_approved && false',
     why: 'A log from elsewhere brings hooks that no human approved.',
     tests: ['src/workspace/drafts/promote.test.ts'],
   },
@@ -82,11 +82,11 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'text-reaches-the-terminal',
-    file: 'src/cli/output/plain.ts',
+    file: 'src/cli/output/sanitize.ts',
     find: "return found === '\\r\\n' ? '\\n' : escaped(found);",
     replace: 'return found;',
     why: 'The text of an agent commands a terminal.',
-    tests: ['src/cli/output/plain.test.ts'],
+    tests: ['src/cli/output/sanitize.test.ts'],
   },
   {
     name: 'private-listener-for-everybody',

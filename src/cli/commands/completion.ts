@@ -1,9 +1,14 @@
 import { Argument, type Command } from 'commander';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
-import { type CommandWords, SHELLS, type Shell, scriptFor } from '../output/completion.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import {
+  type CommandCompletions,
+  type CompletionShell,
+  completionScript,
+  SHELLS,
+} from '../output/completion.js';
 
-export const addCompletion: AddCommands = (program, act) => {
+export const addCompletion: AddCommands = (program, wrapAction) => {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
@@ -17,14 +22,14 @@ Examples:
   gen completion fish > ~/.config/fish/completions/gen.fish`,
     )
     .action(
-      act(async (context: Context, shell: Shell) => {
-        context.print(scriptFor(shell, wordsOf(program)));
+      wrapAction(async (context: CommandContext, shell: CompletionShell) => {
+        context.print(completionScript(shell, completionsOf(program)));
       }),
     );
 };
 
 /** Every command by its path, with the words that may follow it. */
-function wordsOf(command: Command, path: readonly string[] = []): CommandWords[] {
+function completionsOf(command: Command, path: readonly string[] = []): CommandCompletions[] {
   const subcommands = command.commands.map((each) => ({ name: each.name(), does: each.description() }));
   const help = command.createHelp();
   const options = [
@@ -36,5 +41,5 @@ function wordsOf(command: Command, path: readonly string[] = []): CommandWords[]
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
   const words = [...subcommands, ...choices.map((name) => ({ name, does: '' }))];
   const own = { path, words, options };
-  return [own, ...command.commands.flatMap((each) => wordsOf(each, [...path, each.name()]))];
+  return [own, ...command.commands.flatMap((each) => completionsOf(each, [...path, each.name()]))];
 }

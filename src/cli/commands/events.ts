@@ -1,9 +1,9 @@
 import type { Genesis } from '../../client/index.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import { parseWholeNumber } from '../option-parsers.js';
 import { eventLine } from '../output/event.js';
-import { wholeNumber } from '../read-options.js';
-import { expected } from '../replies.js';
+import { unwrapReply } from '../replies.js';
 import { stopSignal } from '../stop.js';
 
 interface EventsOptions {
@@ -18,13 +18,13 @@ interface EventsOptions {
   readonly until?: string;
 }
 
-export const addEvents: AddCommands = (program, act) => {
+export const addEvents: AddCommands = (program, wrapAction) => {
   program
     .command('events')
     .description('what happened, in order')
     .option('--follow', 'stay, and show what happens as it happens')
     .option('--after <cursor>', 'go on after this cursor, which an earlier answer gave')
-    .option('--limit <n>', 'at most so many (default: 100)', wholeNumber)
+    .option('--limit <n>', 'at most so many (default: 100)', parseWholeNumber)
     .option('--type <type>', 'only events of this type')
     .option('--task <id>', 'only of this piece of work')
     .option('--by <agent>', 'only what this agent did')
@@ -35,20 +35,29 @@ export const addEvents: AddCommands = (program, act) => {
       'after',
       '\nWith --follow and --json: one event a line.\n\nExamples:\n  gen events --task A-001-schema\n  gen events --follow --type RESULT_REJECTED',
     )
-    .action(act(events));
+    .action(wrapAction(events));
 };
 
-async function events(context: Context, options: EventsOptions): Promise<void> {
+async function events(context: CommandContext, options: EventsOptions): Promise<void> {
   const genesis = await context.genesis();
   const { follow, after, limit, type, task, by, inSession, since, until } = options;
-  const asked = { after, limit, type, task_id: task, agent_id: by, session_id: inSession, since, until };
-  const filter = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+  const filterOptions = {
+    after,
+    limit,
+    type,
+    task_id: task,
+    agent_id: by,
+    session_id: inSession,
+    since,
+    until,
+  };
+  const filter = Object.fromEntries(Object.entries(filterOptions).filter(([, value]) => value !== undefined));
   if (follow === true) {
     // Whoever names no beginning wants to see what happens from now on.
-    const begin = after === undefined && since === undefined ? { after: 'now' } : {};
-    return followEvents(context, genesis, { ...filter, ...begin });
+    const startingPoint = after === undefined && since === undefined ? { after: 'now' } : {};
+    return followEvents(context, genesis, { ...filter, ...startingPoint });
   }
-  context.show(expected(await genesis.events(filter)), ({ events }) => {
+  context.show(unwrapReply(await genesis.events(filter)), ({ events }) => {
     return events.length === 0
       ? 'Nothing happened.'
       : events.map((event) => eventLine(event, context)).join('\n');
@@ -56,7 +65,7 @@ async function events(context: Context, options: EventsOptions): Promise<void> {
 }
 
 async function followEvents(
-  context: Context,
+  context: CommandContext,
   genesis: Genesis,
   { limit: _, ...filter }: Record<string, string | number | undefined>,
 ): Promise<void> {

@@ -1,12 +1,12 @@
 import { Option } from 'commander';
-import { LAYERS, type Layer } from '../../workspace/scan/coverage.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import { COVERAGE_LAYERS, type CoverageLayer } from '../../workspace/scan/coverage.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
-import { inWorkspace, withMethodology } from '../methodology/door.js';
-import { surveyOf } from '../methodology/survey.js';
+import { requireWorkspace, withMethodology } from '../methodology/project-connection.js';
+import { scanRequirements } from '../methodology/requirement-scan.js';
 import { gapsText } from '../output/gaps.js';
-import { expected } from '../replies.js';
+import { unwrapReply } from '../replies.js';
 
 interface GapsOptions {
   readonly layer: '1' | '2' | '3' | 'all';
@@ -14,7 +14,7 @@ interface GapsOptions {
   readonly dryRun?: boolean;
 }
 
-export const addGaps: AddCommands = (program, act) => {
+export const addGaps: AddCommands = (program, wrapAction) => {
   program
     .command('gaps')
     .description('find and write down which requirements no code, no test, no telemetry answers to')
@@ -39,17 +39,19 @@ in gen start and gen status; the same gaps found again raise no second one. --dr
 Requirements are the keys in specification/ and those that features deliver. Code answers with "Implements: REQ-…",
 a test with "Validates: REQ-…", telemetry with req="REQ-…". Exit code 1: there are gaps.`,
     )
-    .action(act(gaps));
+    .action(wrapAction(gaps));
 };
 
-async function gaps(context: Context, { layer, feature, dryRun = false }: GapsOptions): Promise<void> {
-  const { root } = inWorkspace(context);
-  const layers = layer === 'all' ? LAYERS : [Number(layer) as Layer];
+async function gaps(context: CommandContext, { layer, feature, dryRun = false }: GapsOptions): Promise<void> {
+  const { root } = requireWorkspace(context);
+  const layers = layer === 'all' ? COVERAGE_LAYERS : [Number(layer) as CoverageLayer];
   await withMethodology(context, dryRun ? 'read' : 'write', async ({ calls }) => {
-    const { coverage, left_out, found } = await surveyOf(root, calls, layers, feature);
-    const reply = expected(await calls.gaps({ ...found, dry_run: dryRun, agent_id: await context.agent() }));
+    const { coverage, left_out, gapsRequest } = await scanRequirements(root, calls, layers, feature);
+    const reply = unwrapReply(
+      await calls.gaps({ ...gapsRequest, dry_run: dryRun, agent_id: await context.agent() }),
+    );
     context.show({ ...reply, coverage, left_out }, () => gapsText(reply, coverage, context));
-    for (const says of left_out) context.remark(`Not looked at: ${says}`);
+    for (const message of left_out) context.printNotice(`Not looked at: ${message}`);
     context.exit_code = reply.result === 'COMPLETE' ? EXIT.done : EXIT.refused;
   });
 }

@@ -1,61 +1,66 @@
 import type { Command } from 'commander';
-import type { Act } from '../act.js';
-import type { Context } from '../context.js';
-import { fenced, type HandleOptions, handleFor, withHandle } from '../handle.js';
-import { clockTime, distance } from '../output/text.js';
-import { seconds } from '../read-options.js';
-import { decided, expected } from '../replies.js';
+import type { ActionWrapper } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import { addHandleOptions, fencingFields, type HandleOptions, resolveHandle } from '../handle.js';
+import { parseSeconds } from '../option-parsers.js';
+import { clockTime, relativeTime } from '../output/text.js';
+import { showDecision, unwrapReply } from '../replies.js';
 
 /** What the holder of a claim does with it. The handle is the one that was remembered when it was granted. */
-export function addHolderCommands(task: Command, act: Act): void {
-  withHandle(task.command('renew <id>').description('say that you are still at it'))
-    .option('--lease <seconds>', 'how long you may be silent from now on', seconds)
-    .action(act(renew));
-  withHandle(task.command('release <id>').description('give it back'))
+export function addHolderCommands(task: Command, wrapAction: ActionWrapper): void {
+  addHandleOptions(task.command('renew <id>').description('say that you are still at it'))
+    .option('--lease <seconds>', 'how long you may be silent from now on', parseSeconds)
+    .action(wrapAction(renew));
+  addHandleOptions(task.command('release <id>').description('give it back'))
     .option('--error <message>', 'give it back because it failed, and say why')
-    .action(act(release));
-  withHandle(task.command('note <id> <text>').description('leave a word for whoever has it next')).action(
-    act(note),
-  );
+    .action(wrapAction(release));
+  addHandleOptions(
+    task.command('note <id> <text>').description('leave a word for whoever has it next'),
+  ).action(wrapAction(note));
 }
 
 async function renew(
-  context: Context,
-  task_id: string,
+  context: CommandContext,
+  taskId: string,
   options: HandleOptions & { lease?: number },
 ): Promise<void> {
-  const handle = await handleFor(context, task_id, options);
+  const handle = await resolveHandle(context, taskId, options);
   const lease = options.lease ?? handle.lease_duration_seconds;
   const genesis = await context.genesis();
   const reply = await genesis.renewLease({
-    ...fenced(handle),
+    ...fencingFields(handle),
     expected_generation: handle.generation,
     ...(lease === null ? {} : { lease_duration_seconds: lease }),
   });
-  decided(context, expected(reply), ({ new_expiry }) =>
+  showDecision(context, unwrapReply(reply), ({ new_expiry }) =>
     new_expiry === null
-      ? `${task_id} is yours`
-      : `${task_id} is yours until ${clockTime(new_expiry)} UTC (${distance(new_expiry, Date.now())})`,
+      ? `${taskId} is yours`
+      : `${taskId} is yours until ${clockTime(new_expiry)} UTC (${relativeTime(new_expiry, Date.now())})`,
   );
 }
 
 async function release(
-  context: Context,
-  task_id: string,
+  context: CommandContext,
+  taskId: string,
   options: HandleOptions & { error?: string },
 ): Promise<void> {
-  const handle = await handleFor(context, task_id, options);
-  const failed = options.error === undefined ? {} : { reason: 'ERROR' as const, message: options.error };
+  const handle = await resolveHandle(context, taskId, options);
+  const failure = options.error === undefined ? {} : { reason: 'ERROR' as const, message: options.error };
   const genesis = await context.genesis();
-  const asked = { ...fenced(handle), expected_generation: handle.generation, ...failed };
-  const reply = expected(await genesis.releaseClaim(asked));
-  if (reply.success) await context.memory.forgetHandle(await context.place(), handle);
-  decided(context, reply, () => `${task_id} is given back`);
+  const request = { ...fencingFields(handle), expected_generation: handle.generation, ...failure };
+  const reply = unwrapReply(await genesis.releaseClaim(request));
+  if (reply.success) await context.state.removeHandle(await context.target(), handle);
+  showDecision(context, reply, () => `${taskId} is given back`);
 }
 
-async function note(context: Context, task_id: string, text: string, options: HandleOptions): Promise<void> {
-  const handle = await handleFor(context, task_id, options);
+async function note(
+  context: CommandContext,
+  taskId: string,
+  text: string,
+  options: HandleOptions,
+): Promise<void> {
+  const handle = await resolveHandle(context, taskId, options);
   const genesis = await context.genesis();
-  const reply = await genesis.note({ ...fenced(handle), generation: handle.generation, text });
-  decided(context, expected(reply), () => `noted on ${task_id}`);
+  const reply = await genesis.note({ ...fencingFields(handle), generation: handle.generation, text });
+  showDecision(context, unwrapReply(reply), () => `noted on ${taskId}`);
 }

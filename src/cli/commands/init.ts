@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import type { InitOptions } from '../workspace/init.js';
 
-export const addInit: AddCommands = (program, act) => {
+export const addInit: AddCommands = (program, wrapAction) => {
   program
     .command('init')
     .description('make a workspace here: topology, edges, profiles, roles, constraints, inboxes and a log')
@@ -20,10 +20,10 @@ export const addInit: AddCommands = (program, act) => {
       'after',
       '\nAt a terminal and without options it asks five questions. What is there already stays as it is.\n\nExamples:\n  gen init\n  gen init --name shop --kind service --intent "Sell books"\n  gen init --force',
     )
-    .action(act(init));
+    .action(wrapAction(init));
 };
 
-async function init(context: Context, options: InitOptions): Promise<void> {
+async function init(context: CommandContext, options: InitOptions): Promise<void> {
   // Loaded here alone: no other command has to wait for it.
   const { initHere } = await import('../workspace/init.js');
   await initHere(context, options);

@@ -1,14 +1,14 @@
 import { Option } from 'commander';
-import type { KeyCreated } from '../../coordinator/wire.js';
+import type { CreatedApiKey } from '../../coordinator/wire.js';
 import { ROLES, type Role } from '../../core/roles.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
-import { CommandFailure, failed } from '../exit.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, failureWithCode } from '../exit.js';
 import { withStore } from '../open-store.js';
+import { parseSeconds } from '../option-parsers.js';
 import { table } from '../output/table.js';
 import { clockTime } from '../output/text.js';
-import { seconds } from '../read-options.js';
-import { expected } from '../replies.js';
+import { unwrapReply } from '../replies.js';
 
 interface CreateOptions {
   readonly role: Role;
@@ -18,13 +18,13 @@ interface CreateOptions {
   readonly store?: string;
 }
 
-export const addKey: AddCommands = (program, act) => {
+export const addKey: AddCommands = (program, wrapAction) => {
   const key = program.command('key').description('the keys by which others are let in');
   key
     .command('create')
     .description('make a key; its token is shown this once')
     .addOption(new Option('--role <role>', 'what its bearer may do').choices(ROLES).default('agent'))
-    .option('--expires <time>', 'good for so long, as in 12h or 90d (default: for ever)', seconds)
+    .option('--expires <time>', 'good for so long, as in 12h or 90d (default: for ever)', parseSeconds)
     .option('--user <id>', 'the person it stands for')
     .option('--label <text>', 'what you know it by')
     .option(
@@ -35,15 +35,15 @@ export const addKey: AddCommands = (program, act) => {
       'after',
       '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --role operator --store file:.genesis/log',
     )
-    .action(act(create));
-  key.command('list').description('every key of this tenant, without its secret').action(act(list));
-  key.command('revoke <key_id>').description('let its bearer in no more').action(act(revoke));
+    .action(wrapAction(create));
+  key.command('list').description('every key of this tenant, without its secret').action(wrapAction(list));
+  key.command('revoke <key_id>').description('let its bearer in no more').action(wrapAction(revoke));
 };
 
 /** The token alone on standard output, so that it can go straight into a variable. */
-async function create(context: Context, options: CreateOptions): Promise<void> {
+async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { role, expires, user, label, store } = options;
-  const asked = {
+  const request = {
     role,
     ...(expires === undefined ? {} : { expires_in_seconds: expires }),
     ...(user === undefined ? {} : { user_id: user }),
@@ -51,30 +51,34 @@ async function create(context: Context, options: CreateOptions): Promise<void> {
   };
   const key =
     store === undefined
-      ? expected(await (await context.genesisOfTenant()).createKey(asked))
-      : await createIn(context, store, asked);
+      ? unwrapReply(await (await context.genesisForTenant()).createKey(request))
+      : await createKeyInStore(context, store, request);
   // A request that had to be repeated gets no token: it is kept nowhere.
   if (key.token === null) throw new CommandFailure(key.next ?? 'The token was lost on its way.');
   context.show(key, ({ token }) => String(token));
-  context.remark(
+  context.printNotice(
     `The key ${key.key_id} has role ${role}. Keep the token (GENESIS_TOKEN): it is not shown again.`,
   );
 }
 
 /** Whoever can open the store itself may make any key in it. */
-async function createIn(context: Context, url: string, asked: { role: Role }): Promise<KeyCreated> {
+async function createKeyInStore(
+  context: CommandContext,
+  url: string,
+  request: { role: Role },
+): Promise<CreatedApiKey> {
   const { Coordinator, isProblem } = await import('../../coordinator/index.js');
   return withStore(context, url, async ({ store }) => {
     const coordinator = await Coordinator.open({ store });
-    const key = await coordinator.keys.create({ tenant_id: context.tenant, platform: true }, asked);
+    const key = await coordinator.keys.create({ tenant_id: context.tenant, platform: true }, request);
     coordinator.close();
-    if (isProblem(key)) throw failed(key.problem, key.detail);
+    if (isProblem(key)) throw failureWithCode(key.problem, key.detail);
     return key;
   });
 }
 
-async function list(context: Context): Promise<void> {
-  const reply = expected(await (await context.genesisOfTenant()).keys());
+async function list(context: CommandContext): Promise<void> {
+  const reply = unwrapReply(await (await context.genesisForTenant()).keys());
   context.show(reply, ({ keys }) => {
     if (keys.length === 0) return 'There are no keys.';
     return table(
@@ -94,7 +98,7 @@ async function list(context: Context): Promise<void> {
   });
 }
 
-async function revoke(context: Context, key_id: string): Promise<void> {
-  const reply = expected(await (await context.genesisOfTenant()).revokeKey(key_id));
-  context.show(reply, () => `The key ${key_id} is revoked.`);
+async function revoke(context: CommandContext, keyId: string): Promise<void> {
+  const reply = unwrapReply(await (await context.genesisForTenant()).revokeKey(keyId));
+  context.show(reply, () => `The key ${keyId} is revoked.`);
 }

@@ -1,9 +1,9 @@
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import { claimRefusalText, showClaimReply } from '../claim-output.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
-import { seconds, waitSeconds } from '../read-options.js';
-import { expected, refuse } from '../replies.js';
-import { taken, whyNot } from '../taking.js';
+import { parseSeconds, parseWaitSeconds } from '../option-parsers.js';
+import { reportRefusal, unwrapReply } from '../replies.js';
 
 interface NextOptions {
   readonly track?: string;
@@ -12,33 +12,37 @@ interface NextOptions {
   readonly wait?: number;
 }
 
-export const addNext: AddCommands = (program, act) => {
+export const addNext: AddCommands = (program, wrapAction) => {
   program
     .command('next')
     .description('take the best ready work, with its briefing')
     .option('--track <track>', 'only work of this track')
     .option('--role <role>', 'the role you work in')
-    .option('--lease <seconds>', 'how long you may be silent', seconds)
-    .option('--wait <seconds>', 'wait for work to become ready, up to 30 seconds', waitSeconds)
+    .option('--lease <seconds>', 'how long you may be silent', parseSeconds)
+    .option('--wait <seconds>', 'wait for work to become ready, up to 30 seconds', parseWaitSeconds)
     .addHelpText('after', '\nExamples:\n  gen next --wait 30\n  gen next --track B --lease 10m --json')
-    .action(act(next));
+    .action(wrapAction(next));
 };
 
-async function next(context: Context, options: NextOptions): Promise<void> {
+async function next(context: CommandContext, options: NextOptions): Promise<void> {
   const genesis = await context.genesis();
   const { track, role: agent_role, lease: lease_duration_seconds, wait: wait_seconds } = options;
-  const asked = { track, agent_role, lease_duration_seconds, wait_seconds };
-  const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+  const requestFields = { track, agent_role, lease_duration_seconds, wait_seconds };
+  const definedFields = Object.fromEntries(
+    Object.entries(requestFields).filter(([, value]) => value !== undefined),
+  );
   const session_id = await context.session();
-  const reply = expected(await genesis.next({ ...given, agent_id: await context.agent(), session_id }));
-  if (reply.success || reply.reason !== 'NOTHING_READY') return taken(context, reply);
-  const { needs_human, says } = standing(expected(await genesis.status()));
-  const why = [whyNot(reply), says].join(' ').trim();
-  refuse(context, reply, why, needs_human ? EXIT.human : EXIT.refused);
+  const reply = unwrapReply(
+    await genesis.next({ ...definedFields, agent_id: await context.agent(), session_id }),
+  );
+  if (reply.success || reply.reason !== 'NOTHING_READY') return showClaimReply(context, reply);
+  const { needs_human, says: outlookMessage } = workOutlook(unwrapReply(await genesis.status()));
+  const refusalMessage = [claimRefusalText(reply), outlookMessage].join(' ').trim();
+  reportRefusal(context, reply, refusalMessage, needs_human ? EXIT.human : EXIT.refused);
 }
 
 /** Whether anything will become ready by itself. */
-function standing(status: { readonly counts: Readonly<Record<string, number>> }): {
+function workOutlook(status: { readonly counts: Readonly<Record<string, number>> }): {
   needs_human: boolean;
   says: string;
 } {

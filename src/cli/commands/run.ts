@@ -2,19 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Genesis, type Work, type WorkSummary } from '../../client/index.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import { rememberClaim } from '../claim-output.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
-import { homeFolder } from '../memory/home-folder.js';
-import { count } from '../output/text.js';
-import { seconds } from '../read-options.js';
-import { expected } from '../replies.js';
+import { parseSeconds } from '../option-parsers.js';
+import { countText } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
 import { jsonOrText } from '../result.js';
-import { rememberClaim } from '../taking.js';
-import { WorkDesk, type WorkPlace } from '../worker/desk.js';
-import { type GroupEnd, runGroup } from '../worker/process-group.js';
+import { homeFolder } from '../state/home-folder.js';
+import { type GroupExit, runProcessGroup } from '../worker/process-group.js';
 import { assertRunnable } from '../worker/runnable.js';
+import { TaskWorkdir, type WorkTarget } from '../worker/task-workdir.js';
 
 interface RunOptions {
   readonly loop?: true;
@@ -26,7 +26,7 @@ interface RunOptions {
 
 const MESSAGE_CHARS_MAX = 1500;
 
-export const addRun: AddCommands = (program, act) => {
+export const addRun: AddCommands = (program, wrapAction) => {
   program
     .command('run <command...>')
     .usage('[options] -- <command...>')
@@ -37,7 +37,7 @@ export const addRun: AddCommands = (program, act) => {
     .option(
       '--lease <seconds>',
       'how long a silence means that it is dead (default: from what such work took before)',
-      seconds,
+      parseSeconds,
     )
     .option('--result <file>', 'the file it writes its result into (default: $GENESIS_RESULT)')
     .addHelpText(
@@ -54,24 +54,24 @@ Examples:
   gen run -- ./agent.sh
   gen run --loop --track B --lease 5m -- python3 agent.py`,
     )
-    .action(act(runCommand));
+    .action(wrapAction(runCommand));
 };
 
-async function runCommand(context: Context, command: string[], options: RunOptions): Promise<void> {
+async function runCommand(context: CommandContext, command: string[], options: RunOptions): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
-  const place = { ...(await context.place()), ...(await context.server()) };
+  const target = { ...(await context.target()), ...(await context.server()) };
   // A worker waits for a server that is away; a person who forgot to start one should hear of it.
-  expected(await (await context.genesis()).status());
-  const genesis = workerGenesis(context, place);
-  const stopping = new AbortController();
-  let asked: StopSignal | null = null;
-  const end = context.io.onStop((signal) => {
-    asked = signal;
-    stopping.abort();
+  unwrapReply(await (await context.genesis()).status());
+  const genesis = workerGenesis(context, target);
+  const stopController = new AbortController();
+  let receivedSignal: StopSignal | null = null;
+  const removeStopListener = context.io.onStop((signal) => {
+    receivedSignal = signal;
+    stopController.abort();
   });
-  if (options.loop === true) context.remark(`Takes work of ${place.project} until all of it is done.`);
+  if (options.loop === true) context.printNotice(`Takes work of ${target.project} until all of it is done.`);
   try {
-    const session = context.named_session;
+    const session = context.explicitSession;
     const summary = await genesis.work(
       {
         agent_id: await context.agent(),
@@ -80,29 +80,29 @@ async function runCommand(context: Context, command: string[], options: RunOptio
         ...(options.role === undefined ? {} : { agent_role: options.role }),
         ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
         until: options.loop === true ? 'done' : 'idle',
-        signal: stopping.signal,
+        signal: stopController.signal,
       },
       (work, { signal, stop }) => {
         if (options.loop !== true) stop();
-        const stopWith = (): NodeJS.Signals => asked ?? 'SIGTERM';
-        return perform({ context, place, genesis, command, options, work, signal, stop, stopWith });
+        const stopWith = (): NodeJS.Signals => receivedSignal ?? 'SIGTERM';
+        return runTask({ context, target, genesis, command, options, work, signal, stop, stopWith });
       },
     );
-    tell(context, summary, options.loop === true);
+    printSummary(context, summary, options.loop === true);
   } finally {
-    end();
+    removeStopListener();
   }
 }
 
 /** A worker is more patient than a person, and keeps what it finished beside the log. */
-function workerGenesis({ io }: Context, { token, ...place }: WorkPlace): Genesis {
+function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget): Genesis {
   const outbox = join(homeFolder(io), 'outbox');
-  return new Genesis({ ...place, outbox, ...(token === null ? {} : { token }) });
+  return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
 }
 
-interface Performance {
-  readonly context: Context;
-  readonly place: WorkPlace;
+interface TaskRun {
+  readonly context: CommandContext;
+  readonly target: WorkTarget;
   readonly genesis: Genesis;
   readonly command: readonly string[];
   readonly options: RunOptions;
@@ -113,19 +113,19 @@ interface Performance {
 }
 
 /** Returns the result of the program. Throws why there is none: the work is given back with it. */
-async function perform({ context, place, genesis, command, options, work, ...running }: Performance) {
+async function runTask({ context, target, genesis, command, options, work, ...running }: TaskRun) {
   const { signal, stop, stopWith } = running;
   const { io } = context;
   await rememberClaim(context, work.claim);
-  context.remark(`${work.task_id}, generation ${work.claim.generation}: ${command.join(' ')}`);
-  const desk = await WorkDesk.open(
+  context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${command.join(' ')}`);
+  const workdir = await TaskWorkdir.open(
     work,
     options.result === undefined ? null : resolve(io.cwd, options.result),
   );
   try {
-    const env = desk.environment(context, place, work);
+    const env = workdir.environment(context, target, work);
     const stdout = context.is_json ? io.stderr : io.stdout;
-    const ended = await runGroup({
+    const ended = await runProcessGroup({
       command,
       env,
       cwd: io.cwd,
@@ -139,39 +139,39 @@ async function perform({ context, place, genesis, command, options, work, ...run
       throw new Error(`${command[0]} cannot be run (${error.code ?? error.message})`);
     });
     if (ended.exit_code !== 0) throw new Error(failureText(ended));
-    const written = await desk.result();
-    if (written !== null) return await resultData(genesis, written);
+    const resultBytes = await workdir.readResult();
+    if (resultBytes !== null) return await resultData(genesis, resultBytes);
     if (options.result !== undefined) throw new Error(`it ended well and wrote no ${options.result}`);
     return ended;
   } catch (error) {
-    context.remark(`${work.task_id}: ${(error as Error).message}`);
+    context.printNotice(`${work.task_id}: ${(error as Error).message}`);
     throw error;
   } finally {
-    await desk.clear();
+    await workdir.remove();
   }
 }
 
-function failureText({ exit_code, stderr, stdout }: GroupEnd): string {
-  const said = (stderr.trim() || stdout.trim()).slice(-MESSAGE_CHARS_MAX);
-  return `exit code ${exit_code}${said === '' ? '' : `: ${said}`}`;
+function failureText({ exit_code, stderr, stdout }: GroupExit): string {
+  const outputTail = (stderr.trim() || stdout.trim()).slice(-MESSAGE_CHARS_MAX);
+  return `exit code ${exit_code}${outputTail === '' ? '' : `: ${outputTail}`}`;
 }
 
 /** JSON as it is, text as text; anything else is put away, and the result says where. */
 async function resultData(genesis: Genesis, bytes: Uint8Array): Promise<unknown> {
   if (isUtf8(bytes)) return jsonOrText(Buffer.from(bytes).toString('utf8'));
   const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
-  expected(await genesis.putBlob(blob_sha256, bytes));
+  unwrapReply(await genesis.putBlob(blob_sha256, bytes));
   return { blob_sha256, size_bytes: bytes.byteLength };
 }
 
-function tell(context: Context, summary: WorkSummary, is_loop: boolean): void {
+function printSummary(context: CommandContext, summary: WorkSummary, isLoop: boolean): void {
   const { accepted, refused, failed, lost, released, pending, outcomes } = summary;
   if (context.is_json) context.printJson(summary);
   for (const { task_id, accepted, reason, work_product_ref, parked } of outcomes) {
-    if (accepted) context.remark(`${task_id} is done: ${work_product_ref}`);
-    else context.remark(`${task_id}: ${reason}${parked === null ? '' : `, kept as ${parked}`}`);
+    if (accepted) context.printNotice(`${task_id} is done: ${work_product_ref}`);
+    else context.printNotice(`${task_id}: ${reason}${parked === null ? '' : `, kept as ${parked}`}`);
   }
-  if (is_loop) {
+  if (isLoop) {
     const counts = [
       `${accepted} accepted`,
       `${refused} refused`,
@@ -179,12 +179,12 @@ function tell(context: Context, summary: WorkSummary, is_loop: boolean): void {
       `${lost} lost`,
       `${released} given back`,
     ];
-    context.remark(counts.join(', '));
+    context.printNotice(counts.join(', '));
   }
   if (pending > 0)
-    context.remark(`${count(pending, 'result')} not answered yet: the next gen run submits it.`);
-  const went_wrong = refused + failed + lost + released + pending;
-  if (!is_loop && accepted + went_wrong === 0)
-    context.remark('NOTHING_READY: see gen status for what the plan waits for.');
-  if (went_wrong > 0 || (!is_loop && accepted === 0)) context.exit_code = EXIT.refused;
+    context.printNotice(`${countText(pending, 'result')} not answered yet: the next gen run submits it.`);
+  const unsuccessful = refused + failed + lost + released + pending;
+  if (!isLoop && accepted + unsuccessful === 0)
+    context.printNotice('NOTHING_READY: see gen status for what the plan waits for.');
+  if (unsuccessful > 0 || (!isLoop && accepted === 0)) context.exit_code = EXIT.refused;
 }

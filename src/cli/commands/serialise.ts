@@ -1,7 +1,7 @@
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 
-export const addSerialise: AddCommands = (program, act) => {
+export const addSerialise: AddCommands = (program, wrapAction) => {
   program
     .command('serialise')
     .description(
@@ -12,10 +12,10 @@ export const addSerialise: AddCommands = (program, act) => {
       'after',
       '\nAn agent moves a file into .ai-workspace/events/inbox/AGENT_ID/ and waits for the file of the same name in\nevents/outcome/AGENT_ID/. A log has one writer: while gen up runs here, it serves the inboxes itself.\n\nExamples:\n  gen serialise\n  gen serialise --watch\n  gen serialise --json',
     )
-    .action(act(serialise));
+    .action(wrapAction(serialise));
 };
 
-async function serialise(context: Context, options: { watch?: true }): Promise<void> {
+async function serialise(context: CommandContext, options: { watch?: true }): Promise<void> {
   // Loaded here alone: no other command has to wait for it.
   const { serialiseHere } = await import('../workspace/serialise.js');
   await serialiseHere(context, options.watch === true);

@@ -1,16 +1,16 @@
 import { type Command, Option } from 'commander';
 import { PRIORITIES, type Priority, VECTOR_TYPES, type VectorType } from '../../core/graph/methodology.js';
-import type { Act, AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import type { ActionWrapper, AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
-import { withMethodology } from '../methodology/door.js';
 import { FoldBackFile, RECOMMENDATIONS, type Recommendation } from '../methodology/fold-back-file.js';
-import { span } from '../output/text.js';
-import { defined, gather } from '../read-options.js';
-import { expected, refuse } from '../replies.js';
+import { withMethodology } from '../methodology/project-connection.js';
+import { collectOption, withoutUndefined } from '../option-parsers.js';
+import { durationText } from '../output/text.js';
+import { reportRefusal, unwrapReply } from '../replies.js';
 
-export const addSpawn: AddCommands = (program, act) => {
-  const spawning = program
+export const addSpawn: AddCommands = (program, wrapAction) => {
+  const spawnCommand = program
     .command('spawn')
     .description('begin a feature, or a side question of one: discovery, spike, poc, hotfix')
     .addOption(new Option('--type <type>', 'what it is').choices(VECTOR_TYPES))
@@ -31,8 +31,8 @@ Examples:
   gen spawn --type spike --parent REQ-F-AUTH-001 --edge design_code --reason "which token library?" --duration 1w
   gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"`,
     )
-    .action(act(spawn));
-  addFoldBack(spawning, act);
+    .action(wrapAction(spawn));
+  addFoldBack(spawnCommand, wrapAction);
 };
 
 interface SpawnOptions {
@@ -48,7 +48,7 @@ interface SpawnOptions {
   readonly priority?: Priority;
 }
 
-async function spawn(context: Context, options: SpawnOptions): Promise<void> {
+async function spawn(context: CommandContext, options: SpawnOptions): Promise<void> {
   const { type, id, reason, ...rest } = options;
   const { parent } = rest;
   if (type === undefined || reason === undefined)
@@ -59,15 +59,19 @@ async function spawn(context: Context, options: SpawnOptions): Promise<void> {
     throw wrongUsage('A feature is called by its requirement: --id REQ-F-AUTH-001');
   if (type !== 'feature' && parent === undefined)
     throw wrongUsage(`A ${type} belongs to a feature: --parent ID. What there is: gen status`);
-  const asked = { ...rest, feature_id: id, agent_id: await context.agent() };
+  const optionalFields = { ...rest, feature_id: id, agent_id: await context.agent() };
   await withMethodology(context, 'write', async ({ calls }) => {
-    const reply = expected(await calls.spawn({ vector_type: type, reason, ...defined(asked) }));
-    if (!reply.success) return refuse(context, reply, '');
+    const reply = unwrapReply(
+      await calls.spawn({ vector_type: type, reason, ...withoutUndefined(optionalFields) }),
+    );
+    if (!reply.success) return reportRefusal(context, reply, '');
     context.show(reply, ({ feature_id, blocks, vector, next }) =>
       [
         `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${vector?.profile ?? ''}`,
         ...(blocks === null ? [] : [`  ${parent} waits for it on ${blocks}.`]),
-        ...(vector?.time_box == null ? [] : [`  Its time box: ${span(vector.time_box.duration_seconds)}.`]),
+        ...(vector?.time_box == null
+          ? []
+          : [`  Its time box: ${durationText(vector.time_box.duration_seconds)}.`]),
         next,
       ].join('\n'),
     );
@@ -82,15 +86,15 @@ interface FoldBackOptions {
   readonly answered?: true;
 }
 
-function addFoldBack(spawning: Command, act: Act): void {
-  spawning
+function addFoldBack(spawnCommand: Command, wrapAction: ActionWrapper): void {
+  spawnCommand
     .command('fold-back <child>')
     .description('bring what a side question found back to the feature it came from')
     .option('--summary <text>', 'what was found; left out where features/fold-back/<child>.md says it')
     .addOption(
       new Option('--recommendation <what>', 'what follows').choices(RECOMMENDATIONS).default('proceed'),
     )
-    .option('--artifact <path>', 'something it made (repeat for more)', gather)
+    .option('--artifact <path>', 'something it made (repeat for more)', collectOption)
     .addOption(new Option('--expired', 'its time box ran out').conflicts('answered'))
     .option('--answered', 'the question is answered, though not every edge has converged')
     .addHelpText(
@@ -100,17 +104,17 @@ Examples:
   gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"
   gen spawn fold-back REQ-F-POC-002 --expired --recommendation abandon --summary "too slow" --artifact bench.md`,
     )
-    .action(act(foldBack));
+    .action(wrapAction(foldBack));
 }
 
-async function foldBack(context: Context, child: string, options: FoldBackOptions): Promise<void> {
+async function foldBack(context: CommandContext, child: string, options: FoldBackOptions): Promise<void> {
   await withMethodology(context, 'write', async ({ calls, workspace }) => {
     const { recommendation, artifact: artifacts = [] } = options;
-    const file = workspace === null ? null : await FoldBackFile.in(workspace, child);
+    const file = workspace === null ? null : await FoldBackFile.open(workspace, child);
     const summary = options.summary ?? file?.text ?? null;
     if (summary === null) throw wrongUsage('What was found? Say --summary TEXT.');
     await file?.write({ summary, recommendation, artifacts });
-    const reply = expected(
+    const reply = unwrapReply(
       await calls.foldBack({
         feature_id: child,
         fold_back_status: options.expired === true ? 'time_box_expired' : 'converged',
@@ -118,12 +122,12 @@ async function foldBack(context: Context, child: string, options: FoldBackOption
         recommendation,
         artifacts: [...artifacts],
         agent_id: await context.agent(),
-        ...defined({ question_answered: options.answered, payload_path: file?.path }),
+        ...withoutUndefined({ question_answered: options.answered, payload_path: file?.path }),
       }),
     );
     if (!reply.success) {
-      await file?.takeBack();
-      return refuse(
+      await file?.undo();
+      return reportRefusal(
         context,
         reply,
         reply.reason === 'NOT_CONVERGED'

@@ -1,12 +1,12 @@
 import type { StartReply } from '../../coordinator/methodology/wire.js';
-import { command } from '../../core/graph/command.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import { genCommand } from '../../core/graph/command.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import { EXIT, type ExitCode } from '../exit.js';
-import { withMethodology } from '../methodology/door.js';
+import { withMethodology } from '../methodology/project-connection.js';
+import { withoutUndefined } from '../option-parsers.js';
 import { startText } from '../output/start.js';
-import { defined } from '../read-options.js';
-import { expected } from '../replies.js';
+import { unwrapReply } from '../replies.js';
 
 interface StartOptions {
   readonly feature?: string;
@@ -16,7 +16,7 @@ interface StartOptions {
   readonly dryRun?: true;
 }
 
-export const addStart: AddCommands = (program, act) => {
+export const addStart: AddCommands = (program, wrapAction) => {
   program
     .command('start')
     .description('where to go next, and why; writes nothing')
@@ -35,12 +35,12 @@ Examples:
 
 Exit code 3: there is nothing that an agent could go on with before a human has acted.`,
     )
-    .action(act(start));
+    .action(wrapAction(start));
 };
 
-async function start(context: Context, options: StartOptions): Promise<void> {
+async function start(context: CommandContext, options: StartOptions): Promise<void> {
   const { feature, edge, profile, role, dryRun } = options;
-  const asked = {
+  const request = {
     feature,
     edge,
     profile,
@@ -49,26 +49,26 @@ async function start(context: Context, options: StartOptions): Promise<void> {
     dry_run: dryRun,
   };
   await withMethodology(context, 'read', async ({ calls, workspace }) => {
-    const routed = expected(await calls.start(defined(asked)));
-    const reply = workspace === null ? routed : { ...routed, next: withDrafts(routed) };
+    const routed = unwrapReply(await calls.start(withoutUndefined(request)));
+    const reply = workspace === null ? routed : { ...routed, next: nextWithDrafts(routed) };
     context.show(reply, () => startText(reply, context));
-    context.exit_code = exitOf(reply);
+    context.exit_code = exitCodeOf(reply);
   });
 }
 
 /** In a workspace, work on an edge is done in drafts, and handed in from there. */
-function withDrafts({ feature, edge, next }: StartReply): string {
-  return next === command('task', 'submit', `${feature}#${edge}`) ? `${next} --drafts` : next;
+function nextWithDrafts({ feature, edge, next }: StartReply): string {
+  return next === genCommand('task', 'submit', `${feature}#${edge}`) ? `${next} --drafts` : next;
 }
 
 /** Whoever can go on may; only where nobody can is it a human's turn. */
-function exitOf({ state, feature, escalations, refused }: StartReply): ExitCode {
+function exitCodeOf({ state, feature, escalations, refused }: StartReply): ExitCode {
   if (refused !== null || state === 'UNINITIALISED') return EXIT.refused;
   if (feature !== null) return EXIT.done;
-  return escalations.length > 0 || FOR_HUMANS.has(state) ? EXIT.human : EXIT.done;
+  return escalations.length > 0 || HUMAN_STATES.has(state) ? EXIT.human : EXIT.done;
 }
 
-const FOR_HUMANS: ReadonlySet<string> = new Set([
+const HUMAN_STATES: ReadonlySet<string> = new Set([
   'NEEDS_CONSTRAINTS',
   'NEEDS_INTENT',
   'STUCK',

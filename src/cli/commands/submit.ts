@@ -4,16 +4,16 @@ import { buffer } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import type { Genesis } from '../../client/index.js';
 import type { SubmissionReply } from '../../client/replies.js';
-import type { Act } from '../act.js';
-import type { Context } from '../context.js';
-import { endWork } from '../edge/end-work.js';
-import { checkReport, type EvaluatorOptions, evaluatorsGiven } from '../edge/evaluators.js';
-import { refuseUnknownChecks } from '../edge/known-checks.js';
-import { unreadable, wrongUsage } from '../exit.js';
-import { fenced, type HandleOptions, handleFor, withHandle } from '../handle.js';
-import { submissionText, whyNotAccepted } from '../output/submission.js';
-import { defined, wholeNumber } from '../read-options.js';
-import { expected, refuse } from '../replies.js';
+import type { ActionWrapper } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import { type EvaluatorOptions, parseCheckReport, readEvaluators } from '../edge/evaluators.js';
+import { assertKnownChecks } from '../edge/known-checks.js';
+import { removeWorktree } from '../edge/remove-worktree.js';
+import { fileUnreadable, wrongUsage } from '../exit.js';
+import { addHandleOptions, fencingFields, type HandleOptions, resolveHandle } from '../handle.js';
+import { parseWholeNumber, withoutUndefined } from '../option-parsers.js';
+import { refusalLines, submissionText } from '../output/submission.js';
+import { reportRefusal, unwrapReply } from '../replies.js';
 import { type ResultBody, resultBody } from '../result.js';
 
 interface SubmitOptions extends HandleOptions, EvaluatorOptions {
@@ -24,8 +24,8 @@ interface SubmitOptions extends HandleOptions, EvaluatorOptions {
   readonly contextHash?: string;
 }
 
-export function addSubmit(task: Command, act: Act): void {
-  withHandle(task.command('submit <id>').description('hand in the result'))
+export function addSubmit(task: Command, wrapAction: ActionWrapper): void {
+  addHandleOptions(task.command('submit <id>').description('hand in the result'))
     .option('--file <path>', 'the result: JSON, text, or anything else as a blob')
     .option('--data <json>', 'the result, right here')
     .addOption(
@@ -37,13 +37,13 @@ export function addSubmit(task: Command, act: Act): void {
     .option(
       '--check <name=result>',
       'how a check came out: pass, fail, skip, error, pending (repeat)',
-      checkReport,
+      parseCheckReport,
     )
     .option('--evaluators <file>', 'the same for many, as JSON: [{"name": …, "result": …}]')
-    .option('--iteration <n>', 'which attempt at the edge this is', wholeNumber)
+    .option('--iteration <n>', 'which attempt at the edge this is', parseWholeNumber)
     .option('--context-hash <hash>', 'what the work was built on, as gen checkpoint tells it')
     .addHelpText('after', HELP)
-    .action(act(submit));
+    .action(wrapAction(submit));
 }
 
 const HELP = `
@@ -56,36 +56,43 @@ Examples:
   gen task submit REQ-F-AUTH-001#design_code --drafts --check lint_passes=pass --check type_check=pass
   gen task submit REQ-F-AUTH-001#design_code --drafts --evaluators checks.json --iteration 2`;
 
-async function submit(context: Context, id: string, options: SubmitOptions): Promise<void> {
-  const handle = await handleFor(context, id, options);
-  const evaluators = await evaluatorsGiven(context, options);
+async function submit(context: CommandContext, id: string, options: SubmitOptions): Promise<void> {
+  const handle = await resolveHandle(context, id, options);
+  const evaluators = await readEvaluators(context, options);
   const genesis = await context.genesis();
-  await refuseUnknownChecks(genesis, handle.task_id, options.check);
+  await assertKnownChecks(genesis, handle.task_id, options.check);
   const { result, paths } = options.drafts
-    ? await (await import('../edge/drafts.js')).collected(context, genesis, handle)
-    : { result: await resultGiven(context, genesis, options), paths: [] };
+    ? await (await import('../edge/drafts.js')).collectDraftResult(context, genesis, handle)
+    : { result: await readResult(context, genesis, options), paths: [] };
   const { iteration, contextHash: context_hash } = options;
-  const told = defined({ iteration, context_hash, evaluators: evaluators ?? undefined });
+  const optionalFields = withoutUndefined({ iteration, context_hash, evaluators: evaluators ?? undefined });
   const { generation, task_id } = handle;
-  const reply = expected(await genesis.submitResult({ ...fenced(handle), generation, ...result, ...told }));
+  const reply = unwrapReply(
+    await genesis.submitResult({ ...fencingFields(handle), generation, ...result, ...optionalFields }),
+  );
   if (reply.accepted) {
-    await context.memory.forgetHandle(await context.place(), handle);
-    if (options.drafts) await endWork(context, { ...handle, subject: task_id });
+    await context.state.removeHandle(await context.target(), handle);
+    if (options.drafts) await removeWorktree(context, { ...handle, subject: task_id });
   }
-  answer(context, task_id, reply, paths);
+  showReply(context, task_id, reply, paths);
 }
 
-function answer(context: Context, task_id: string, reply: SubmissionReply, paths: readonly string[]): void {
+function showReply(
+  context: CommandContext,
+  taskId: string,
+  reply: SubmissionReply,
+  paths: readonly string[],
+): void {
   if (reply.accepted) {
-    context.show(reply, () => submissionText(task_id, reply, paths));
+    context.show(reply, () => submissionText(taskId, reply, paths));
     return;
   }
-  refuse(context, reply, reply.parked === null ? '' : `The work is kept as ${reply.parked}.`);
-  for (const line of whyNotAccepted(task_id, reply, context.paint)) context.remark(line);
+  reportRefusal(context, reply, reply.parked === null ? '' : `The work is kept as ${reply.parked}.`);
+  for (const line of refusalLines(taskId, reply, context.paint)) context.printNotice(line);
 }
 
-async function resultGiven(
-  context: Context,
+async function readResult(
+  context: CommandContext,
   genesis: Genesis,
   { file, data }: { file?: string; data?: string },
 ): Promise<ResultBody> {
@@ -112,10 +119,10 @@ async function resultGiven(
   return resultBody(genesis, piped);
 }
 
-async function fileBytes({ io }: Context, file: string): Promise<Uint8Array> {
+async function fileBytes({ io }: CommandContext, file: string): Promise<Uint8Array> {
   try {
     return await readFile(resolve(io.cwd, file));
   } catch (error) {
-    throw unreadable(file, error, 'Nothing was submitted.');
+    throw fileUnreadable(file, error, 'Nothing was submitted.');
   }
 }

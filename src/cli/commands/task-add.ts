@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { TaskInput } from '../../core/plan/index.js';
-import type { Act } from '../act.js';
-import type { Context } from '../context.js';
-import { count } from '../output/text.js';
-import { gather, wholeNumber } from '../read-options.js';
-import { expected } from '../replies.js';
+import type { ActionWrapper } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import { collectOption, parseWholeNumber } from '../option-parsers.js';
+import { countText } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
 
 interface AddOptions {
   readonly description: string;
@@ -15,7 +15,7 @@ interface AddOptions {
   readonly subtasks?: number;
 }
 
-export function addTaskAdd(task: Command, act: Act): void {
+export function addTaskAdd(task: Command, wrapAction: ActionWrapper): void {
   task
     .command('add <id>')
     .description('add a task to the plan')
@@ -24,19 +24,19 @@ export function addTaskAdd(task: Command, act: Act): void {
     .option(
       '--depends-on <id>',
       'what it waits for; may be repeated (default: the task before it in its track)',
-      gather,
+      collectOption,
     )
     .option('--independent', 'it waits for nothing')
-    .option('--priority <n>', 'higher goes first', wholeNumber)
-    .option('--subtasks <n>', 'how many parts it is done in', wholeNumber)
+    .option('--priority <n>', 'higher goes first', parseWholeNumber)
+    .option('--subtasks <n>', 'how many parts it is done in', parseWholeNumber)
     .addHelpText(
       'after',
       '\nExample:\n  gen task add B-004-search --description "Search by name" --depends-on A-002-index',
     )
-    .action(act(add));
+    .action(wrapAction(add));
 }
 
-async function add(context: Context, id: string, options: AddOptions): Promise<void> {
+async function add(context: CommandContext, id: string, options: AddOptions): Promise<void> {
   const { description, instructions, dependsOn, independent, priority, subtasks } = options;
   const depends_on = independent === true ? [] : dependsOn;
   const task: TaskInput = {
@@ -49,7 +49,7 @@ async function add(context: Context, id: string, options: AddOptions): Promise<v
   };
   const genesis = await context.genesis();
   context.show(
-    expected(await genesis.addTasks([task])),
-    ({ version, task_count }) => `${id} is in the plan, version ${version}, ${count(task_count, 'task')}`,
+    unwrapReply(await genesis.addTasks([task])),
+    ({ version, task_count }) => `${id} is in the plan, version ${version}, ${countText(task_count, 'task')}`,
   );
 }

@@ -5,15 +5,15 @@ import type { AuthOptions } from '../../server/auth/options.js';
 import { addressList } from '../../server/connection-limits.js';
 import type { LogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
-import { plainText } from '../output/text.js';
-import { gather, wholeNumber } from '../read-options.js';
-import { askedToStop } from '../stop.js';
+import { collectOption, parseWholeNumber } from '../option-parsers.js';
+import { singleLine } from '../output/text.js';
+import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
-import type { AttendedHouse, Attending } from '../workspace/attend.js';
+import type { InboxService, WorkspaceServer } from '../workspace/inbox-service.js';
 
 interface UpOptions {
   readonly store?: string;
@@ -30,7 +30,7 @@ interface UpOptions {
 
 const DEFAULT_PORT = 4680;
 
-export const addUp: AddCommands = (program, act) => {
+export const addUp: AddCommands = (program, wrapAction) => {
   program
     .command('up')
     .description(
@@ -40,12 +40,12 @@ export const addUp: AddCommands = (program, act) => {
       '--store <url>',
       'where everything is kept (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml or memory:',
     )
-    .option('--port <n>', 'the port; 0 picks a free one', wholeNumber, DEFAULT_PORT)
+    .option('--port <n>', 'the port; 0 picks a free one', parseWholeNumber, DEFAULT_PORT)
     .option('--host <address>', 'the address; any but loopback needs keys or tokens', '127.0.0.1')
     .option(
       '--limit <name=value>',
       'what a tenant may do until an admin says otherwise; may be repeated',
-      gather,
+      collectOption,
     )
     .option('--jwks <file|url>', 'let in whoever has a token signed by one of these keys')
     .option('--jwt-issuer <text>', 'who must have issued such a token')
@@ -53,7 +53,7 @@ export const addUp: AddCommands = (program, act) => {
     .option(
       '--trusted-proxy <address>',
       'an address or network of a proxy, which may have any number of connections; may be repeated',
-      gather,
+      collectOption,
     )
     .option('--access-log <file>', 'a line of JSON for every request; - writes to standard error')
     .option('--metrics-prefix <text>', 'what the names under /metrics begin with (default: coditect_)')
@@ -61,48 +61,52 @@ export const addUp: AddCommands = (program, act) => {
       'after',
       '\nExamples:\n  gen up\n  gen up --port 0 --store memory: --json\n  gen up --limit min_lease_duration_seconds=1',
     )
-    .action(act(up));
+    .action(wrapAction(up));
 };
 
-async function up(context: Context, options: UpOptions): Promise<void> {
-  const stopped = askedToStop(context.io);
+async function up(context: CommandContext, options: UpOptions): Promise<void> {
+  const stopRequested = waitForStop(context.io);
   const limits = limitsOf(options.limit ?? []);
   const auth = authOf(options);
-  const naming = metricsOf(options.metricsPrefix);
+  const metricsOptions = metricsOf(options.metricsPrefix);
   const trusted_proxies = proxiesOf(options.trustedProxy ?? []);
   const url = options.store ?? defaultStore(context.io);
   const log = await openAccessLog(context, options.accessLog);
   // Loaded here alone: no other command has to wait for it.
   const { startServer } = await import('../../server/server.js');
   const { openStoreUrl, withoutPassword } = await import('../../server/store-url.js');
-  const warn = (sentence: string) => context.remark(plainText(sentence));
+  const warn = (sentence: string) => context.printNotice(singleLine(sentence));
   const { store, blobs } = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS);
   const { host, port } = options;
-  await warnOfFiles(context, url);
-  const settings = { host, port, limits, auth, trusted_proxies, ...naming, ...log.options };
+  await warnAboutSecretFiles(context, url);
+  const settings = { host, port, limits, auth, trusted_proxies, ...metricsOptions, ...log.options };
   const server = await startServer({ store, blobs, ...settings }).catch((error) =>
-    startFailure(error, options),
+    throwStartFailure(error, options),
   );
-  const attending = await attendTo(context, url, {
+  const inboxService = await startInboxServiceIfWorkspace(context, url, {
     store,
     blobs,
     coordinator: server.coordinator,
     url: server.url,
   });
   for (const line of await keyWarning(server.coordinator, withoutPassword(url)))
-    context.remark(plainText(line));
-  tellAddress(context, server, withoutPassword(url));
-  const why = await Promise.race([stopped, store.finished ?? stopped, attending?.failed ?? stopped]);
-  context.remark('Stopping: what was accepted is answered first.');
-  await attending?.stop();
+    context.printNotice(singleLine(line));
+  printAddress(context, server, withoutPassword(url));
+  const stopReason = await Promise.race([
+    stopRequested,
+    store.finished ?? stopRequested,
+    inboxService?.failed ?? stopRequested,
+  ]);
+  context.printNotice('Stopping: what was accepted is answered first.');
+  await inboxService?.stop();
   await server.stop();
   await log.close();
   // Whoever keeps it running starts it again: on a store that lost history, with handles that are refused.
-  if (why instanceof Error) throw new CommandFailure(why.message);
+  if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
 }
 
 /** Says what git has of the store, and would take, although it is secret. */
-async function warnOfFiles(context: Context, url: string): Promise<void> {
+async function warnAboutSecretFiles(context: CommandContext, url: string): Promise<void> {
   const { io } = context;
   const workspace = workspaceOf(io, url);
   const folder = folderOfStore(io, url);
@@ -110,15 +114,19 @@ async function warnOfFiles(context: Context, url: string): Promise<void> {
     ...(folder === null ? [] : await trackedWarning(io, folder)),
     ...(workspace === null ? [] : await ignoreWarning(workspace)),
   ];
-  for (const line of lines) context.remark(plainText(line));
+  for (const line of lines) context.printNotice(singleLine(line));
 }
 
 /** In a workspace the server does more than answer: it serves the inboxes, too. */
-async function attendTo(context: Context, url: string, house: AttendedHouse): Promise<Attending | null> {
+async function startInboxServiceIfWorkspace(
+  context: CommandContext,
+  url: string,
+  server: WorkspaceServer,
+): Promise<InboxService | null> {
   const workspace = workspaceOf(context.io, url);
   if (workspace === null) return null;
-  const { attend } = await import('../workspace/attend.js');
-  return attend(context, workspace, house);
+  const { startInboxService: attend } = await import('../workspace/inbox-service.js');
+  return attend(context, workspace, server);
 }
 
 function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {
@@ -150,29 +158,35 @@ interface AccessLog {
 }
 
 /** A path that cannot be written is found here, before anything is opened; what fails later is lost and counted. */
-async function openAccessLog(context: Context, file: string | undefined): Promise<AccessLog> {
+async function openAccessLog(context: CommandContext, file: string | undefined): Promise<AccessLog> {
   if (file === undefined) return { options: {}, close: async () => {} };
-  const { linesTo } = await import('../../server/auth/access-log.js');
+  const { jsonLineSink: linesTo } = await import('../../server/auth/access-log.js');
   const { openLogFile, standardErrorLog } = await import('../../server/log/log-file.js');
-  const tellLoss = ({ code }: NodeJS.ErrnoException): void =>
-    context.remark(`The access log ${file} cannot be written (${code}): lines are lost until it can.`);
+  const warnOfLoss = ({ code }: NodeJS.ErrnoException): void =>
+    context.printNotice(`The access log ${file} cannot be written (${code}): lines are lost until it can.`);
   const isStandardError = file === '-';
-  const { lines, close } = isStandardError
+  const { writer: lines, close } = isStandardError
     ? standardErrorLog()
-    : await openLogFile(resolve(context.io.cwd, file), tellLoss).catch((error) => unwritable(file, error));
+    : await openLogFile(resolve(context.io.cwd, file), warnOfLoss).catch((error) =>
+        throwUnwritable(file, error),
+      );
   const log = linesTo(lines);
   const errors = isStandardError ? { errorLog: log } : {};
   return { options: { log, ...errors, lostLogLines: () => lines.lost_lines }, close };
 }
 
-function unwritable(file: string, { code }: NodeJS.ErrnoException): never {
+function throwUnwritable(file: string, { code }: NodeJS.ErrnoException): never {
   throw wrongUsage(
     `--access-log ${file}: this path cannot be written (${code}). Name a file in a folder that exists and that ` +
       'this user may write to, or a pipe that somebody reads; - is standard error.',
   );
 }
 
-function tellAddress(context: Context, { url, port, open }: RunningServer, store: string): void {
+function printAddress(
+  context: CommandContext,
+  { url, port, isOpen: open }: RunningServer,
+  store: string,
+): void {
   context.show({ url, port, open, store, pid: process.pid }, () =>
     [
       `Genesis Fleet listens at ${context.paint.bold(url)}`,
@@ -190,16 +204,16 @@ function limitsOf(given: readonly string[]): Partial<Limits> {
     if (!/^(\d+|true|false)$/.test(value)) throw wrongUsage(`--limit ${text}: expected NAME=VALUE.`);
     return [name, JSON.parse(value)];
   });
-  const read = limitsBody.omit({ request_id: true, signature: true }).safeParse(Object.fromEntries(named));
-  if (read.success) return read.data as Partial<Limits>;
+  const parsed = limitsBody.omit({ request_id: true, signature: true }).safeParse(Object.fromEntries(named));
+  if (parsed.success) return parsed.data as Partial<Limits>;
   const names = Object.keys(limitsBody.shape).filter((name) => name !== 'request_id' && name !== 'signature');
-  const issue = read.error.issues[0];
+  const issue = parsed.error.issues[0];
   throw wrongUsage(
     `--limit ${issue?.path.join('.') ?? ''}: ${issue?.message}. The limits are ${names.join(', ')}.`,
   );
 }
 
-function startFailure(error: NodeJS.ErrnoException, { host, port }: UpOptions): never {
+function throwStartFailure(error: NodeJS.ErrnoException, { host, port }: UpOptions): never {
   if (error.code === 'EADDRINUSE') {
     throw new CommandFailure(
       `Somebody listens at ${host}:${port} already. Say --port N for another port, or --port 0 for a free one.`,

@@ -1,18 +1,18 @@
-import { NOT_INITIALISED } from '../../coordinator/methodology/told.js';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
-import { CommandFailure, failed } from '../exit.js';
-import { withMethodology } from '../methodology/door.js';
+import { NOT_INITIALISED_MESSAGE } from '../../coordinator/methodology/step-event.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, failureWithCode } from '../exit.js';
+import { withMethodology } from '../methodology/project-connection.js';
+import { withoutUndefined } from '../option-parsers.js';
 import { zoomText } from '../output/zoom.js';
-import { defined } from '../read-options.js';
-import { expected } from '../replies.js';
+import { unwrapReply } from '../replies.js';
 
 interface ZoomOptions {
   readonly edge?: string;
   readonly feature?: string;
 }
 
-export const addZoom: AddCommands = (program, act) => {
+export const addZoom: AddCommands = (program, wrapAction) => {
   program
     .command('zoom')
     .description('the graph from afar in four bands, or one edge of it from close by')
@@ -26,13 +26,13 @@ Examples:
   gen zoom --edge "design→code"
   gen zoom --edge code_unit_tests --feature REQ-F-AUTH-001`,
     )
-    .action(act(zoom));
+    .action(wrapAction(zoom));
 };
 
-async function zoom(context: Context, { edge, feature }: ZoomOptions): Promise<void> {
+async function zoom(context: CommandContext, { edge, feature }: ZoomOptions): Promise<void> {
   await withMethodology(context, 'read', async ({ calls }) => {
-    const view = expected(await calls.zoom(defined({ edge, feature })));
-    if (view.bands.length === 0) throw failed('NOT_INITIALISED', NOT_INITIALISED);
+    const view = unwrapReply(await calls.zoom(withoutUndefined({ edge, feature })));
+    if (view.bands.length === 0) throw failureWithCode('NOT_INITIALISED', NOT_INITIALISED_MESSAGE);
     if (view.unknown_edge !== null) {
       const known = view.bands.flatMap(({ edges }) => edges).join(', ');
       throw new CommandFailure(`The graph has no edge ${view.unknown_edge}. It has: ${known}`);

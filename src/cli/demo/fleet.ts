@@ -10,41 +10,41 @@ import { DEMO_PROJECT } from './plan.js';
 function runSelf(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  said: number,
-  heard: 'ignore' | 'pipe' = 'ignore',
+  stderrFd: number,
+  stdinMode: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
   const [program, ...words] = selfCommand();
   return spawn(program, [...words, ...args], {
     env: { ...process.env, ...env },
-    stdio: [heard, 'pipe', said],
+    stdio: [stdinMode, 'pipe', stderrFd],
   });
 }
 
-export interface Running {
+export interface DemoProcess {
   readonly name: string;
   readonly process: ChildProcess;
 }
 
-export interface DemoServer extends Running {
+export interface DemoServer extends DemoProcess {
   readonly url: string;
   readonly port: number;
 }
 
 /** The coordinator on the embedded log, in a process of its own that may outlive ours. */
 export async function startDemoServer(folder: string, port = 0): Promise<DemoServer> {
-  const said = join(folder, 'coordinator.said');
+  const stderrPath = join(folder, 'coordinator.said');
   const args = ['up', '--json', '--port', String(port), '--store', `file:${logFolder(folder)}`];
   const limit = ['--limit', 'min_lease_duration_seconds=1'];
-  const child = await withFile(said, (fd) => runSelf([...args, ...limit], {}, fd));
+  const child = await withFile(stderrPath, (fd) => runSelf([...args, ...limit], {}, fd));
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const ready = once(lines, 'line') as Promise<[string]>;
   const ended = once(child, 'exit').then(async () => {
-    throw new Error(`The coordinator of the demo did not start: ${await readFile(said, 'utf8')}`);
+    throw new Error(`The coordinator of the demo did not start: ${await readFile(stderrPath, 'utf8')}`);
   });
   ended.catch(() => {});
   const [line] = await Promise.race([ready, ended]);
-  const { url, port: taken } = JSON.parse(line) as { url: string; port: number };
-  return { name: 'coordinator', process: child, url, port: taken };
+  const { url, port: boundPort } = JSON.parse(line) as { url: string; port: number };
+  return { name: 'coordinator', process: child, url, port: boundPort };
 }
 
 export const logFolder = (folder: string): string => join(folder, 'log');
@@ -70,8 +70,8 @@ export async function startDemoAgent(
   name: string,
   url: string,
   folder: string,
-  is_directed = false,
-): Promise<Running> {
+  isDirected = false,
+): Promise<DemoProcess> {
   const env = {
     GENESIS_URL: url,
     GENESIS_PROJECT: DEMO_PROJECT,
@@ -81,16 +81,19 @@ export async function startDemoAgent(
     GENESIS_SESSION: `demo-${name}`,
     GENESIS_OUTBOX: join(folder, 'outbox', name),
   };
-  const said = join(folder, `${name}.said`);
-  const heard = is_directed ? 'pipe' : 'ignore';
-  const child = await withFile(said, (fd) => runSelf(['demo-agent'], env, fd, heard));
+  const stderrPath = join(folder, `${name}.said`);
+  const stdinMode = isDirected ? 'pipe' : 'ignore';
+  const child = await withFile(stderrPath, (fd) => runSelf(['demo-agent'], env, fd, stdinMode));
   // Who is dead hears nothing more.
   child.stdin?.on('error', () => {});
   return { name, process: child };
 }
 
 /** Ends a process for good, and waits until it has. Frozen ones end too. */
-export async function end({ process }: Running, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+export async function endProcess(
+  { process }: DemoProcess,
+  signal: NodeJS.Signals = 'SIGKILL',
+): Promise<void> {
   if (process.exitCode !== null || process.signalCode !== null) return;
   const exited = once(process, 'exit');
   process.kill(signal);

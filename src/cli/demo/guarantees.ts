@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { dependenciesOf, type Plan } from '../../core/plan/index.js';
 import type { LogReport } from '../verify/verify-log.js';
-import type { Cast } from './director.js';
+import type { InjectedFaults } from './fault-injector.js';
 
 /** What we promise, and whether the run that is over bears it out. */
 export interface Guarantee {
@@ -10,16 +10,16 @@ export interface Guarantee {
   readonly seen: string;
 }
 
-export interface Evidence {
+export interface DemoEvidence {
   readonly plan: Plan;
   readonly events: readonly EventEnvelope[];
-  readonly cast: Cast;
+  readonly faults: InjectedFaults;
   /** The data of the zombie's refused result, as the coordinator gives it back; null: it does not. */
-  readonly kept: unknown;
+  readonly refusedData: unknown;
   readonly log: LogReport;
 }
 
-export function guaranteesOf(evidence: Evidence): Guarantee[] {
+export function guaranteesOf(evidence: DemoEvidence): Guarantee[] {
   return [
     oneResultEach(evidence),
     takenOver(evidence),
@@ -33,7 +33,7 @@ export function guaranteesOf(evidence: Evidence): Guarantee[] {
 const ofType = (events: readonly EventEnvelope[], type: string) =>
   events.filter(({ event_type }) => event_type === type);
 
-function oneResultEach({ plan, events }: Evidence): Guarantee {
+function oneResultEach({ plan, events }: DemoEvidence): Guarantee {
   const results = ofType(events, 'RESULT_SUBMITTED');
   const counts = [...plan.subjects()].map((id) => results.filter(({ subject }) => subject === id).length);
   const holds = counts.length > 0 && counts.every((count) => count === 1);
@@ -44,7 +44,7 @@ function oneResultEach({ plan, events }: Evidence): Guarantee {
   };
 }
 
-function takenOver({ events, cast: { killed } }: Evidence): Guarantee {
+function takenOver({ events, faults: { killed } }: DemoEvidence): Guarantee {
   const says = 'What a dead agent held is taken over, under the next generation';
   if (killed === null) return { says, holds: false, seen: 'nobody was killed' };
   const after = ofType(events, 'CLAIM_ACQUIRED').find(
@@ -57,22 +57,22 @@ function takenOver({ events, cast: { killed } }: Evidence): Guarantee {
   return { says, holds, seen };
 }
 
-function zombieRefused({ events, cast: { zombie } }: Evidence): Guarantee {
+function zombieRefused({ events, faults: { zombie } }: DemoEvidence): Guarantee {
   const says = 'A zombie’s late result is refused, whatever it believes';
   if (zombie === null) return { says, holds: false, seen: 'nobody was frozen' };
-  const own = (event: EventEnvelope) =>
+  const isZombies = (event: EventEnvelope) =>
     event.subject === zombie.task_id && event.agent_id === zombie.agent.name;
-  const refused = ofType(events, 'RESULT_REJECTED').find(own);
-  const counted = ofType(events, 'RESULT_SUBMITTED').find(({ subject }) => subject === zombie.task_id);
-  const holds = refused !== undefined && counted !== undefined && !own(counted);
+  const refused = ofType(events, 'RESULT_REJECTED').find(isZombies);
+  const acceptedResult = ofType(events, 'RESULT_SUBMITTED').find(({ subject }) => subject === zombie.task_id);
+  const holds = refused !== undefined && acceptedResult !== undefined && !isZombies(acceptedResult);
   const seen = holds
-    ? `${zombie.agent.name}: ${String(refused.payload.rejection_reason)}; ${counted.agent_id}’s result counts`
+    ? `${zombie.agent.name}: ${String(refused.payload.rejection_reason)}; ${acceptedResult.agent_id}’s result counts`
     : `${zombie.agent.name}’s result on ${zombie.task_id} was not refused`;
   return { says, holds, seen };
 }
 
-function nothingThrownAway({ kept, cast: { zombie } }: Evidence): Guarantee {
-  const by = (kept as { by?: unknown } | null)?.by;
+function nothingThrownAway({ refusedData, faults: { zombie } }: DemoEvidence): Guarantee {
+  const by = (refusedData as { by?: unknown } | null)?.by;
   const holds = zombie !== null && by === zombie.agent.name;
   return {
     says: 'Refused work is not thrown away',
@@ -83,24 +83,24 @@ function nothingThrownAway({ kept, cast: { zombie } }: Evidence): Guarantee {
   };
 }
 
-function inOrder({ plan, events }: Evidence): Guarantee {
+function inOrder({ plan, events }: DemoEvidence): Guarantee {
   const done = new Set<string>();
-  let began = 0;
-  let early = 0;
+  let grantsTotal = 0;
+  let earlyTotal = 0;
   for (const { event_type, subject = '' } of events) {
     if (event_type === 'RESULT_SUBMITTED') done.add(subject);
     if (event_type !== 'CLAIM_ACQUIRED') continue;
-    began += 1;
-    if (!dependenciesOf(plan, subject).every((id) => done.has(id))) early += 1;
+    grantsTotal += 1;
+    if (!dependenciesOf(plan, subject).every((id) => done.has(id))) earlyTotal += 1;
   }
   return {
     says: 'Nothing begins before what it waits for is done',
-    holds: began > 0 && early === 0,
-    seen: `${began} grants, ${early} too early`,
+    holds: grantsTotal > 0 && earlyTotal === 0,
+    seen: `${grantsTotal} grants, ${earlyTotal} too early`,
   };
 }
 
-function logProves({ log }: Evidence): Guarantee {
+function logProves({ log }: DemoEvidence): Guarantee {
   const [first] = log.breaks;
   return {
     says: 'The log proves it: chain, order and every invariant',

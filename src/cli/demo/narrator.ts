@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Paint } from '../output/paint.js';
 
 /** What happened, in a few words for who watches; null for what is not worth a line. */
-export function wordsFor(event: EventEnvelope, paint: Paint): string | null {
+export function describeEvent(event: EventEnvelope, paint: Paint): string | null {
   const { payload } = event;
   const generation = `generation ${event.generation}`;
   switch (event.event_type) {
@@ -27,9 +27,9 @@ export function wordsFor(event: EventEnvelope, paint: Paint): string | null {
 
 /** One line of the story, by the clock of the log. */
 export function storyLine(event: EventEnvelope, paint: Paint): string | null {
-  const words = wordsFor(event, paint);
-  if (words === null) return null;
+  const description = describeEvent(event, paint);
+  if (description === null) return null;
   const time = event.timestamp.slice(11, 23);
-  if (event.task_id === undefined) return `${paint.dim(time)}  ${words}`;
-  return `${paint.dim(time)}  ${event.task_id.padEnd(22)}  ${event.agent_id.padEnd(5)} ${words}`;
+  if (event.task_id === undefined) return `${paint.dim(time)}  ${description}`;
+  return `${paint.dim(time)}  ${event.task_id.padEnd(22)}  ${event.agent_id.padEnd(5)} ${description}`;
 }

@@ -4,7 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { PendingReview } from '../../coordinator/methodology/wire.js';
-import { isRefusal, placesOf } from '../../workspace/drafts/index.js';
+import { draftFoldersOf, isDraftRefusal } from '../../workspace/drafts/index.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
 type CandidateFile = NonNullable<PendingReview['files']>[number];
@@ -21,28 +21,28 @@ export async function candidateCopies(
   workspace: Workspace | null,
   { agent_id, task_id, files }: PendingReview,
 ): Promise<CandidateCopy[]> {
-  const places = workspace === null ? null : placesOf(workspace, { agent_id, subject: task_id });
+  const draftPaths = workspace === null ? null : draftFoldersOf(workspace, { agent_id, subject: task_id });
   return Promise.all(
     (files ?? []).map(async (file) => {
-      if (workspace === null || places === null || isRefusal(places)) return elsewhere(file);
-      const draft = [...places.drafts, file.path].join('/');
+      if (workspace === null || draftPaths === null || isDraftRefusal(draftPaths)) return withoutDraft(file);
+      const draft = [...draftPaths.drafts, file.path].join('/');
       const sha256 = await digestOf(join(workspace.root, draft), file.size_bytes);
-      return sha256 === null ? elsewhere(file) : { ...file, draft, is_same: sha256 === file.sha256 };
+      return sha256 === null ? withoutDraft(file) : { ...file, draft, is_same: sha256 === file.sha256 };
     }),
   );
 }
 
-const elsewhere = (file: CandidateFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
+const withoutDraft = (file: CandidateFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
 
 /** Null: there is no such file. One of another size is another, and need not be read. */
-async function digestOf(path: string, size_bytes: number): Promise<string | null> {
+async function digestOf(path: string, sizeBytes: number): Promise<string | null> {
   const found = await lstat(path).catch(() => null);
   if (!found?.isFile()) return null;
-  if (found.size !== size_bytes) return '';
+  if (found.size !== sizeBytes) return '';
   const hash = createHash('sha256');
-  const is_read = await pipeline(createReadStream(path), hash).then(
+  const isRead = await pipeline(createReadStream(path), hash).then(
     () => true,
     () => false,
   );
-  return is_read ? hash.digest('hex') : null;
+  return isRead ? hash.digest('hex') : null;
 }

@@ -1,15 +1,15 @@
 import type { Genesis } from '../../client/index.js';
-import { kindOf } from '../../core/subject.js';
-import { collectDrafts, isRefusal } from '../../workspace/drafts/index.js';
+import { subjectKindOf } from '../../core/subject.js';
+import { collectDrafts, isDraftRefusal } from '../../workspace/drafts/index.js';
 import { readProjectKey } from '../../workspace/project-file.js';
-import type { Context } from '../context.js';
+import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
-import type { Handle } from '../memory/memory.js';
-import { plainText } from '../output/text.js';
-import { expected } from '../replies.js';
+import { singleLine } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
 import { type ResultBody, resultBody } from '../result.js';
-import { spoken } from '../spoken.js';
-import { workspaceHere } from '../workspace/here.js';
+import type { StoredHandle } from '../state/cli-state.js';
+import { throwUserError } from '../user-errors.js';
+import { requireWorkspaceHere } from '../workspace/require-workspace.js';
 
 export interface CollectedDrafts {
   readonly result: ResultBody;
@@ -17,24 +17,28 @@ export interface CollectedDrafts {
 }
 
 /** The holder's drafts as a result. Their bytes go where the server keeps blobs, before anything names them. */
-export async function collected(
-  context: Context,
+export async function collectDraftResult(
+  context: CommandContext,
   genesis: Genesis,
-  handle: Handle,
+  handle: StoredHandle,
 ): Promise<CollectedDrafts> {
   const { task_id: subject, agent_id, generation } = handle;
-  if (kindOf(subject) !== 'edge')
+  if (subjectKindOf(subject) !== 'edge')
     throw wrongUsage(`${subject} is no edge of a feature: only work on an edge has drafts.`);
-  const workspace = workspaceHere(context);
-  const key = await readProjectKey(workspace).catch(spoken);
-  const put = async (_: string, sha256: string, bytes: Uint8Array) => {
-    expected(await genesis.putBlob(sha256, bytes));
+  const workspace = requireWorkspaceHere(context);
+  const key = await readProjectKey(workspace).catch(throwUserError);
+  const putDraftBlob = async (_: string, sha256: string, bytes: Uint8Array) => {
+    unwrapReply(await genesis.putBlob(sha256, bytes));
   };
-  const manifest = await collectDrafts(workspace, { blobs: { put }, key }, { agent_id, subject, generation });
-  if (isRefusal(manifest)) {
+  const manifest = await collectDrafts(
+    workspace,
+    { blobs: { put: putDraftBlob }, key },
+    { agent_id, subject, generation },
+  );
+  if (isDraftRefusal(manifest)) {
     const { refused, says, next } = manifest;
     throw new CommandFailure(
-      plainText(`${refused}: ${says} ${next} Nothing was submitted.`),
+      singleLine(`${refused}: ${says} ${next} Nothing was submitted.`),
       EXIT.refused,
       manifest,
     );

@@ -1,23 +1,23 @@
 import type { Genesis } from '../../client/index.js';
+import { closestName } from '../closest-name.js';
 import { wrongUsage } from '../exit.js';
-import { nearest } from '../nearest.js';
-import { expected } from '../replies.js';
+import { unwrapReply } from '../replies.js';
 import type { CheckReport } from './evaluators.js';
 
 /** A check named by hand that the edge does not have is a slip: it would count for nothing, and nobody would know. */
-export async function refuseUnknownChecks(
+export async function assertKnownChecks(
   genesis: Genesis,
-  task_id: string,
+  taskId: string,
   reports: readonly CheckReport[] = [],
 ): Promise<void> {
   if (reports.length === 0) return;
-  const { checks = [] } = expected(await genesis.task(task_id));
+  const { checks = [] } = unwrapReply(await genesis.task(taskId));
   const known = checks.map(({ name }) => name);
   const unknown = known.length === 0 ? undefined : reports.find(({ name }) => !known.includes(name));
   if (unknown === undefined) return;
-  const meant = nearest(unknown.name, known);
+  const suggestion = closestName(unknown.name, known);
   throw wrongUsage(
-    `${task_id} has no check ${unknown.name}.${meant === null ? '' : ` Did you mean ${meant}?`} ` +
+    `${taskId} has no check ${unknown.name}.${suggestion === null ? '' : ` Did you mean ${suggestion}?`} ` +
       `Its checks: ${known.join(', ')}. Nothing was submitted.`,
   );
 }

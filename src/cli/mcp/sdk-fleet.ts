@@ -1,66 +1,78 @@
 import { type Genesis, isProblem, type Problem } from '../../client/index.js';
 import type {
-  Fleet,
-  Handed,
-  Handle,
-  Named,
-  NextAsk,
-  ReleaseAsk,
-  Taker,
-  Trouble,
-} from '../../server/mcp/fleet.js';
+  Claimant,
+  McpBackend,
+  McpHandle,
+  McpNextRequest,
+  McpProblem,
+  McpReleaseRequest,
+  McpSubmission,
+  SubjectSelector,
+} from '../../server/mcp/backend.js';
 
 /** The fleet behind a server's address. */
-export class SdkFleet implements Fleet {
+export class SdkFleet implements McpBackend {
   constructor(private readonly genesis: Genesis) {}
 
-  next(ask: NextAsk) {
-    return answered(this.genesis.next(defined(ask)));
+  next(request: McpNextRequest) {
+    return toFleetReply(this.genesis.next(withoutUndefined(request)));
   }
 
-  claim(named: Named, taker: Taker) {
-    return answered(this.genesis.claimTask({ ...defined(named), ...defined(taker) }));
-  }
-
-  renew(handle: Handle, lease_duration_seconds?: number) {
-    return answered(
-      this.genesis.renewLease({ ...expecting(handle), ...defined({ lease_duration_seconds }) }),
+  claim(request: SubjectSelector, claimant: Claimant) {
+    return toFleetReply(
+      this.genesis.claimTask({ ...withoutUndefined(request), ...withoutUndefined(claimant) }),
     );
   }
 
-  submit(handle: Handle, handed: Handed) {
-    return answered(this.genesis.submitResult({ ...handle, ...defined(handed) }));
+  renew(handle: McpHandle, lease_duration_seconds?: number) {
+    return toFleetReply(
+      this.genesis.renewLease({
+        ...withExpectedGeneration(handle),
+        ...withoutUndefined({ lease_duration_seconds }),
+      }),
+    );
   }
 
-  release(handle: Handle, ask: ReleaseAsk) {
-    return answered(this.genesis.releaseClaim({ ...expecting(handle), ...defined(ask) }));
+  submit(handle: McpHandle, submission: McpSubmission) {
+    return toFleetReply(this.genesis.submitResult({ ...handle, ...withoutUndefined(submission) }));
   }
 
-  note(handle: Handle, text: string) {
-    return answered(this.genesis.note({ ...handle, text }));
+  release(handle: McpHandle, request: McpReleaseRequest) {
+    return toFleetReply(
+      this.genesis.releaseClaim({ ...withExpectedGeneration(handle), ...withoutUndefined(request) }),
+    );
   }
 
-  task(task_id: string) {
-    return answered(this.genesis.task(task_id));
+  note(handle: McpHandle, text: string) {
+    return toFleetReply(this.genesis.note({ ...handle, text }));
+  }
+
+  task(taskId: string) {
+    return toFleetReply(this.genesis.task(taskId));
   }
 
   status() {
-    return answered(this.genesis.status());
+    return toFleetReply(this.genesis.status());
   }
 
-  explain(task_id: string) {
-    return answered(this.genesis.explain(task_id));
+  explain(taskId: string) {
+    return toFleetReply(this.genesis.explain(taskId));
   }
 }
 
-const expecting = ({ generation, ...shown }: Handle) => ({ ...shown, expected_generation: generation });
+const withExpectedGeneration = ({ generation, ...rest }: McpHandle) => ({
+  ...rest,
+  expected_generation: generation,
+});
 
-async function answered<T extends object>(asked: Promise<T | Problem>): Promise<T | Trouble> {
-  const reply = await asked;
+async function toFleetReply<T extends object>(pendingReply: Promise<T | Problem>): Promise<T | McpProblem> {
+  const reply = await pendingReply;
   return isProblem(reply) ? { problem: reply.code, detail: reply.detail, faults: reply.faults } : reply;
 }
 
-type Defined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
+type WithoutUndefined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 
-const defined = <T extends object>(words: T): Defined<T> =>
-  Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined)) as Defined<T>;
+const withoutUndefined = <T extends object>(fields: T): WithoutUndefined<T> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as WithoutUndefined<T>;

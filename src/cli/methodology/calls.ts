@@ -1,11 +1,11 @@
-import type { MethodologyCalls } from '../../client/methodology.js';
+import type { MethodologyClient } from '../../client/methodology.js';
 
 /** The methodology's calls, wherever the project lives. */
-export type Calls = Omit<MethodologyCalls, 'init'>;
+export type ProjectCalls = Omit<MethodologyClient, 'init'>;
 
 /** Those that change nothing; of those that can, only their dry run does so too. */
-export type Reading = Pick<
-  Calls,
+export type ReadOnlyCalls = Pick<
+  ProjectCalls,
   | 'start'
   | 'status'
   | 'feature'

@@ -1,24 +1,24 @@
-import { readFiles } from '../../workspace/read-files.js';
+import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { type ContextManifest, contextManifest } from '../../workspace/scan/context-hash.js';
-import { walkTexts } from '../../workspace/scan/walk.js';
+import { walkTextFiles } from '../../workspace/scan/walk.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
 /** What is work and not context: it changes with every step. */
-const NOT_CONTEXT = /^features\//;
-const FOLDERS = ['.ai-workspace/context', 'specification'] as const;
+const EXCLUDED_PATHS = /^features\//;
+const CONTEXT_FOLDERS = ['.ai-workspace/context', 'specification'] as const;
 
 /**
  * What agents of this project work from: how it says it works, what it is for, and every text in the context and
  * specification folders.
  */
-export async function contextOf(workspace: Workspace): Promise<ContextManifest> {
+export async function buildContextManifest(workspace: Workspace): Promise<ContextManifest> {
   const files = new Map<string, string>();
-  for (const [path, text] of await readFiles(workspace)) {
-    if (!NOT_CONTEXT.test(path))
+  for (const [path, text] of await readWorkspaceFiles(workspace)) {
+    if (!EXCLUDED_PATHS.test(path))
       files.set(path.startsWith('specification/') ? path : `.ai-workspace/${path}`, text);
   }
-  for (const folder of FOLDERS) {
-    for await (const { path, text } of walkTexts(`${workspace.root}/${folder}`, () => {})) {
+  for (const folder of CONTEXT_FOLDERS) {
+    for await (const { path, text } of walkTextFiles(`${workspace.root}/${folder}`, () => {})) {
       files.set(`${folder}/${path}`, text);
     }
   }

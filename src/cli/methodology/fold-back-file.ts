@@ -7,7 +7,7 @@ import { writeNew } from './write-new.js';
 export const RECOMMENDATIONS = ['proceed', 'pivot', 'abandon'] as const;
 export type Recommendation = (typeof RECOMMENDATIONS)[number];
 
-interface Payload {
+interface FoldBackFindings {
   readonly summary: string;
   readonly recommendation: Recommendation;
   readonly artifacts: readonly string[];
@@ -17,7 +17,7 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
 /** What a side question found, for people: `features/fold-back/<child>.md`. A file that is there already stands. */
 export class FoldBackFile {
-  private made = false;
+  private isCreated = false;
 
   private constructor(
     private readonly workspace: Workspace,
@@ -27,22 +27,22 @@ export class FoldBackFile {
     readonly text: string | null,
   ) {}
 
-  static async in(workspace: Workspace, child: string): Promise<FoldBackFile> {
+  static async open(workspace: Workspace, child: string): Promise<FoldBackFile> {
     if (!ID.test(child)) throw wrongUsage(`${child} is no feature's id. What there is: gen status`);
     const path = join('.ai-workspace', 'features', 'fold-back', `${child}.md`);
     const text = await readFile(join(workspace.root, path), 'utf8').catch(() => null);
     return new FoldBackFile(workspace, path, text === null || text.trim() === '' ? null : text);
   }
 
-  async write({ summary, recommendation, artifacts }: Payload): Promise<void> {
+  async write({ summary, recommendation, artifacts }: FoldBackFindings): Promise<void> {
     if (this.text !== null) return;
     const listed = artifacts.length === 0 ? 'none' : `\n\n${artifacts.map((each) => `- ${each}`).join('\n')}`;
     const text = `# Fold-back\n\n${summary}\n\nRecommendation: ${recommendation}\n\nArtifacts: ${listed}\n`;
-    this.made = await writeNew(join(this.workspace.root, this.path), text);
+    this.isCreated = await writeNew(join(this.workspace.root, this.path), text);
   }
 
   /** The answer was no: what was written for it goes, what others wrote stays. */
-  async takeBack(): Promise<void> {
-    if (this.made) await unlink(join(this.workspace.root, this.path));
+  async undo(): Promise<void> {
+    if (this.isCreated) await unlink(join(this.workspace.root, this.path));
   }
 }

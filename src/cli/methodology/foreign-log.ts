@@ -4,33 +4,38 @@ import { basename, dirname, resolve } from 'node:path';
 import { OPEN_CALLER } from '../../coordinator/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
-import { HEADER } from '../../stores/file/line.js';
+import { LINE_PREFIX } from '../../stores/file/line.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { readFiles } from '../../workspace/read-files.js';
+import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
-import type { Context } from '../context.js';
-import { CommandFailure, failed } from '../exit.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, failureWithCode } from '../exit.js';
 import { readLog } from '../verify/read-log.js';
-import type { Reading } from './calls.js';
-import type { Door } from './door.js';
-import { type InProcess, openInProcess } from './in-process.js';
+import type { ReadOnlyCalls } from './calls.js';
+import { type OpenedProject, openInProcess } from './in-process.js';
+import type { ProjectConnection } from './project-connection.js';
 
-const KEY = { tenant_id: 'default', project_id: 'foreign' };
+const FOREIGN_PROJECT_KEY = { tenant_id: 'default', project_id: 'foreign' };
 const BYTES_MAX = 512 * 1024 * 1024;
 
 /** Looks at a log of another tool, or at a copy of one of ours, with what its own workspace says beside it. */
 export async function withForeignLog(
-  context: Context,
-  named: string,
-  work: (door: Door<Reading>) => Promise<void>,
+  context: CommandContext,
+  logPath: string,
+  work: (connection: ProjectConnection<ReadOnlyCalls>) => Promise<void>,
 ): Promise<void> {
-  const file = resolve(context.io.cwd, named);
-  const events = await eventsIn(file);
+  const file = resolve(context.io.cwd, logPath);
+  const events = await readEvents(file);
   const store = openMemoryStore();
   store.restore(events);
-  const { tenant_id, project_id } = events[0] ?? KEY;
-  const place = { store, key: { tenant_id, project_id }, caller: OPEN_CALLER };
-  const opened = await openBeside(context, Workspace.find(dirname(file)), featuresIn(events), place);
+  const { tenant_id, project_id } = events[0] ?? FOREIGN_PROJECT_KEY;
+  const projectOptions = { store, key: { tenant_id, project_id }, caller: OPEN_CALLER };
+  const opened = await openWithWorkspaceFiles(
+    context,
+    Workspace.find(dirname(file)),
+    placeholderFeatures(events),
+    projectOptions,
+  );
   try {
     await work({ calls: opened.calls, workspace: null, title: basename(file), plan: () => opened.plan() });
   } finally {
@@ -38,22 +43,25 @@ export async function withForeignLog(
   }
 }
 
-type Files = ReadonlyMap<string, string>;
+type FileTexts = ReadonlyMap<string, string>;
 
 /** A workspace of another tool may say what this one cannot read: then its log is looked at by the built-in graph. */
-async function openBeside(
-  context: Context,
+async function openWithWorkspaceFiles(
+  context: CommandContext,
   workspace: Workspace | null,
-  named: Files,
-  place: Parameters<typeof openInProcess>[1],
-): Promise<InProcess> {
-  if (workspace === null) return openInProcess(named, place);
+  featureFiles: FileTexts,
+  projectOptions: Parameters<typeof openInProcess>[1],
+): Promise<OpenedProject> {
+  if (workspace === null) return openInProcess(featureFiles, projectOptions);
   try {
-    return await openInProcess(new Map([...named, ...(await readFiles(workspace))]), place);
+    return await openInProcess(
+      new Map([...featureFiles, ...(await readWorkspaceFiles(workspace))]),
+      projectOptions,
+    );
   } catch (error) {
     if (!(error instanceof CommandFailure) && (error as Error).name !== 'WorkspaceRefused') throw error;
-    context.remark(`The built-in graph stands in for ${workspace.folder}: ${(error as Error).message}`);
-    return openInProcess(named, place);
+    context.printNotice(`The built-in graph stands in for ${workspace.folder}: ${(error as Error).message}`);
+    return openInProcess(featureFiles, projectOptions);
   }
 }
 
@@ -61,26 +69,27 @@ const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const FEATURES_MAX = 1000;
 
 /** Nobody may have defined what the log speaks of: each feature of it gets a vector that says no more than its name. */
-function featuresIn(events: readonly EventEnvelope[]): Files {
-  const named = new Set(events.map(({ feature_id = '' }) => feature_id));
-  const ids = [...named].filter((id) => FEATURE_ID.test(id)).slice(0, FEATURES_MAX);
+function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
+  const mentioned = new Set(events.map(({ feature_id = '' }) => feature_id));
+  const ids = [...mentioned].filter((id) => FEATURE_ID.test(id)).slice(0, FEATURES_MAX);
   return new Map(
     ids.map((id) => [`features/active/${id}.yml`, `feature: ${JSON.stringify(id)}\ntitle: ""\n`]),
   );
 }
 
-async function eventsIn(file: string): Promise<EventEnvelope[]> {
+async function readEvents(file: string): Promise<EventEnvelope[]> {
   const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile()) throw failed('FILE_UNREADABLE', `There is no file ${file}.`);
+  if (found === null || !found.isFile())
+    throw failureWithCode('FILE_UNREADABLE', `There is no file ${file}.`);
   if (found.size > BYTES_MAX)
     throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it instead.`);
   const bytes = await readFile(file);
-  if (bytes.subarray(0, HEADER.length).equals(HEADER)) return ownEvents(file);
-  const log = { ...KEY, source: basename(file), now_ms: Date.now() };
-  return [...foreignEvents(bytes.toString('utf8').split('\n'), log, idOf)];
+  if (bytes.subarray(0, LINE_PREFIX.length).equals(LINE_PREFIX)) return readOwnEvents(file);
+  const log = { ...FOREIGN_PROJECT_KEY, source: basename(file), now_ms: Date.now() };
+  return [...foreignEvents(bytes.toString('utf8').split('\n'), log, lineId)];
 }
 
-async function ownEvents(file: string): Promise<EventEnvelope[]> {
+async function readOwnEvents(file: string): Promise<EventEnvelope[]> {
   const events: EventEnvelope[] = [];
   const { damage } = await readLog({ file }, ({ event }) => events.push(event));
   if (damage !== null) throw new CommandFailure(`${file}, line ${damage.line}: ${damage.why}.`);
@@ -88,5 +97,5 @@ async function ownEvents(file: string): Promise<EventEnvelope[]> {
 }
 
 /** Only to tell lines apart: nothing that is looked at here is ever written. */
-const idOf = (text: string, occurrence: number): string =>
+const lineId = (text: string, occurrence: number): string =>
   createHash('sha256').update(`${occurrence}\n${text}`).digest('hex').slice(0, 32);

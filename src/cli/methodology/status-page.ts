@@ -3,25 +3,29 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure, noWorkspace } from '../exit.js';
 
-const FILE = 'STATUS.md';
+const STATUS_FILE = 'STATUS.md';
 /** Only a page that begins so is written anew: any other is somebody's. */
-const MARK = '<!-- gen status --gantt --write makes this page; what is changed here is lost. -->';
+const GENERATED_MARK = '<!-- gen status --gantt --write makes this page; what is changed here is lost. -->';
 
 /** Writes the course of the project into its workspace, as a page that shows the diagram. Returns where. */
 export async function writeStatusPage(workspace: Workspace | null, gantt: string): Promise<string> {
   if (workspace === null)
     throw noWorkspace('There is no workspace here to write it into. Make one: gen init');
-  const path = workspace.path(FILE);
+  const path = workspace.path(STATUS_FILE);
   const before = await readFile(path, 'utf8').catch(() => '');
-  if (before.trim() !== '' && !before.startsWith(MARK)) {
+  if (before.trim() !== '' && !before.startsWith(GENERATED_MARK)) {
     throw new CommandFailure(
       `${path} was written by somebody else, and stays as it is. Move it aside first.`,
     );
   }
-  const beside = `${path}.${randomUUID()}.tmp`;
-  await writeFile(beside, `${MARK}\n\n# Status\n\n\`\`\`mermaid\n${gantt.trimEnd()}\n\`\`\`\n`, {
-    flag: 'wx',
-  });
-  await rename(beside, path);
+  const temporaryPath = `${path}.${randomUUID()}.tmp`;
+  await writeFile(
+    temporaryPath,
+    `${GENERATED_MARK}\n\n# Status\n\n\`\`\`mermaid\n${gantt.trimEnd()}\n\`\`\`\n`,
+    {
+      flag: 'wx',
+    },
+  );
+  await rename(temporaryPath, path);
   return path;
 }

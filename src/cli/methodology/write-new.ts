@@ -15,18 +15,18 @@ export async function writeNew(
   kind: 'ordinary' | 'read_only' = 'ordinary',
 ): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true });
-  const beside = `${path}.${randomUUID()}.tmp`;
-  const file = await open(beside, 'wx', kind === 'read_only' ? READ_ONLY : ORDINARY);
+  const temporaryPath = `${path}.${randomUUID()}.tmp`;
+  const file = await open(temporaryPath, 'wx', kind === 'read_only' ? READ_ONLY : ORDINARY);
   try {
     await file.writeFile(text);
     await file.sync();
-    await link(beside, path);
+    await link(temporaryPath, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   } finally {
     await file.close();
-    await unlink(beside);
+    await unlink(temporaryPath);
   }
 }

@@ -1,17 +1,21 @@
-import type { Key } from '../../coordinator/wire.js';
-import type { Context } from '../context.js';
-import { CommandFailure, failed } from '../exit.js';
+import type { ApiKey } from '../../coordinator/wire.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, failureWithCode } from '../exit.js';
 import { withStore } from '../open-store.js';
 
 /** Binds the keys of a store from before keys were bound to their store, and names them. `isDry`: only names them. */
-export async function bindKeys(context: Context, url: string, isDry: boolean): Promise<readonly Key[]> {
+export async function bindKeys(
+  context: CommandContext,
+  url: string,
+  isDry: boolean,
+): Promise<readonly ApiKey[]> {
   const { Coordinator, isProblem } = await import('../../coordinator/index.js');
   const work = withStore(context, url, async ({ store }) => {
     const coordinator = await Coordinator.open({ store });
     try {
-      if (isDry) return (await coordinator.keys.ring()).unbound();
+      if (isDry) return (await coordinator.keys.openKeyRing()).legacyUnboundKeys();
       const bound = await coordinator.keys.bind();
-      if (isProblem(bound)) throw failed(bound.problem, bound.detail);
+      if (isProblem(bound)) throw failureWithCode(bound.problem, bound.detail);
       return bound.keys;
     } finally {
       coordinator.close();
@@ -20,7 +24,7 @@ export async function bindKeys(context: Context, url: string, isDry: boolean): P
   return work.catch((error) => {
     // In an engine, a user who may change the schema need not be one who may use it.
     if (url.startsWith('file:') || !(error instanceof CommandFailure) || !isRefusedStore(error)) throw error;
-    context.remark(`Its keys were not looked at: ${error.message}`);
+    context.printNotice(`Its keys were not looked at: ${error.message}`);
     return [];
   });
 }

@@ -1,19 +1,19 @@
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
+export type CompletionShell = (typeof SHELLS)[number];
 
-interface Word {
+interface CompletionCandidate {
   readonly name: string;
   readonly does: string;
 }
 
 /** A command by its path, and what may follow it. */
-export interface CommandWords {
+export interface CommandCompletions {
   readonly path: readonly string[];
-  readonly words: readonly Word[];
-  readonly options: readonly Word[];
+  readonly words: readonly CompletionCandidate[];
+  readonly options: readonly CompletionCandidate[];
 }
 
-export function scriptFor(shell: Shell, commands: readonly CommandWords[]): string {
+export function completionScript(shell: CompletionShell, commands: readonly CommandCompletions[]): string {
   switch (shell) {
     case 'bash':
       return bash(commands);
@@ -24,13 +24,16 @@ export function scriptFor(shell: Shell, commands: readonly CommandWords[]): stri
   }
 }
 
-const pathText = ({ path }: CommandWords): string => path.join(' ');
-const names = ({ words, options }: CommandWords): string =>
+const pathText = ({ path }: CommandCompletions): string => path.join(' ');
+const names = ({ words, options }: CommandCompletions): string =>
   [...words, ...options].map(({ name }) => name).join(' ');
 
 /** Finds the command that the words so far name: in both shells the same, but for how words are counted. */
-const walk = (commands: readonly CommandWords[], so_far: string): string => `  local command="" word
-  for word in ${so_far}; do
+const findCommandScript = (
+  commands: readonly CommandCompletions[],
+  typedWords: string,
+): string => `  local command="" word
+  for word in ${typedWords}; do
     [[ $word == -- ]] && return 0
     case "$command $word" in
       ${commands
@@ -41,12 +44,14 @@ const walk = (commands: readonly CommandWords[], so_far: string): string => `  l
     esac
   done`;
 
-const cases = (commands: readonly CommandWords[], say: (words: string) => string): string =>
-  commands.map((command) => `    "${pathText(command)}") ${say(names(command))} ;;`).join('\n');
+const cases = (commands: readonly CommandCompletions[], caseBody: (words: string) => string): string =>
+  commands.map((command) => `    "${pathText(command)}") ${caseBody(names(command))} ;;`).join('\n');
 
-const bash = (commands: readonly CommandWords[]): string => `# gen, for bash: source <(gen completion bash)
+const bash = (
+  commands: readonly CommandCompletions[],
+): string => `# gen, for bash: source <(gen completion bash)
 _gen() {
-${walk(commands, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
+${findCommandScript(commands, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
   local words=""
   case "$command" in
 ${cases(commands, (words) => `words="${words}"`)}
@@ -55,9 +60,9 @@ ${cases(commands, (words) => `words="${words}"`)}
 }
 complete -o default -F _gen gen`;
 
-const zsh = (commands: readonly CommandWords[]): string => `#compdef gen
+const zsh = (commands: readonly CommandCompletions[]): string => `#compdef gen
 _gen() {
-${walk(commands, `"\${(@)words[2,CURRENT-1]}"`)}
+${findCommandScript(commands, `"\${(@)words[2,CURRENT-1]}"`)}
   case "$command" in
 ${cases(commands, (words) => `compadd -- ${words}`)}
   esac
@@ -65,15 +70,15 @@ ${cases(commands, (words) => `compadd -- ${words}`)}
 }
 if [[ $funcstack[1] == _gen ]]; then _gen "$@"; else compdef _gen gen; fi`;
 
-function fish(commands: readonly CommandWords[]): string {
+function fish(commands: readonly CommandCompletions[]): string {
   const lines = ['# gen, for fish: gen completion fish > ~/.config/fish/completions/gen.fish'];
   for (const { path, words, options } of commands) {
     const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
-    const not_yet =
+    const notYet =
       words.length === 0
         ? []
         : [`not __fish_seen_subcommand_from ${words.map(({ name }) => name).join(' ')}`];
-    const here = [...seen, ...not_yet].join('; and ');
+    const here = [...seen, ...notYet].join('; and ');
     for (const { name, does } of words)
       lines.push(`complete -c gen -n '${here}' -a ${name} -d ${quoted(does)}`);
     const on = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ');

@@ -1,22 +1,28 @@
-import type { FeatureView, TrajectoryLine } from '../../core/features/feature.js';
-import type { Context } from '../context.js';
-import { mark, paintStatus } from './marks.js';
+import type { FeatureView, TrajectoryEntry } from '../../core/features/feature-view.js';
+import type { CommandContext } from '../context.js';
+import { paintStatus, statusMark } from './marks.js';
 import { clockTime } from './text.js';
-import { named, wrapped } from './wrap.js';
+import { labelledLines, wrapLines } from './wrap.js';
 
 const NAME_WIDTH = 15;
 
 /** All that is known of one feature: how it got where it is, and what it waits for. */
-export function featureText(feature: FeatureView, context: Context): string {
+export function featureText(feature: FeatureView, context: CommandContext): string {
   const { io, paint } = context;
   const { feature_id, title, status, vector_type, profile, priority } = feature;
   const lines = [
     `${paint.bold(feature_id)}  ${paintStatus(status, paint)}`,
-    ...wrapped(title, 2, io.columns),
+    ...wrapLines(title, 2, io.columns),
   ];
-  for (const [name, text] of toldOf(feature)) lines.push(...named(`  ${name}`, text, NAME_WIDTH, io.columns));
+  for (const [name, text] of detailRows(feature))
+    lines.push(...labelledLines(`  ${name}`, text, NAME_WIDTH, io.columns));
   lines.push(
-    ...named('  kind', `${vector_type}, profile ${profile}, priority ${priority}`, NAME_WIDTH, io.columns),
+    ...labelledLines(
+      '  kind',
+      `${vector_type}, profile ${profile}, priority ${priority}`,
+      NAME_WIDTH,
+      io.columns,
+    ),
   );
   lines.push('', paint.bold('Trajectory'), ...feature.trajectory.flatMap((line) => edgeLines(line, context)));
   const { constraint_dimensions } = feature;
@@ -28,32 +34,33 @@ export function featureText(feature: FeatureView, context: Context): string {
   return lines.join('\n');
 }
 
-function toldOf(feature: FeatureView): [string, string][] {
+function detailRows(feature: FeatureView): [string, string][] {
   const { intent, waits_for, parent, children, dependencies, requirements, context_hash, time_box } = feature;
-  const told: [string, string | null][] = [
+  const rows: [string, string | null][] = [
     ['intent', intent],
     ['waits for', waits_for],
     ['from', parent === null ? null : `${parent.feature}: ${parent.reason}`],
-    ['spawned', list(children.map((child) => `${child.feature} (${child.folded_back ?? 'open'})`))],
+    ['spawned', joinOrNull(children.map((child) => `${child.feature} (${child.folded_back ?? 'open'})`))],
     [
       'depends on',
-      list(
+      joinOrNull(
         dependencies.map(({ feature: other, asset, status }) => `${asset ?? 'all'} of ${other} (${status})`),
       ),
     ],
-    ['delivers', list(requirements)],
+    ['delivers', joinOrNull(requirements)],
     [
       'time box',
       time_box.status === 'none' ? null : `${time_box.status}, ${Math.round(time_box.elapsed * 100)} % gone`,
     ],
     ['context', context_hash],
   ];
-  return told.filter((pair): pair is [string, string] => pair[1] !== null);
+  return rows.filter((pair): pair is [string, string] => pair[1] !== null);
 }
 
-const list = (names: readonly string[]): string | null => (names.length === 0 ? null : names.join(', '));
+const joinOrNull = (names: readonly string[]): string | null =>
+  names.length === 0 ? null : names.join(', ');
 
-function edgeLines(line: TrajectoryLine, { io, paint }: Context): string[] {
+function edgeLines(line: TrajectoryEntry, { io, paint }: CommandContext): string[] {
   const { edge, optional, status, stuck, iteration, delta, agent_id, started_at, converged_at } = line;
   const parts = [
     `${edge}${optional ? ' (optional)' : ''}`,
@@ -62,7 +69,7 @@ function edgeLines(line: TrajectoryLine, { io, paint }: Context): string[] {
     delta === null ? '' : `delta ${delta}`,
     agent_id === null ? '' : `by ${agent_id}`,
   ];
-  const lines = [`  ${mark(status, paint)} ${parts.filter((part) => part !== '').join('  ')}`];
+  const lines = [`  ${statusMark(status, paint)} ${parts.filter((part) => part !== '').join('  ')}`];
   const when = [
     started_at === null ? '' : `begun ${clockTime(started_at)}`,
     converged_at === null ? '' : `converged ${clockTime(converged_at)}`,
@@ -70,6 +77,6 @@ function edgeLines(line: TrajectoryLine, { io, paint }: Context): string[] {
     line.hold === null ? '' : `held: ${line.hold}`,
     ...line.failing.map(({ check, times_in_a_row }) => `${check} failed ${times_in_a_row} times in a row`),
   ].filter((part) => part !== '');
-  if (when.length > 0) lines.push(...wrapped(when.join(', '), 4, io.columns).map(paint.dim));
+  if (when.length > 0) lines.push(...wrapLines(when.join(', '), 4, io.columns).map(paint.dim));
   return lines;
 }

@@ -1,15 +1,18 @@
-import type { Finding, Health } from '../../core/features/health.js';
-import type { Context } from '../context.js';
-import { count } from './text.js';
-import { wrapped } from './wrap.js';
+import type { HealthFinding, HealthReport } from '../../core/features/health.js';
+import type { CommandContext } from '../context.js';
+import { countText } from './text.js';
+import { wrapLines } from './wrap.js';
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
 
 /** What is wrong or soon will be, the worst first. */
-export function healthText({ healthy, position, findings, counts }: Health, context: Context): string {
+export function healthText(
+  { healthy, position, findings, counts }: HealthReport,
+  context: CommandContext,
+): string {
   const { paint } = context;
   const verdict = healthy ? paint.green('healthy') : paint.yellow('not healthy');
-  const lines = [`${paint.bold(verdict)}  position ${position}, ${count(counts.features, 'feature')}`];
+  const lines = [`${paint.bold(verdict)}  position ${position}, ${countText(counts.features, 'feature')}`];
   if (findings.length === 0) lines.push('Nothing was found.');
   for (const severity of SEVERITIES) {
     const found = findings.filter((finding) => finding.severity === severity);
@@ -19,7 +22,7 @@ export function healthText({ healthy, position, findings, counts }: Health, cont
   return lines.join('\n');
 }
 
-function findingLines({ kind, says, next }: Finding, { io, paint }: Context): string[] {
-  const lines = wrapped(`${kind.replaceAll('_', ' ')}: ${says}`, 2, io.columns);
-  return next === null ? lines : [...lines, ...wrapped(`→ ${next}`, 4, io.columns).map(paint.cyan)];
+function findingLines({ kind, says, next }: HealthFinding, { io, paint }: CommandContext): string[] {
+  const lines = wrapLines(`${kind.replaceAll('_', ' ')}: ${says}`, 2, io.columns);
+  return next === null ? lines : [...lines, ...wrapLines(`→ ${next}`, 4, io.columns).map(paint.cyan)];
 }

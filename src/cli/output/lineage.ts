@@ -1,12 +1,12 @@
-import type { Lineage, LineageRow, LineageTable, Reviewed } from '../../core/views/index.js';
-import type { Context } from '../context.js';
+import type { Lineage, LineageRow, LineageTable, ReviewEntry } from '../../core/views/index.js';
+import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
 import { type Column, table } from './table.js';
 import { clockTime } from './text.js';
-import { wrapped } from './wrap.js';
+import { wrapLines } from './wrap.js';
 
 /** The lineage table of seed 004 §9.2, with what was refused below it. */
-export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, paint }: Context): string {
+export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, paint }: CommandContext): string {
   const columns: Column<LineageRow>[] = [
     { head: 'Generation', cell: ({ generation }) => String(generation) },
     { head: 'Session', cell: ({ session }) => session, is_flexible: true },
@@ -18,28 +18,28 @@ export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, pain
   ];
   const title = `${paint.bold(lineage.task_id)} in project ${lineage.generations[0]?.project_id ?? ''}`;
   if (rows.length === 0) return `${lineage.task_id} was never claimed.`;
-  const told = [...errorLines(lineage, io.columns), ...reviewLines(lineage.reviews, io.columns)];
-  return [title, '', table(rows, columns, io.columns), ...told, ...rejectedLines(lineage)].join('\n');
+  const detailLines = [...errorLines(lineage, io.columns), ...reviewLines(lineage.reviews, io.columns)];
+  return [title, '', table(rows, columns, io.columns), ...detailLines, ...rejectedLines(lineage)].join('\n');
 }
 
 function errorLines({ generations }: Lineage, width: number | null): string[] {
   const failed = generations.flatMap(({ generation, agent_id, release_message }) =>
     release_message === undefined
       ? []
-      : wrapped(`generation ${generation}, ${agent_id}: ${release_message}`, 2, width),
+      : wrapLines(`generation ${generation}, ${agent_id}: ${release_message}`, 2, width),
   );
   return failed.length === 0 ? [] : ['', 'Given back because:', ...failed];
 }
 
 function reviewLines(reviews: Lineage['reviews'], width: number | null): string[] {
   if (reviews.length === 0) return [];
-  return ['', 'Reviews:', ...reviews.flatMap((review) => wrapped(reviewSaid(review), 2, width))];
+  return ['', 'Reviews:', ...reviews.flatMap((review) => wrapLines(reviewLine(review), 2, width))];
 }
 
 /** A decision of a human, with the comment that it came with. */
-export function reviewSaid({ decision, reviewer, iteration, comment, at }: Reviewed): string {
-  const said = comment === null ? '' : `: ${comment}`;
-  return `${decision} by ${reviewer} at ${clockTime(at)} UTC, iteration ${iteration}${said}`;
+export function reviewLine({ decision, reviewer, iteration, comment, at }: ReviewEntry): string {
+  const commentSuffix = comment === null ? '' : `: ${comment}`;
+  return `${decision} by ${reviewer} at ${clockTime(at)} UTC, iteration ${iteration}${commentSuffix}`;
 }
 
 function rejectedLines({ rejected }: Lineage): string[] {

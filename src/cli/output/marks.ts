@@ -24,7 +24,7 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
 
 export const LEGEND = '✓ converged  ● at work  ○ pending  ✗ blocked';
 
-export const mark = (status: string, paint: Paint): string => paintMark(MARKS[status] ?? '○', paint);
+export const statusMark = (status: string, paint: Paint): string => paintMark(MARKS[status] ?? '○', paint);
 
 export const paintMark = (sign: string, paint: Paint): string => paint[MARK_COLOURS[sign] ?? 'dim'](sign);
 

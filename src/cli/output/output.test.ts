@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planned } from '../testing/house.js';
+import { startPlannedHarness } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 import { table } from './table.js';
 
@@ -27,7 +27,7 @@ it('what others wrote cannot steer the terminal', () => {
 });
 
 it('colour is for a terminal, and never where NO_COLOR is set', async () => {
-  const { setting } = await planned();
+  const { setting } = await startPlannedHarness();
   const ESCAPE = '\u001b[';
   const { env } = setting;
   expect((await gen({ ...setting, columns: 80 }, 'status')).out).toContain(ESCAPE);

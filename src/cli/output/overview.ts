@@ -1,11 +1,11 @@
 import type { SessionRecord } from '../../coordinator/operations/session.js';
 import type { AgentView, ProjectStatus } from '../../core/views/index.js';
-import type { Context } from '../context.js';
+import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
 import { table } from './table.js';
-import { clockTime, count, plainText } from './text.js';
+import { clockTime, countText, singleLine } from './text.js';
 
-export function statusText(status: ProjectStatus, { io, paint }: Context): string {
+export function statusText(status: ProjectStatus, { io, paint }: CommandContext): string {
   const { project_id, position, last_updated, tracks, total, counts, claims, waiting, parked } = status;
   const width = io.columns;
   const lines = [
@@ -35,7 +35,7 @@ export function statusText(status: ProjectStatus, { io, paint }: Context): strin
   if (parked.length > 0) {
     lines.push('', paint.bold('Refused and kept'));
     for (const kept of parked)
-      lines.push(`${kept.task_id}  ${count(kept.parked, 'result')}: gen task history ${kept.task_id}`);
+      lines.push(`${kept.task_id}  ${countText(kept.parked, 'result')}: gen task history ${kept.task_id}`);
   }
   return lines.join('\n');
 }
@@ -61,12 +61,12 @@ const waitingTable = (waiting: ProjectStatus['waiting'], width: number | null): 
       { head: 'Task', cell: ({ task_id }) => task_id },
       { head: 'State', cell: ({ readiness }) => readiness },
       { head: 'Waits for', cell: ({ waits_for }) => waits_for, is_flexible: true },
-      { head: 'Because', cell: ({ reason }) => plainText(reason), is_flexible: true },
+      { head: 'Because', cell: ({ reason }) => singleLine(reason), is_flexible: true },
     ],
     width,
   );
 
-export function agentsText(agents: readonly AgentView[], { io }: Context): string {
+export function agentsText(agents: readonly AgentView[], { io }: CommandContext): string {
   if (agents.length === 0) return 'Nobody has worked here yet.';
   return table(
     agents,
@@ -83,7 +83,7 @@ export function agentsText(agents: readonly AgentView[], { io }: Context): strin
   );
 }
 
-export function sessionsText(sessions: readonly SessionRecord[], { io }: Context): string {
+export function sessionsText(sessions: readonly SessionRecord[], { io }: CommandContext): string {
   if (sessions.length === 0) return 'No session was ever opened.';
   return table(
     sessions,

@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import type { Io } from '../io.js';
-import { marked, plain } from './plain.js';
+import { markSequences, sanitize } from './sanitize.js';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 
@@ -9,14 +9,16 @@ export function paintFor(io: Pick<Io, 'columns' | 'env'>): Paint {
   const isRefused = (io.env.NO_COLOR ?? '') !== '' || io.env.TERM === 'dumb';
   const isColoured = io.columns !== null && !isRefused;
   const colours = pc.createColors(isColoured);
-  return isColoured ? withMarks(colours) : colours;
+  return isColoured ? withMarkedSequences(colours) : colours;
 }
 
 /** The writer lets marked styles pass and no others: the text inside is made plain before the style goes around it. */
-function withMarks(colours: Paint): Paint {
+function withMarkedSequences(colours: Paint): Paint {
   const painters = Object.entries(colours).map(([name, paint]) => [
     name,
-    typeof paint === 'function' ? (text: string | number) => marked(paint(plain(String(text)))) : paint,
+    typeof paint === 'function'
+      ? (text: string | number) => markSequences(paint(sanitize(String(text))))
+      : paint,
   ]);
   return Object.fromEntries(painters) as Paint;
 }

@@ -1,9 +1,9 @@
 import { type PlanInput, subtaskDescription, subtaskIds, type TaskInput } from '../../core/plan/index.js';
 import { plannedTask } from '../../core/plan/task.js';
 import type { Readiness, TaskState } from '../../core/views/index.js';
-import type { Context } from '../context.js';
+import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
-import { count, cut } from './text.js';
+import { countText, truncate } from './text.js';
 
 const MARKS: Readonly<Record<Readiness, string>> = {
   completed: '✔',
@@ -26,22 +26,24 @@ export function drawPlan(
   project: string,
   { version, plan }: { version: number; plan: PlanInput },
   states: ReadonlyMap<string, TaskState>,
-  context: Context,
+  context: CommandContext,
 ): string {
   const tasks = Object.values(plan.tracks).flat();
   const done = tasks.filter(({ id }) => states.get(id)?.phase === 'COMPLETED').length;
   const lines = [
-    `${context.paint.bold(project)}  version ${version}, ${count(tasks.length, 'task')}, ${done} completed`,
+    `${context.paint.bold(project)}  version ${version}, ${countText(tasks.length, 'task')}, ${done} completed`,
   ];
   for (const [track, inputs] of Object.entries(plan.tracks)) {
     lines.push('', context.paint.bold(`Track ${track}`));
     const width = Math.max(...inputs.map(({ id }) => id.length), 0);
     for (const [at, input] of inputs.entries()) {
-      const waits_for_last =
+      const hasPreviousDependency =
         at > 0 && (input.depends_on === undefined || input.depends_on.includes(inputs[at - 1]?.id ?? ''));
-      if (waits_for_last) lines.push('  │');
-      const beyond = (input.depends_on ?? []).filter((id) => !waits_for_last || id !== inputs[at - 1]?.id);
-      lines.push(...taskLines(input, beyond, width, states, context));
+      if (hasPreviousDependency) lines.push('  │');
+      const otherDependencies = (input.depends_on ?? []).filter(
+        (id) => !hasPreviousDependency || id !== inputs[at - 1]?.id,
+      );
+      lines.push(...taskLines(input, otherDependencies, width, states, context));
     }
   }
   return lines.join('\n');
@@ -49,31 +51,31 @@ export function drawPlan(
 
 function taskLines(
   input: TaskInput,
-  beyond: readonly string[],
+  otherDependencies: readonly string[],
   width: number,
   states: ReadonlyMap<string, TaskState>,
-  { io, paint }: Context,
+  { io, paint }: CommandContext,
 ): string[] {
-  const fitted = (text: string, indent: number): string =>
-    `${' '.repeat(indent)}${cut(text, io.columns === null ? null : io.columns - indent)}`;
+  const fitLine = (text: string, indent: number): string =>
+    `${' '.repeat(indent)}${truncate(text, io.columns === null ? null : io.columns - indent)}`;
   const line = (indent: number, id: string, description: string): string => {
     const state = states.get(id);
     const readiness = state?.readiness ?? 'blocked';
     const holder = readiness === 'claimed' || readiness === 'stale' ? ` by ${state?.claim?.agent_id}` : '';
     const text = `${MARKS[readiness]} ${id.padEnd(width)}  ${readiness}${holder}  ${description}`;
-    return fitted(text, indent).replace(readiness, paintState(paint, readiness));
+    return fitLine(text, indent).replace(readiness, paintState(paint, readiness));
   };
   const lines = [line(2, input.id, input.description)];
-  if (beyond.length > 0) {
-    const named = beyond.map((id) => (states.get(id)?.phase === 'COMPLETED' ? `${id} ✔` : id));
-    lines.push(paint.dim(fitted(`└← ${named.join(', ')}`, 2)));
+  if (otherDependencies.length > 0) {
+    const labels = otherDependencies.map((id) => (states.get(id)?.phase === 'COMPLETED' ? `${id} ✔` : id));
+    lines.push(paint.dim(fitLine(`└← ${labels.join(', ')}`, 2)));
   }
   const task = plannedTask(input);
-  const parts = subtaskIds(task);
-  for (const [at, id] of parts.slice(0, SUBTASKS_SHOWN_MAX).entries()) {
+  const subtasks = subtaskIds(task);
+  for (const [at, id] of subtasks.slice(0, SUBTASKS_SHOWN_MAX).entries()) {
     lines.push(line(4, id, subtaskDescription(task, at + 1)));
   }
-  if (parts.length > SUBTASKS_SHOWN_MAX)
-    lines.push(`    and ${parts.length - SUBTASKS_SHOWN_MAX} more parts`);
+  if (subtasks.length > SUBTASKS_SHOWN_MAX)
+    lines.push(`    and ${subtasks.length - SUBTASKS_SHOWN_MAX} more parts`);
   return lines;
 }

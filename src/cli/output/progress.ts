@@ -1,24 +1,24 @@
 import type { WriteStream } from 'node:tty';
 import yoctoSpinner from 'yocto-spinner';
 import type { Io } from '../io.js';
-import { marked, onOneLine } from './plain.js';
-import type { PlainOutput } from './plain-output.js';
+import { collapseControls, markSequences } from './sanitize.js';
+import type { SanitizedOutput } from './sanitized-output.js';
 
-export interface Progress {
-  say(text: string): void;
+export interface ProgressIndicator {
+  update(text: string): void;
   stop(): void;
 }
 
-const SILENT: Progress = { say: () => {}, stop: () => {} };
+const NO_PROGRESS: ProgressIndicator = { update: () => {}, stop: () => {} };
 
 /** Something that takes long, on standard error and only where somebody watches it. */
-export function progress(io: Io, text: string): Progress {
-  if (!io.is_watched) return SILENT;
+export function startProgress(io: Io, text: string): ProgressIndicator {
+  if (!io.is_watched) return NO_PROGRESS;
   const stream = spinnerStream(io.stderr, io.columns);
-  const spinner = yoctoSpinner({ text: onOneLine(text), stream }).start();
+  const spinner = yoctoSpinner({ text: collapseControls(text), stream }).start();
   return {
-    say(now) {
-      spinner.text = onOneLine(now);
+    update(now) {
+      spinner.text = collapseControls(now);
     },
     stop() {
       spinner.stop();
@@ -27,14 +27,14 @@ export function progress(io: Io, text: string): Progress {
 }
 
 /** What the spinner uses of a terminal. Its text has no sequences but its own, which may pass. */
-function spinnerStream(output: PlainOutput, columns: number | null): WriteStream {
-  const own = (text: string): boolean => output.write(marked(text));
+function spinnerStream(output: SanitizedOutput, columns: number | null): WriteStream {
+  const writeMarked = (text: string): boolean => output.write(markSequences(text));
   const stream: Partial<WriteStream> = {
     isTTY: true,
-    write: own,
-    cursorTo: (column: number) => own(`\u001b[${column + 1}G`),
-    moveCursor: (_: number, rows: number) => own(`\u001b[${-rows}A`),
-    clearLine: () => own('\u001b[0K'),
+    write: writeMarked,
+    cursorTo: (column: number) => writeMarked(`\u001b[${column + 1}G`),
+    moveCursor: (_: number, rows: number) => writeMarked(`\u001b[${-rows}A`),
+    clearLine: () => writeMarked('\u001b[0K'),
     ...(columns === null ? {} : { columns }),
   };
   return stream as WriteStream;

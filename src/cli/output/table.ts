@@ -1,4 +1,4 @@
-import { cut, plainText } from './text.js';
+import { singleLine, truncate } from './text.js';
 
 export interface Column<Row> {
   readonly head: string;
@@ -18,49 +18,53 @@ export function table<Row>(
   columns: readonly Column<Row>[],
   width: number | null,
 ): string {
-  const cells = rows.map((row) => columns.map((column) => plainText(column.cell(row))));
+  const cells = rows.map((row) => columns.map((column) => singleLine(column.cell(row))));
   const needed = columns.map(({ head }, at) =>
     Math.max(head.length, ...cells.map((line) => line[at]?.length ?? 0)),
   );
-  const widths = width === null ? needed : fitted(needed, columns, width);
+  const widths = width === null ? needed : fitWidths(needed, columns, width);
   const drawn = rows.map((row, number) =>
-    lineOf(cells[number] ?? [], widths, (cell, at) => columns[at]?.paint?.(cell, row) ?? cell),
+    renderRow(cells[number] ?? [], widths, (cell, at) => columns[at]?.paint?.(cell, row) ?? cell),
   );
   const heads = columns.map(({ head }) => head);
-  return [lineOf(heads, widths, (cell) => cell), ...drawn].join('\n');
+  return [renderRow(heads, widths, (cell) => cell), ...drawn].join('\n');
 }
 
 /** Colours take no room: a cell is cut and measured before it is painted. */
-function lineOf(
+function renderRow(
   cells: readonly string[],
   widths: readonly number[],
   paint: (cell: string, at: number) => string,
 ): string {
   const fitting = cells.map((cell, at) => {
     const width = widths[at] ?? 0;
-    const shown = cut(cell, width);
+    const shown = truncate(cell, width);
     return paint(shown, at) + ' '.repeat(width - shown.length);
   });
   return fitting.join(' '.repeat(GAP)).trimEnd();
 }
 
 /** Takes from the flexible columns, the widest first, then from whatever is widest. */
-function fitted(needed: readonly number[], columns: readonly Column<never>[], width: number): number[] {
+function fitWidths(needed: readonly number[], columns: readonly Column<never>[], width: number): number[] {
   const widths = [...needed];
   const gaps = GAP * (columns.length - 1);
-  let over = widths.reduce((sum, each) => sum + each, gaps) - width;
+  let overflow = widths.reduce((sum, each) => sum + each, gaps) - width;
   for (const flexible of [true, false]) {
-    while (over > 0) {
-      const at = widest(widths, columns, flexible);
+    while (overflow > 0) {
+      const at = widestColumn(widths, columns, flexible);
       if (at === -1) break;
       widths[at] = (widths[at] ?? 0) - 1;
-      over -= 1;
+      overflow -= 1;
     }
   }
   return widths;
 }
 
-function widest(widths: readonly number[], columns: readonly Column<never>[], flexible: boolean): number {
+function widestColumn(
+  widths: readonly number[],
+  columns: readonly Column<never>[],
+  flexible: boolean,
+): number {
   let found = -1;
   for (const [at, { is_flexible = false }] of columns.entries()) {
     const width = widths[at] ?? 0;

@@ -1,17 +1,17 @@
 import type { TraceReply } from '../../coordinator/methodology/wire.js';
-import type { Place } from '../../workspace/scan/coverage.js';
-import type { Commit } from '../../workspace/scan/git-ref.js';
+import type { TagLocation } from '../../workspace/scan/coverage.js';
+import type { TaggedCommit } from '../../workspace/scan/git-ref.js';
 import type { TagKind } from '../../workspace/scan/tags.js';
-import type { Context } from '../context.js';
-import { mark } from './marks.js';
+import type { CommandContext } from '../context.js';
+import { statusMark } from './marks.js';
 import { clockTime } from './text.js';
-import { named, wrapped } from './wrap.js';
+import { labelledLines, wrapLines } from './wrap.js';
 
 /** What the log knows of a requirement, and what the files do. */
-export interface Traced extends TraceReply {
+export interface TraceResult extends TraceReply {
   /** Null: the project's files are not here. */
-  readonly places: Readonly<Record<TagKind, readonly Place[]>> | null;
-  readonly commits: readonly Commit[];
+  readonly places: Readonly<Record<TagKind, readonly TagLocation[]>> | null;
+  readonly commits: readonly TaggedCommit[];
 }
 
 const STAGES: readonly (readonly [TagKind, string])[] = [
@@ -22,56 +22,62 @@ const STAGES: readonly (readonly [TagKind, string])[] = [
   ['telemetry', 'telemetry'],
 ];
 const NAME_WIDTH = 16;
-const PLACES_SHOWN_MAX = 8;
+const LOCATIONS_SHOWN_MAX = 8;
 const COMMITS_SHOWN_MAX = 10;
 
 /** From the intent to what runs, or the other way round. */
-export function traceText(trace: Traced, context: Context): string {
+export function traceText(trace: TraceResult, context: CommandContext): string {
   const { requirement, direction, gaps } = trace;
   const { io, paint } = context;
-  const parts = [featureLines(trace, context), placeLines(trace, context), commitLines(trace, context)];
+  const parts = [featureLines(trace, context), locationLines(trace, context), commitLines(trace, context)];
   const lines = [paint.bold(requirement), ...(direction === 'backward' ? parts.reverse() : parts).flat()];
   if (gaps.length === 0) return [...lines, '', paint.green('No gap.')].join('\n');
-  return [...lines, '', paint.yellow('Gaps'), ...gaps.flatMap((gap) => wrapped(gap, 2, io.columns))].join(
+  return [...lines, '', paint.yellow('Gaps'), ...gaps.flatMap((gap) => wrapLines(gap, 2, io.columns))].join(
     '\n',
   );
 }
 
-function featureLines({ features }: Traced, { io, paint }: Context): string[] {
+function featureLines({ features }: TraceResult, { io, paint }: CommandContext): string[] {
   const lines: string[] = [];
   for (const { feature_id, title, intent, parent, children, chain } of features) {
-    lines.push(...named('  feature', `${feature_id}  ${title}`, NAME_WIDTH, io.columns));
-    if (intent !== null) lines.push(...named('    intent', intent, NAME_WIDTH, io.columns));
-    if (parent !== null) lines.push(...named('    from', parent, NAME_WIDTH, io.columns));
-    if (children.length > 0) lines.push(...named('    spawned', children.join(', '), NAME_WIDTH, io.columns));
+    lines.push(...labelledLines('  feature', `${feature_id}  ${title}`, NAME_WIDTH, io.columns));
+    if (intent !== null) lines.push(...labelledLines('    intent', intent, NAME_WIDTH, io.columns));
+    if (parent !== null) lines.push(...labelledLines('    from', parent, NAME_WIDTH, io.columns));
+    if (children.length > 0)
+      lines.push(...labelledLines('    spawned', children.join(', '), NAME_WIDTH, io.columns));
     for (const { edge, status, agent_id, converged_at } of chain) {
       const who = agent_id === null ? '' : ` by ${agent_id}`;
       const when = converged_at === null ? '' : ` ${clockTime(converged_at)}`;
-      lines.push(`    ${mark(status, paint)} ${edge.padEnd(26)} ${status}${who}${when}`);
+      lines.push(`    ${statusMark(status, paint)} ${edge.padEnd(26)} ${status}${who}${when}`);
     }
   }
   return lines;
 }
 
-function placeLines({ places, direction }: Traced, { io, paint }: Context): string[] {
+function locationLines({ places, direction }: TraceResult, { io, paint }: CommandContext): string[] {
   if (places === null) return [];
   const stages = direction === 'backward' ? [...STAGES].reverse() : STAGES;
   return stages.flatMap(([kind, name]) => {
     const found = places[kind];
     const sign = found.length === 0 ? paint.dim('○') : paint.green('✓');
-    const shown = found.slice(0, PLACES_SHOWN_MAX).map(({ file, line }) => `${file}:${line}`);
+    const shown = found.slice(0, LOCATIONS_SHOWN_MAX).map(({ file, line }) => `${file}:${line}`);
     if (found.length > shown.length) shown.push(`and ${found.length - shown.length} more`);
     const text = shown.length === 0 ? 'nothing' : shown.join(', ');
-    const [first = '', ...rest] = named(`    ${name}`, text, NAME_WIDTH + 2, io.columns);
+    const [first = '', ...rest] = labelledLines(`    ${name}`, text, NAME_WIDTH + 2, io.columns);
     return [`  ${sign}${first.slice(3)}`, ...rest];
   });
 }
 
-function commitLines({ commits }: Traced, { io }: Context): string[] {
+function commitLines({ commits }: TraceResult, { io }: CommandContext): string[] {
   const shown = commits
     .slice(0, COMMITS_SHOWN_MAX)
     .flatMap(({ sha, subject }, at) =>
-      named(at === 0 ? '  commits' : '', `${sha.slice(0, 10)} ${subject}`, NAME_WIDTH + 2, io.columns),
+      labelledLines(
+        at === 0 ? '  commits' : '',
+        `${sha.slice(0, 10)} ${subject}`,
+        NAME_WIDTH + 2,
+        io.columns,
+      ),
     );
   const more = commits.length - COMMITS_SHOWN_MAX;
   return more > 0 ? [...shown, `${' '.repeat(NAME_WIDTH + 2)}and ${more} more`] : shown;

@@ -1,14 +1,14 @@
 import type { Io } from '../io.js';
-import { plainText } from './text.js';
+import { singleLine } from './text.js';
 
 /** A text under an indent, on as many lines as the terminal makes of it; a pipe gets it on one. */
-export function wrapped(text: string, indent: number, width: number | null): string[] {
+export function wrapLines(text: string, indent: number, width: number | null): string[] {
   const pad = ' '.repeat(indent);
-  const room = Math.max((width ?? Number.POSITIVE_INFINITY) - indent, 20);
+  const lineWidth = Math.max((width ?? Number.POSITIVE_INFINITY) - indent, 20);
   const lines: string[] = [];
   let line = '';
-  for (const word of plainText(text).trim().split(/ +/)) {
-    if (line !== '' && line.length + 1 + word.length > room) {
+  for (const word of singleLine(text).trim().split(/ +/)) {
+    if (line !== '' && line.length + 1 + word.length > lineWidth) {
       lines.push(line);
       line = '';
     }
@@ -18,14 +18,17 @@ export function wrapped(text: string, indent: number, width: number | null): str
 }
 
 /** A name before a text that goes on below its own beginning. */
-export function named(name: string, text: string, name_width: number, width: number | null): string[] {
-  const [first = '', ...rest] = wrapped(text, name_width, width);
-  return [`${name.padEnd(name_width)}${first.slice(name_width)}`, ...rest];
+export function labelledLines(name: string, text: string, nameWidth: number, width: number | null): string[] {
+  const [first = '', ...rest] = wrapLines(text, nameWidth, width);
+  return [`${name.padEnd(nameWidth)}${first.slice(nameWidth)}`, ...rest];
 }
 
 /** A remark as standard error shows it: broken for whoever watches there, whole for everything else. */
-export function remarked(text: string, { columns, is_watched }: Pick<Io, 'columns' | 'is_watched'>): string {
+export function wrapNotice(
+  text: string,
+  { columns, is_watched }: Pick<Io, 'columns' | 'is_watched'>,
+): string {
   if (!is_watched || columns === null) return text;
-  const lines = text.split('\n').flatMap((line) => wrapped(line, line.search(/\S|$/), columns));
+  const lines = text.split('\n').flatMap((line) => wrapLines(line, line.search(/\S|$/), columns));
   return lines.join('\n');
 }

@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Part } from './part.js';
+import type { ConfigSection } from './config-section.js';
 
 /** A file as it was before us and as we left it: while it is still that, taking back is exact. */
-export interface Written {
+export interface WrittenFile {
   readonly path: string;
   /** Null: there was none. */
   readonly before: string | null;
@@ -12,24 +12,35 @@ export interface Written {
   readonly made_folder: string | null;
 }
 
-export type Change = 'wrote' | 'left' | 'removed' | 'restored';
+export type FileChange = 'wrote' | 'left' | 'removed' | 'restored';
 
 /** What is to be written where, found out before anything is. */
-export interface Planned extends Written {
+export interface PlannedWrite extends WrittenFile {
   readonly about: string;
   readonly current: string | null;
 }
 
 /** `known`: what was written here before, by this setup or that of another client. */
-export async function planPart(part: Part, known: readonly Written[]): Promise<Planned> {
-  const { path, about } = part;
-  const current = await textOf(path);
-  const ours = writtenAs(path, current, known);
-  const before = ours === undefined ? (current === null ? null : part.take(current)) : ours.before;
-  return { path, about, current, before, after: part.put(before), made_folder: ours?.made_folder ?? null };
+export async function planSection(
+  section: ConfigSection,
+  known: readonly WrittenFile[],
+): Promise<PlannedWrite> {
+  const { path, about } = section;
+  const current = await readTextOrNull(path);
+  const ownWrite = findUnchangedWrite(path, current, known);
+  const before =
+    ownWrite === undefined ? (current === null ? null : section.remove(current)) : ownWrite.before;
+  return {
+    path,
+    about,
+    current,
+    before,
+    after: section.insert(before),
+    made_folder: ownWrite?.made_folder ?? null,
+  };
 }
 
-export async function writePlanned(planned: Planned): Promise<[Change, Written]> {
+export async function writePlanned(planned: PlannedWrite): Promise<[FileChange, WrittenFile]> {
   const { about: _, current, ...written } = planned;
   const { path, after } = written;
   if (after === current) return ['left', written];
@@ -38,39 +49,45 @@ export async function writePlanned(planned: Planned): Promise<[Change, Written]>
   return ['wrote', { ...written, made_folder }];
 }
 
-export async function takePart(part: Part, known: readonly Written[]): Promise<Change> {
-  const current = await textOf(part.path);
+export async function removeSection(
+  section: ConfigSection,
+  known: readonly WrittenFile[],
+): Promise<FileChange> {
+  const current = await readTextOrNull(section.path);
   if (current === null) return 'left';
-  const ours = writtenAs(part.path, current, known);
-  const after = ours === undefined ? part.take(current) : ours.before;
+  const ownWrite = findUnchangedWrite(section.path, current, known);
+  const after = ownWrite === undefined ? section.remove(current) : ownWrite.before;
   if (after === current) return 'left';
-  const created = known.find(({ path, before }) => path === part.path && before === null);
-  if (after !== null && (created === undefined || !part.isEmpty(after))) {
-    await writeFile(part.path, after);
+  const created = known.find(({ path, before }) => path === section.path && before === null);
+  if (after !== null && (created === undefined || !section.isEmpty(after))) {
+    await writeFile(section.path, after);
     return 'restored';
   }
-  await rm(part.path);
+  await rm(section.path);
   return 'removed';
 }
 
 /** The folders that were made for what was written, from the inside out; one that holds something stays. */
-export async function removeFolders(written: readonly Written[]): Promise<void> {
+export async function removeFolders(written: readonly WrittenFile[]): Promise<void> {
   for (const { path, made_folder } of written) {
     if (made_folder === null) continue;
     for (let folder = dirname(path); folder.startsWith(made_folder); folder = dirname(folder)) {
-      const is_gone = await rmdir(folder).then(
+      const isGone = await rmdir(folder).then(
         () => true,
         () => false,
       );
-      if (!is_gone) break;
+      if (!isGone) break;
     }
   }
 }
 
-const writtenAs = (path: string, current: string | null, known: readonly Written[]): Written | undefined =>
-  known.find((written) => written.path === path && written.after === current);
+const findUnchangedWrite = (
+  path: string,
+  current: string | null,
+  known: readonly WrittenFile[],
+): WrittenFile | undefined => known.find((written) => written.path === path && written.after === current);
 
-export async function textOf(path: string): Promise<string | null> {
+export async function readTextOrNull(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { type Entry, jsonPart } from './json-part.js';
-import { markedPart } from './marked-part.js';
-import type { Part } from './part.js';
-import { type Shell, shellLine } from './shell-line.js';
+import type { ConfigSection } from './config-section.js';
+import { type JsonEntry, jsonSection } from './json-section.js';
+import { markedSection } from './marked-section.js';
+import { type HookShell, shellLine } from './shell-line.js';
 
 export const CLIENTS = ['claude', 'codex', 'gemini'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 export const SCOPES = ['project', 'user'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-export interface Surroundings {
+export interface SetupEnvironment {
   readonly scope: Scope;
   /** Where the project lies. */
   readonly folder: string;
@@ -23,72 +23,78 @@ export interface Surroundings {
   readonly has_token: boolean;
 }
 
-const SERVER = 'genesis';
+const MCP_SERVER_NAME = 'genesis';
 const HOOK_SECONDS_MAX = 15;
-const TOKEN = 'GENESIS_TOKEN';
+const TOKEN_VARIABLE = 'GENESIS_TOKEN';
 /** The shell that a client gives its hooks to on Windows; that of Claude Code is Git Bash. */
-const WINDOWS_SHELLS: Readonly<Record<ClientName, Shell>> = {
+const WINDOWS_SHELLS: Readonly<Record<ClientName, HookShell>> = {
   claude: 'posix',
   codex: 'cmd',
   gemini: 'powershell',
 };
 
 /** What a client must be told, and where it reads it. */
-export const PARTS: Readonly<Record<ClientName, (around: Surroundings) => readonly Part[]>> = {
-  claude: (around) => {
-    const { scope, folder, home } = around;
+export const CLIENT_SECTIONS: Readonly<
+  Record<ClientName, (environment: SetupEnvironment) => readonly ConfigSection[]>
+> = {
+  claude: (environment) => {
+    const { scope, folder, home } = environment;
     const user = scope === 'user';
     const settings = join(user ? home : folder, '.claude', 'settings.json');
     return [
-      jsonPart(user ? join(home, '.claude.json') : join(folder, '.mcp.json'), 'the MCP server', [
-        server({ type: 'stdio', ...started(around) }),
+      jsonSection(user ? join(home, '.claude.json') : join(folder, '.mcp.json'), 'the MCP server', [
+        mcpServerEntry({ type: 'stdio', ...mcpCommand(environment) }),
       ]),
-      jsonPart(settings, 'hooks that renew and remember', [
-        hook('PostToolUse', { matcher: '*' }, { command: hookCommand('claude', around, 'renew') }),
-        hook('SessionStart', {}, { command: hookCommand('claude', around, 'handles') }),
+      jsonSection(settings, 'hooks that renew and remember', [
+        hookEntry('PostToolUse', { matcher: '*' }, { command: hookCommand('claude', environment, 'renew') }),
+        hookEntry('SessionStart', {}, { command: hookCommand('claude', environment, 'handles') }),
       ]),
-      guide(user ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'AGENTS.md')),
+      guideSection(user ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'AGENTS.md')),
     ];
   },
-  codex: (around) => {
-    const root = around.scope === 'user' ? around.codex_home : join(around.folder, '.codex');
+  codex: (environment) => {
+    const root = environment.scope === 'user' ? environment.codex_home : join(environment.folder, '.codex');
     return [
-      codexPart(join(root, 'config.toml'), around),
-      guide(join(around.scope === 'user' ? root : around.folder, 'AGENTS.md')),
+      codexSection(join(root, 'config.toml'), environment),
+      guideSection(join(environment.scope === 'user' ? root : environment.folder, 'AGENTS.md')),
     ];
   },
-  gemini: (around) => {
-    const { scope, folder, home } = around;
+  gemini: (environment) => {
+    const { scope, folder, home } = environment;
     const user = scope === 'user';
-    const env = around.has_token ? { env: { [TOKEN]: `$${TOKEN}` } } : {};
+    const env = environment.has_token ? { env: { [TOKEN_VARIABLE]: `$${TOKEN_VARIABLE}` } } : {};
     const timeout = HOOK_SECONDS_MAX * 1000;
-    const renew = { name: 'genesis-renew', command: hookCommand('gemini', around, 'renew'), timeout };
-    const handles = { name: 'genesis-handles', command: hookCommand('gemini', around, 'handles'), timeout };
+    const renew = { name: 'genesis-renew', command: hookCommand('gemini', environment, 'renew'), timeout };
+    const handles = {
+      name: 'genesis-handles',
+      command: hookCommand('gemini', environment, 'handles'),
+      timeout,
+    };
     return [
-      jsonPart(join(user ? home : folder, '.gemini', 'settings.json'), 'the MCP server and its hooks', [
-        server({ ...started(around), ...env }),
-        hook('AfterTool', { matcher: '.*' }, renew),
-        hook('SessionStart', {}, handles),
-        hook('PreCompress', {}, handles),
+      jsonSection(join(user ? home : folder, '.gemini', 'settings.json'), 'the MCP server and its hooks', [
+        mcpServerEntry({ ...mcpCommand(environment), ...env }),
+        hookEntry('AfterTool', { matcher: '.*' }, renew),
+        hookEntry('SessionStart', {}, handles),
+        hookEntry('PreCompress', {}, handles),
       ]),
-      guide(user ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'AGENTS.md')),
+      guideSection(user ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'AGENTS.md')),
     ];
   },
 };
 
-function started({ gen, options }: Surroundings): { command: string; args: string[] } {
+function mcpCommand({ gen, options }: SetupEnvironment): { command: string; args: string[] } {
   const [command, ...args] = gen;
   return { command, args: [...args, 'mcp', ...options] };
 }
 
-function server(value: object): Entry {
+function mcpServerEntry(value: object): JsonEntry {
   const isOurs = (found: unknown) => ((found as { args?: string[] })?.args ?? []).includes('mcp');
-  return { at: ['mcpServers', SERVER], kind: 'member', value, isOurs };
+  return { keyPath: ['mcpServers', MCP_SERVER_NAME], kind: 'member', value, isOurs };
 }
 
-function hook(event: string, group: object, command: object): Entry {
+function hookEntry(event: string, group: object, command: object): JsonEntry {
   const value = { ...group, hooks: [{ type: 'command', timeout: HOOK_SECONDS_MAX, ...command }] };
-  return { at: ['hooks', event], kind: 'item', value, isOurs: isOurHook };
+  return { keyPath: ['hooks', event], kind: 'item', value, isOurs: isOurHook };
 }
 
 /** By its name, by the file it starts with wherever that lies, or through npx, as it was once written. */
@@ -99,43 +105,43 @@ const isOurHook = (group: unknown): boolean =>
     OUR_HOOK.test(command),
   );
 
-function hookCommand(client: ClientName, around: Surroundings, verb: 'renew' | 'handles'): string {
-  const { platform, gen, options } = around;
+function hookCommand(client: ClientName, environment: SetupEnvironment, verb: 'renew' | 'handles'): string {
+  const { platform, gen, options } = environment;
   const shell = platform === 'win32' ? WINDOWS_SHELLS[client] : 'posix';
   return shellLine(shell, [...gen, 'hook', verb, ...options]);
 }
 
-function codexPart(path: string, around: Surroundings): Part {
-  const { command, args } = started(around);
+function codexSection(path: string, environment: SetupEnvironment): ConfigSection {
+  const { command, args } = mcpCommand(environment);
   // A string of JSON is one of TOML.
-  const hooked = (event: string, verb: 'renew' | 'handles') => [
+  const hookLines = (event: string, verb: 'renew' | 'handles') => [
     `[[hooks.${event}]]`,
     `[[hooks.${event}.hooks]]`,
     'type = "command"',
-    `command = ${JSON.stringify(hookCommand('codex', around, verb))}`,
+    `command = ${JSON.stringify(hookCommand('codex', environment, verb))}`,
     `timeout = ${HOOK_SECONDS_MAX}`,
   ];
-  return markedPart({
+  return markedSection({
     path,
     about: 'the MCP server and its hooks',
     begin: '# >>> genesis-fleet >>>',
     end: '# <<< genesis-fleet <<<',
     lines: [
-      `[mcp_servers.${SERVER}]`,
+      `[mcp_servers.${MCP_SERVER_NAME}]`,
       `command = ${JSON.stringify(command)}`,
       `args = ${JSON.stringify(args)}`,
-      ...(around.has_token ? [`env_vars = ["${TOKEN}"]`] : []),
+      ...(environment.has_token ? [`env_vars = ["${TOKEN_VARIABLE}"]`] : []),
       '',
-      ...hooked('PostToolUse', 'renew'),
+      ...hookLines('PostToolUse', 'renew'),
       '',
-      ...hooked('SessionStart', 'handles'),
+      ...hookLines('SessionStart', 'handles'),
     ],
-    rival: /\[mcp_servers\.genesis\]/,
+    conflict: /\[mcp_servers\.genesis\]/,
   });
 }
 
-const guide = (path: string): Part =>
-  markedPart({
+const guideSection = (path: string): ConfigSection =>
+  markedSection({
     path,
     about: 'how to work',
     begin: '<!-- >>> genesis-fleet >>> -->',

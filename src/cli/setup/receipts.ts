@@ -1,41 +1,41 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Io } from '../io.js';
-import { Drawer } from '../memory/folder.js';
+import { JsonRecordFolder } from '../state/json-record-folder.js';
 import { userFolder } from '../user-folder.js';
-import type { Written } from './apply.js';
+import type { WrittenFile } from './apply.js';
 
 export interface Receipt {
   readonly client: string;
-  readonly written: readonly Written[];
+  readonly written: readonly WrittenFile[];
 }
 
 /** What was written for whom: one receipt for a client in a place, kept where no project is disturbed by it. */
 export class Receipts {
-  private readonly drawer: Drawer<Receipt>;
+  private readonly records: JsonRecordFolder<Receipt>;
   private readonly name: string;
 
   constructor(io: Io, client: string, root: string) {
-    this.drawer = new Drawer(join(userFolder(io), 'setup'));
+    this.records = new JsonRecordFolder(join(userFolder(io), 'setup'));
     this.name = createHash('sha256')
       .update(JSON.stringify([client, root]))
       .digest('hex')
       .slice(0, 32);
   }
 
-  async ours(): Promise<readonly Written[]> {
-    return (await this.drawer.get(this.name))?.written ?? [];
+  async own(): Promise<readonly WrittenFile[]> {
+    return (await this.records.get(this.name))?.written ?? [];
   }
 
-  async all(): Promise<readonly Written[]> {
-    return (await this.drawer.all()).flatMap(({ written }) => written);
+  async all(): Promise<readonly WrittenFile[]> {
+    return (await this.records.all()).flatMap(({ written }) => written);
   }
 
-  keep(receipt: Receipt): Promise<void> {
-    return this.drawer.put(this.name, receipt);
+  save(receipt: Receipt): Promise<void> {
+    return this.records.put(this.name, receipt);
   }
 
-  forget(): Promise<void> {
-    return this.drawer.remove(this.name);
+  remove(): Promise<void> {
+    return this.records.remove(this.name);
   }
 }

@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../testing/house.js';
-import { gen, type Ran } from '../testing/terminal.js';
+import { temporaryFolder } from '../testing/cli-harness.js';
+import { type CommandResult, gen } from '../testing/terminal.js';
 import { VERSION } from '../version.js';
-import { CLIENTS, type ClientName, PARTS, type Surroundings } from './clients.js';
+import { CLIENT_SECTIONS, CLIENTS, type ClientName, type SetupEnvironment } from './clients.js';
 
 const run = promisify(execFile);
 
@@ -37,7 +37,7 @@ async function begin(theirs: Files) {
   };
   for (const [path, text] of Object.entries(theirs)) await write(path, text);
   const env = { HOME: join(root, 'home'), GENESIS_HOME: join(root, 'genesis'), GENESIS_PROJECT: 'shop' };
-  const setup = (...argv: string[]): Promise<Ran> =>
+  const setup = (...argv: string[]): Promise<CommandResult> =>
     gen({ cwd: join(root, 'folder'), env }, 'setup', ...argv);
   const files = async (): Promise<Files> => {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -108,12 +108,12 @@ test('what Claude Code gets starts this very program, in any folder and with not
   const { command, args } = JSON.parse(after['folder/.mcp.json'] ?? '').mcpServers.genesis;
   const elsewhere = { cwd: await temporaryFolder(), env: {} };
   const beforeMcp = args.slice(0, args.indexOf('mcp'));
-  const asked = await run(command, [...beforeMcp, '--version'], elsewhere);
-  expect(asked.stdout).toBe(`${VERSION}\n`);
+  const request = await run(command, [...beforeMcp, '--version'], elsewhere);
+  expect(request.stdout).toBe(`${VERSION}\n`);
   const { hooks } = JSON.parse(after['folder/.claude/settings.json'] ?? '');
   for (const [{ hooks: given }] of [hooks.PostToolUse, hooks.SessionStart]) {
-    const said = execFileSync('/bin/sh', ['-c', given[0].command], { ...elsewhere, input: '{}' });
-    expect(String(said)).toBe('{}\n');
+    const reply = execFileSync('/bin/sh', ['-c', given[0].command], { ...elsewhere, input: '{}' });
+    expect(String(reply)).toBe('{}\n');
   }
 });
 
@@ -149,7 +149,7 @@ test.each(SPELLINGS)('%s is replaced when it is set up again, and taken back', a
   }
 });
 
-const WINDOWS: Surroundings = {
+const WINDOWS: SetupEnvironment = {
   scope: 'project',
   folder: '/work',
   home: '/home',
@@ -162,9 +162,9 @@ const WINDOWS: Surroundings = {
 
 /** What is written for a client into the file of that name. */
 const written = (client: ClientName, name: string): string =>
-  PARTS[client](WINDOWS)
+  CLIENT_SECTIONS[client](WINDOWS)
     .find(({ path }) => path.endsWith(name))
-    ?.put(null) ?? '';
+    ?.insert(null) ?? '';
 
 test('on Windows a hook is quoted for the shell that its client gives it to', () => {
   const claude = JSON.parse(written('claude', 'settings.json')).hooks.SessionStart[0].hooks[0].command;

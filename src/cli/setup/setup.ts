@@ -1,12 +1,26 @@
 import { join, relative } from 'node:path';
 import { Argument, Option } from 'commander';
-import type { AddCommands } from '../act.js';
-import type { Context } from '../context.js';
+import type { AddCommands } from '../command-action.js';
+import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { selfCommand, startsSelf } from '../self.js';
 import { homeOf } from '../user-folder.js';
-import { type Change, planPart, removeFolders, takePart, type Written, writePlanned } from './apply.js';
-import { CLIENTS, type ClientName, PARTS, SCOPES, type Scope, type Surroundings } from './clients.js';
+import {
+  type FileChange,
+  planSection,
+  removeFolders,
+  removeSection,
+  type WrittenFile,
+  writePlanned,
+} from './apply.js';
+import {
+  CLIENT_SECTIONS,
+  CLIENTS,
+  type ClientName,
+  SCOPES,
+  type Scope,
+  type SetupEnvironment,
+} from './clients.js';
 import { Receipts } from './receipts.js';
 
 interface SetupOptions {
@@ -14,7 +28,7 @@ interface SetupOptions {
   readonly undo?: true;
 }
 
-export const registerSetup: AddCommands = (program, act) => {
+export const addSetup: AddCommands = (program, wrapAction) => {
   program
     .command('setup')
     .description('let a coding agent join: writes its MCP configuration, hooks and a section of AGENTS.md')
@@ -27,79 +41,87 @@ export const registerSetup: AddCommands = (program, act) => {
       'after',
       '\nExamples:\n  gen setup claude --project shop\n  gen setup codex --scope user\n  gen setup gemini --undo',
     )
-    .action(act(setup));
+    .action(wrapAction(setup));
 };
 
-async function setup(context: Context, client: ClientName, { scope, undo }: SetupOptions): Promise<void> {
+async function setup(
+  context: CommandContext,
+  client: ClientName,
+  { scope, undo }: SetupOptions,
+): Promise<void> {
   const { io } = context;
   const receipts = new Receipts(io, client, scope === 'user' ? homeOf(io) : io.cwd);
-  if (undo) return takeBack(context, client, await surroundings(io, scope, []), receipts);
-  const { url, tenant, project } = await context.place();
+  if (undo) return undoSetup(context, client, await setupEnvironment(io, scope, []), receipts);
+  const { url, tenant, project } = await context.target();
   const options = ['--url', url, '--tenant', tenant, '--project', project];
-  const parts = PARTS[client](await surroundings(io, scope, options));
-  const known = [...(await receipts.ours()), ...(await receipts.all())];
-  const planned = await Promise.all(parts.map((part) => planPart(part, known)));
-  const written: Written[] = [];
-  const changes: Told[] = [];
+  const sections = CLIENT_SECTIONS[client](await setupEnvironment(io, scope, options));
+  const known = [...(await receipts.own()), ...(await receipts.all())];
+  const planned = await Promise.all(sections.map((part) => planSection(part, known)));
+  const written: WrittenFile[] = [];
+  const changes: ChangeReport[] = [];
   for (const plan of planned) {
     const [change, now] = await writePlanned(plan);
     written.push(now);
-    changes.push({ change, path: shown(io, plan.path), about: `: ${plan.about}` });
+    changes.push({ change, path: displayPath(io, plan.path), about: `: ${plan.about}` });
   }
-  await receipts.keep({ client, written });
-  tell(
+  await receipts.save({ client, written });
+  printChanges(
     context,
     changes,
-    `${NAMES[client]} finds the work of ${project} when it is started next. Take back: gen setup ${client} --undo`,
+    `${CLIENT_NAMES[client]} finds the work of ${project} when it is started next. Take back: gen setup ${client} --undo`,
   );
 }
 
-async function takeBack(
-  context: Context,
+async function undoSetup(
+  context: CommandContext,
   client: ClientName,
-  around: Surroundings,
+  environment: SetupEnvironment,
   receipts: Receipts,
 ): Promise<void> {
-  const ours = await receipts.ours();
-  await receipts.forget();
+  const ownWrites = await receipts.own();
+  await receipts.remove();
   const others = await receipts.all();
-  const changes: Told[] = [];
-  for (const part of PARTS[client](around)) {
-    const isShared = others.some(({ path }) => path === part.path);
-    const change = isShared ? 'left' : await takePart(part, ours);
+  const changes: ChangeReport[] = [];
+  for (const section of CLIENT_SECTIONS[client](environment)) {
+    const isShared = others.some(({ path }) => path === section.path);
+    const change = isShared ? 'left' : await removeSection(section, ownWrites);
     const about = isShared ? ', which another client uses' : '';
-    changes.push({ change, path: shown(context.io, part.path), about });
+    changes.push({ change, path: displayPath(context.io, section.path), about });
   }
-  await removeFolders(ours);
-  tell(context, changes);
+  await removeFolders(ownWrites);
+  printChanges(context, changes);
 }
 
-interface Told {
-  readonly change: Change;
+interface ChangeReport {
+  readonly change: FileChange;
   readonly path: string;
   /** As it goes on after the path. */
   readonly about: string;
 }
 
-function tell(context: Context, changes: readonly Told[], ...more: readonly string[]): void {
-  const lines = changes.map(({ change, path, about }) => `${SAYS[change]} ${path}${about}`);
+function printChanges(
+  context: CommandContext,
+  changes: readonly ChangeReport[],
+  ...closingLines: readonly string[]
+): void {
+  const lines = changes.map(({ change, path, about }) => `${CHANGE_LABELS[change]} ${path}${about}`);
   const reply = { changes: changes.map(({ change, path }) => ({ change, path })) };
-  context.show(reply, () => [...lines, ...more].join('\n'));
+  context.show(reply, () => [...lines, ...closingLines].join('\n'));
 }
 
-const SAYS: Readonly<Record<Change, string>> = {
+const CHANGE_LABELS: Readonly<Record<FileChange, string>> = {
   wrote: 'wrote   ',
   left: 'as it was',
   removed: 'removed ',
   restored: 'restored',
 };
-const NAMES: Readonly<Record<ClientName, string>> = {
+const CLIENT_NAMES: Readonly<Record<ClientName, string>> = {
   claude: 'Claude Code',
   codex: 'Codex',
   gemini: 'Gemini CLI',
 };
 
-async function surroundings(io: Io, scope: Scope, options: readonly string[]): Promise<Surroundings> {
+async function setupEnvironment(io: Io, scope: Scope, options: readonly string[]): Promise<SetupEnvironment> {
   const home = homeOf(io);
   return {
     scope,
@@ -113,7 +135,7 @@ async function surroundings(io: Io, scope: Scope, options: readonly string[]): P
   };
 }
 
-function shown(io: Io, path: string): string {
-  const near = relative(io.cwd, path);
-  return near.startsWith('..') ? path : near;
+function displayPath(io: Io, path: string): string {
+  const relativePath = relative(io.cwd, path);
+  return relativePath.startsWith('..') ? path : relativePath;
 }

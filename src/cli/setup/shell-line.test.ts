@@ -20,8 +20,8 @@ const WORDS = [
 
 test('a shell of POSIX reads back exactly the words it was given', () => {
   const print = ['-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--'];
-  const said = execFileSync('/bin/sh', ['-c', shellLine('posix', [process.execPath, ...print, ...WORDS])]);
-  expect(JSON.parse(String(said))).toEqual(WORDS);
+  const reply = execFileSync('/bin/sh', ['-c', shellLine('posix', [process.execPath, ...print, ...WORDS])]);
+  expect(JSON.parse(String(reply))).toEqual(WORDS);
 });
 
 test('for cmd a word is in double quotes, and a backslash before one of them is doubled', () => {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../testing/house.js';
+import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
-import { EDGE, KEY, offline, workspaceIn } from './testing.js';
+import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
 /** Answers every question with the same JSON. */
 async function answering(text: string, status = 200): Promise<string> {
@@ -38,15 +38,17 @@ it.each([
   ['a grant of nothing', '{"position":0,"events":[],"success":true}'],
 ])('an address that answers %s is no remote, and nothing here is changed', async (_, text) => {
   const cwd = await temporaryFolder();
-  const workspace = await workspaceIn(cwd);
-  await offline(workspace, (here) => here.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }));
+  const workspace = await createWorkspace(cwd);
+  await withOfflineCoordinator(workspace, (here) =>
+    here.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }),
+  );
   const url = await answering(text);
   for (const verb of ['status', 'pull', 'push']) {
     const { code, err, out } = await gen({ cwd }, 'sync', verb, '--remote', url);
     expect(`${err}${out}`, verb).not.toMatch(/TypeError|RangeError|undefined|not iterable|fault of/);
     if (!text.includes('success')) expect(code, verb).not.toBe(0);
   }
-  await offline(workspace, async (here) => {
+  await withOfflineCoordinator(workspace, async (here) => {
     expect(await here.queries.getTaskState(KEY, EDGE.task_id)).toMatchObject({ generation: 1 });
   });
 });

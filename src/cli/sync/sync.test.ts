@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { temporaryFolder } from '../testing/house.js';
+import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
-import { EDGE, KEY, offline, workspaceIn } from './testing.js';
+import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
@@ -18,13 +18,13 @@ async function served(): Promise<string> {
 describe('gen sync', () => {
   it('tells a server what was done offline, takes over its log, and says how far apart they are', async () => {
     const cwd = await temporaryFolder();
-    const workspace = await workspaceIn(cwd);
+    const workspace = await createWorkspace(cwd);
     const url = await served();
-    await offline(workspace, async (here) => {
+    await withOfflineCoordinator(workspace, async (here) => {
       await here.claimTask(KEY, { ...EDGE, ...by('ada') });
-      const told = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
+      const reply = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
       const payload = { iteration: 1, status: 'iterating', delta: 1 };
-      await here.appendEvent(KEY, { ...told, ...by('ada'), generation: 1, payload });
+      await here.appendEvent(KEY, { ...reply, ...by('ada'), generation: 1, payload });
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ tail: 3, behind: 0, pushed: false });
@@ -44,9 +44,9 @@ describe('gen sync', () => {
 
   it('tells nothing while another process has the log, and says which', async () => {
     const cwd = await temporaryFolder();
-    const workspace = await workspaceIn(cwd);
+    const workspace = await createWorkspace(cwd);
     const url = await served();
-    await offline(workspace, async (here) => {
+    await withOfflineCoordinator(workspace, async (here) => {
       await here.claimTask(KEY, { ...EDGE, ...by('ada') });
       // Whoever pushes has the log open all the while, as this does.
       const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
@@ -57,10 +57,12 @@ describe('gen sync', () => {
 
   it('says who holds what was refused, and works with a store as well', async () => {
     const cwd = await temporaryFolder();
-    const workspace = await workspaceIn(cwd);
-    await offline(workspace, (here) => here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const workspace = await createWorkspace(cwd);
+    await withOfflineCoordinator(workspace, (here) => here.claimTask(KEY, { ...EDGE, ...by('ada') }));
     const other = await temporaryFolder();
-    await offline(await workspaceIn(other), (here) => here.claimTask(KEY, { ...EDGE, ...by('bob') }));
+    await withOfflineCoordinator(await createWorkspace(other), (here) =>
+      here.claimTask(KEY, { ...EDGE, ...by('bob') }),
+    );
     const remote = ['--remote', `file:${join(other, 'office')}`];
     expect(await gen({ cwd: other }, 'sync', 'push', ...remote)).toMatchObject({ code: 0 });
     const { code, out } = await gen({ cwd }, 'sync', 'push', ...remote);
@@ -70,9 +72,9 @@ describe('gen sync', () => {
 
   it('configures the remote where the project was configured here', async () => {
     const cwd = await temporaryFolder();
-    const workspace = await workspaceIn(cwd);
+    const workspace = await createWorkspace(cwd);
     const url = await served();
-    await offline(workspace, (here) => here.settings.configure(KEY, { files: {} }));
+    await withOfflineCoordinator(workspace, (here) => here.settings.configure(KEY, { files: {} }));
     expect(await gen({ cwd }, 'sync', 'push', '--remote', url)).toMatchObject({ code: 0 });
     expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
     const log = await readFile(join(workspace.events, 'events.jsonl'), 'utf8');
@@ -85,7 +87,7 @@ describe('gen sync', () => {
       code: 1,
       err: expect.stringContaining('gen init'),
     });
-    await workspaceIn(cwd);
+    await createWorkspace(cwd);
     expect(await gen({ cwd }, 'sync', 'status')).toMatchObject({
       code: 2,
       err: expect.stringContaining('--remote'),
@@ -102,7 +104,7 @@ const LOG = `${LINE}\n${LINE}\nno line\n{"event_type":"x","timestamp":"2026-02-0
 describe('gen import --foreign', () => {
   it('moves a log out of the place of ours, unchanged, and brings it in once', async () => {
     const cwd = await temporaryFolder();
-    const workspace = await workspaceIn(cwd);
+    const workspace = await createWorkspace(cwd);
     const log = join(workspace.events, 'events.jsonl');
     await writeFile(log, LOG);
     const dry = await gen({ cwd }, 'import', '--foreign', log, '--dry-run', '--json');

@@ -6,7 +6,7 @@ import { Workspace } from '../../workspace/workspace.js';
 export const KEY = { tenant_id: 'default', project_id: 'shop' };
 export const EDGE = { task_id: 'REQ-F-1#design_code' };
 
-export async function workspaceIn(cwd: string): Promise<Workspace> {
+export async function createWorkspace(cwd: string): Promise<Workspace> {
   const workspace = new Workspace(cwd);
   await mkdir(workspace.events, { recursive: true });
   await writeFile(workspace.path('coordination.yml'), 'project: {name: Shop, project_id: shop}\n');
@@ -14,7 +14,7 @@ export async function workspaceIn(cwd: string): Promise<Workspace> {
 }
 
 /** Work in the workspace, without the server. */
-export async function offline(
+export async function withOfflineCoordinator(
   workspace: Workspace,
   work: (coordinator: Coordinator) => Promise<unknown>,
 ): Promise<void> {

@@ -1,20 +1,20 @@
 import { withoutPassword } from '../../server/store-url.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
-import type { Remote } from '../../workspace/sync/remote.js';
+import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
-import type { Context } from '../context.js';
+import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { withStore } from '../open-store.js';
 import { sdkRemote } from './sdk-remote.js';
 
 /** The remote that was named, or the one that this workspace was in step with last. */
 export async function remoteUrl(
-  context: Context,
-  named: string | undefined,
-  sync_file: string,
+  context: CommandContext,
+  explicitRemote: string | undefined,
+  syncFile: string,
 ): Promise<string> {
-  const url = named ?? context.named_url ?? (await readAnyCursor(sync_file))?.remote ?? null;
+  const url = explicitRemote ?? context.explicitUrl ?? (await readAnyCursor(syncFile))?.remote ?? null;
   if (url === null || url.includes('***')) {
     throw wrongUsage(
       'With what? Say --remote URL: a server, as https://fleet.example.com, or a store, as postgres://fleet@db/fleet.',
@@ -25,10 +25,10 @@ export async function remoteUrl(
 
 /** Runs work with a remote: a server over HTTP, or a store that is opened here. */
 export async function withRemote<T>(
-  context: Context,
+  context: CommandContext,
   url: string,
   key: ProjectKey,
-  work: (remote: Remote) => Promise<T>,
+  work: (remote: SyncRemote) => Promise<T>,
 ): Promise<T> {
   const name = withoutPassword(url);
   const { tenant_id: tenant, project_id: project } = key;

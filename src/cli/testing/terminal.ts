@@ -1,20 +1,20 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import type { ExitCode } from '../exit.js';
-import { type Io, plainIo, type RawIo, type StopSignal } from '../io.js';
+import { type Io, type RawIo, type StopSignal, sanitizedIo } from '../io.js';
 import { run } from '../program.js';
 
-export interface Ran {
+export interface CommandResult {
   readonly code: ExitCode;
   readonly out: string;
   readonly err: string;
 }
 
-export interface Setting {
+export interface TerminalOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
   /** Standard input is somebody at a terminal. */
-  readonly asks?: boolean;
+  readonly isStdinTty?: boolean;
   /** Given: standard output is a terminal this wide. */
   readonly columns?: number;
   /** Standard error is one too. */
@@ -22,27 +22,27 @@ export interface Setting {
 }
 
 /** A command that is still running: what it wrote so far, and how to stop it. */
-export interface Running {
+export interface RunningCommand {
   readonly io: Io;
-  readonly ended: Promise<Ran>;
+  readonly ended: Promise<CommandResult>;
   stop(signal: StopSignal): void;
   /** What it wrote to standard output so far. */
   text(): string;
   /** Resolves when the text has been written to standard output. */
-  seen(text: string | RegExp): Promise<string>;
+  waitForOutput(text: string | RegExp): Promise<string>;
   /** The same for standard error. */
-  warned(text: string | RegExp): Promise<string>;
+  waitForErrorOutput(text: string | RegExp): Promise<string>;
 }
 
 /** Runs a command line in this process, as a terminal or a pipe would. */
-export function start(setting: Setting, ...argv: string[]): Running {
-  const out = new Written();
-  const err = new Written();
+export function start(setting: TerminalOptions, ...argv: string[]): RunningCommand {
+  const out = new CapturedOutput();
+  const err = new CapturedOutput();
   const listeners = new Set<(signal: StopSignal) => void>();
   const stdin =
     setting.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(setting.stdin)]);
   const raw: RawIo = {
-    stdin: setting.asks === true ? Object.assign(stdin, { isTTY: true }) : stdin,
+    stdin: setting.isStdinTty === true ? Object.assign(stdin, { isTTY: true }) : stdin,
     stdout: out,
     stderr: err,
     env: setting.env ?? {},
@@ -56,20 +56,21 @@ export function start(setting: Setting, ...argv: string[]): Running {
     },
   };
   return {
-    io: plainIo(raw),
+    io: sanitizedIo(raw),
     ended: run(argv, raw).then((code) => ({ code, out: out.text, err: err.text })),
     stop: (signal) => {
       for (const listener of listeners) listener(signal);
     },
     text: () => out.text,
-    seen: (text) => out.seen(text),
-    warned: (text) => err.seen(text),
+    waitForOutput: (text) => out.waitFor(text),
+    waitForErrorOutput: (text) => err.waitFor(text),
   };
 }
 
-export const gen = (setting: Setting, ...argv: string[]): Promise<Ran> => start(setting, ...argv).ended;
+export const gen = (setting: TerminalOptions, ...argv: string[]): Promise<CommandResult> =>
+  start(setting, ...argv).ended;
 
-class Written extends Writable {
+class CapturedOutput extends Writable {
   text = '';
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
@@ -78,7 +79,7 @@ class Written extends Writable {
     done();
   }
 
-  async seen(text: string | RegExp): Promise<string> {
+  async waitFor(text: string | RegExp): Promise<string> {
     while (this.text.search(text) === -1) await new Promise((resolve) => this.once('written', resolve));
     return this.text;
   }

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { temporaryFolder } from './house.js';
-import type { Setting } from './terminal.js';
+import { temporaryFolder } from './cli-harness.js';
+import type { TerminalOptions } from './terminal.js';
 
-export const F = 'REQ-F-AUTH-001';
+export const FEATURE_ID = 'REQ-F-AUTH-001';
 
 const FILES: Readonly<Record<string, string>> = {
   '.ai-workspace/coordination.yml': 'project:\n  name: shop\n  project_id: shop\n',
-  [`.ai-workspace/features/active/${F}.yml`]: `feature: ${F}
+  [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: `feature: ${FEATURE_ID}
 title: People log in
 intent: INT-001
 vector_type: feature
@@ -15,19 +15,19 @@ profile: minimal
 priority: high
 `,
   'specification/INTENT.md': '# Intent\n\nPeople log in to the shop.\n',
-  'specification/requirements.md': `${F}: people log in\n`,
+  'specification/requirements.md': `${FEATURE_ID}: people log in\n`,
 };
 
 /** A project with a workspace and one feature, as a person at a terminal has it. */
-export async function project(
+export async function createProject(
   files: Readonly<Record<string, string>> = {},
-): Promise<Setting & { cwd: string }> {
+): Promise<TerminalOptions & { cwd: string }> {
   const cwd = await temporaryFolder();
-  for (const [path, text] of Object.entries({ ...FILES, ...files })) await put(cwd, path, text);
+  for (const [path, text] of Object.entries({ ...FILES, ...files })) await writeProjectFile(cwd, path, text);
   return { cwd, env: { GENESIS_AGENT: 'agent-a', GENESIS_HOME: join(cwd, '.home') }, columns: 80 };
 }
 
-export async function put(root: string, path: string, text: string): Promise<void> {
+export async function writeProjectFile(root: string, path: string, text: string): Promise<void> {
   await mkdir(dirname(join(root, path)), { recursive: true });
   await writeFile(join(root, path), text);
 }

@@ -10,13 +10,13 @@ import {
 import { nodeDisk } from '../../stores/file/node-disk.js';
 
 /** One project's log: the folder it lives in, or a lone file that was copied from one. */
-export type LogPlace = { readonly folder: string } | { readonly file: string };
+export type LogLocation = { readonly folder: string } | { readonly file: string };
 
 /** The logs at a path: a store's folder, a tenant's, a project's, or a file of one. Null: there is nothing there. */
-export async function findLogs(path: string): Promise<LogPlace[] | null> {
-  const kind = await kindOf(path);
+export async function findLogs(path: string): Promise<LogLocation[] | null> {
+  const kind = await pathKind(path);
   if (kind === 'nothing') return null;
-  if (kind === 'file') return [placeOfFile(path)];
+  if (kind === 'file') return [locationOfFile(path)];
   const names = await nodeDisk.list(path);
   const isOwn = names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
   if (isOwn && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
@@ -25,13 +25,13 @@ export async function findLogs(path: string): Promise<LogPlace[] | null> {
   return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
 }
 
-async function logsOf(tenants: readonly string[]): Promise<LogPlace[]> {
+async function logsOf(tenants: readonly string[]): Promise<LogLocation[]> {
   const folders = (await Promise.all(tenants.map(foldersIn))).flat();
   const logs = await Promise.all(folders.map(isLog));
   return folders.filter((_, at) => logs[at]).map((folder) => ({ folder }));
 }
 
-function placeOfFile(file: string): LogPlace {
+function locationOfFile(file: string): LogLocation {
   const folder = dirname(file);
   if (basename(file) === ACTIVE_FILE) return { folder };
   return basename(folder) === SEGMENTS_FOLDER ? { folder: dirname(folder) } : { file };
@@ -39,7 +39,7 @@ function placeOfFile(file: string): LogPlace {
 
 async function foldersIn(path: string): Promise<string[]> {
   const names = (await nodeDisk.list(path)).filter((name) => idOfFolder(name) !== null).sort();
-  const kinds = await Promise.all(names.map((name) => kindOf(join(path, name))));
+  const kinds = await Promise.all(names.map((name) => pathKind(join(path, name))));
   return names.filter((_, at) => kinds[at] === 'folder').map((name) => join(path, name));
 }
 
@@ -48,7 +48,7 @@ async function isLog(folder: string): Promise<boolean> {
   return names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
 }
 
-async function kindOf(path: string): Promise<'file' | 'folder' | 'nothing'> {
+async function pathKind(path: string): Promise<'file' | 'folder' | 'nothing'> {
   const found = await stat(path).catch(() => null);
   if (found === null) return 'nothing';
   return found.isDirectory() ? 'folder' : 'file';

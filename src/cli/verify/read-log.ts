@@ -2,46 +2,49 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { ChainCheck, type CheckedLine } from '../../stores/file/chain-check.js';
 import type { DiskFile } from '../../stores/file/disk.js';
 import { readDurableMark } from '../../stores/file/durable-mark.js';
-import { type Known, learn } from '../../stores/file/known.js';
+import { type DurableProgress, recordDurable } from '../../stores/file/durable-progress.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
 import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import type { LogPlace } from './find-logs.js';
+import type { LogLocation } from './find-logs.js';
 
-export interface PlacedEvent extends LinePlace {
+export interface LocatedEvent extends LogLinePosition {
   readonly event: EventEnvelope;
 }
 
-interface LinePlace {
+interface LogLinePosition {
   readonly file: string;
   readonly line: number;
 }
 
 /** Where a log cannot be read on, and why. */
-export interface Damage extends LinePlace {
+export interface LogReadDamage extends LogLinePosition {
   readonly why: string;
 }
 
-export interface LogRead {
+export interface LogReadResult {
   readonly files: number;
   readonly lines: number;
   /** Bytes at the end that belong to no whole unit: a crash, or a write under way. Nobody was told of them. */
   readonly unfinished_bytes: number;
-  readonly damage: Damage | null;
+  readonly damage: LogReadDamage | null;
   /** Lines whose payload was changed, and no event says that retention did it. */
-  readonly unexplained: readonly LinePlace[];
+  readonly unexplained: readonly LogLinePosition[];
 }
 
 /** Reads a log as recovery would, line by line from its first, and changes nothing. A writer may be at it meanwhile. */
-export async function readLog(place: LogPlace, see: (placed: PlacedEvent) => void): Promise<LogRead> {
-  const reader = new LogReader(see);
-  if ('file' in place) {
-    const file = await nodeDisk.openRead(place.file);
-    if (file !== null) await reader.readActive(file, place.file, { position: 0, bytes: 0 });
+export async function readLog(
+  location: LogLocation,
+  onEvent: (placed: LocatedEvent) => void,
+): Promise<LogReadResult> {
+  const reader = new LogReader(onEvent);
+  if ('file' in location) {
+    const file = await nodeDisk.openRead(location.file);
+    if (file !== null) await reader.readActive(file, location.file, { position: 0, bytes: 0 });
     return reader.result();
   }
-  const { folder } = place;
+  const { folder } = location;
   const mark = await readDurableMark(nodeDisk, folder);
   for (;;) {
     // The active file is opened before the sealed ones are listed: if it is sealed meanwhile, it is in the list.
@@ -52,10 +55,10 @@ export async function readLog(place: LogPlace, see: (placed: PlacedEvent) => voi
       await reader.readSealed(`${folder}/${SEGMENTS_FOLDER}/${segmentName(sealed)}`, sealed);
       continue;
     }
-    const known = { position: mark?.position ?? 0, bytes: 0 };
-    if (mark?.first_position === reader.position + 1) known.bytes = mark.bytes;
-    if (active !== null) await reader.readActive(active, `${folder}/${ACTIVE_FILE}`, known);
-    else reader.missing(`${folder}/${ACTIVE_FILE}`, known);
+    const durableExtent = { position: mark?.position ?? 0, bytes: 0 };
+    if (mark?.first_position === reader.position + 1) durableExtent.bytes = mark.bytes;
+    if (active !== null) await reader.readActive(active, `${folder}/${ACTIVE_FILE}`, durableExtent);
+    else reader.reportMissingFile(`${folder}/${ACTIVE_FILE}`, durableExtent);
     return reader.result();
   }
 }
@@ -68,82 +71,83 @@ async function nextSealed(folder: string, position: number): Promise<number | nu
 }
 
 class LogReader {
-  damage: Damage | null = null;
+  damage: LogReadDamage | null = null;
   /** Of the last event of a whole unit. */
   position = 0;
-  private readonly check = new ChainCheck<LinePlace>({ key: null, hash: NO_HASH, position: 0 }, (lines) =>
-    this.seeUnit(lines),
+  private readonly check = new ChainCheck<LogLinePosition>(
+    { key: null, hash: NO_HASH, position: 0 },
+    (lines) => this.visitTransaction(lines),
   );
   private files = 0;
   private lines = 0;
-  private unfinished_bytes = 0;
+  private unfinishedBytes = 0;
 
-  constructor(private readonly see: (placed: PlacedEvent) => void) {}
+  constructor(private readonly onEvent: (placed: LocatedEvent) => void) {}
 
-  result(): LogRead {
-    const { files, lines, unfinished_bytes, damage } = this;
-    return { files, lines, unfinished_bytes, damage, unexplained: this.check.unexplained() };
+  result(): LogReadResult {
+    const { files, lines, unfinishedBytes: unfinished_bytes, damage } = this;
+    return { files, lines, unfinished_bytes, damage, unexplained: this.check.unexplainedRedactions() };
   }
 
-  missing(file: string, known: Known): void {
-    if (this.damage !== null || (known.position <= this.position && known.bytes === 0)) return;
+  reportMissingFile(file: string, durableExtent: DurableProgress): void {
+    if (this.damage !== null || (durableExtent.position <= this.position && durableExtent.bytes === 0))
+      return;
     this.damage = { file, line: 1, why: 'the file is missing' };
   }
 
-  async readSealed(path: string, first_position: number): Promise<void> {
-    if (first_position !== this.position + 1) {
+  async readSealed(path: string, firstPosition: number): Promise<void> {
+    if (firstPosition !== this.position + 1) {
       this.damage = { file: path, line: 1, why: `position ${this.position + 1} is in no file` };
       return;
     }
     const file = await nodeDisk.openRead(path);
     if (file === null) throw new Error(`${path} vanished while it was read. Try again.`);
     const { whole, size, line } = await this.readFile(file, path, null);
-    if (this.damage === null && (whole < size || this.position < first_position)) {
+    if (this.damage === null && (whole < size || this.position < firstPosition)) {
       this.damage = { file: path, line, why: 'the segment ends here, within a unit' };
     }
   }
 
-  async readActive(file: DiskFile, path: string, known: Known): Promise<void> {
+  async readActive(file: DiskFile, path: string, durableExtent: DurableProgress): Promise<void> {
     if (this.damage !== null) return file.close();
-    const { whole, size, line } = await this.readFile(file, path, known);
-    const is_short = whole < known.bytes || this.position < known.position;
-    if (is_short)
-      this.damage ??= { file: path, line, why: 'the log ends here, and what followed is missing' };
+    const { whole, size, line } = await this.readFile(file, path, durableExtent);
+    const isShort = whole < durableExtent.bytes || this.position < durableExtent.position;
+    if (isShort) this.damage ??= { file: path, line, why: 'the log ends here, and what followed is missing' };
     else this.damage = null;
-    if (this.damage === null) this.unfinished_bytes = size - whole;
+    if (this.damage === null) this.unfinishedBytes = size - whole;
   }
 
   /** Returns where its last whole unit ends. `known` learns what must have been durable from the lines after damage. */
-  private async readFile(file: DiskFile, path: string, known: Known | null) {
+  private async readFile(file: DiskFile, path: string, durableExtent: DurableProgress | null) {
     this.files += 1;
-    let whole = 0;
+    let wholeBytes = 0;
     let line = 0;
-    let whole_line = 0;
+    let wholeLine = 0;
     try {
       await visitLines(file, 0, (bytes, offset) => {
         line += 1;
         if (this.damage === null) {
-          const why = this.check.take(bytes, { file: path, line });
+          const why = this.check.addLine(bytes, { file: path, line });
           if (why !== null) this.damage = { file: path, line, why };
-          else if (!this.check.isWithinUnit) {
-            whole = offset + bytes.length + 1;
-            whole_line = line;
+          else if (!this.check.isWithinTransaction) {
+            wholeBytes = offset + bytes.length + 1;
+            wholeLine = line;
           }
         }
-        if (this.damage !== null && known !== null) learn(known, bytes, offset);
+        if (this.damage !== null && durableExtent !== null) recordDurable(durableExtent, bytes, offset);
       });
-      this.lines += whole_line;
-      return { whole, size: await file.size(), line: whole_line + 1 };
+      this.lines += wholeLine;
+      return { whole: wholeBytes, size: await file.size(), line: wholeLine + 1 };
     } finally {
       await file.close();
     }
   }
 
-  private seeUnit(lines: readonly CheckedLine<LinePlace>[]): void {
-    for (const { line, place } of lines) {
+  private visitTransaction(lines: readonly CheckedLine<LogLinePosition>[]): void {
+    for (const { line, location: place } of lines) {
       if (line.event === null) continue;
       this.position = line.event.position;
-      this.see({ event: line.event, ...place });
+      this.onEvent({ event: line.event, ...place });
     }
   }
 }

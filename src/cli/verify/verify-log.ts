@@ -1,9 +1,9 @@
-import { LogJudge } from '../../core/claims/log-judge.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
-import type { LogPlace } from './find-logs.js';
-import { type PlacedEvent, readLog } from './read-log.js';
+import type { LogLocation } from './find-logs.js';
+import { type LocatedEvent, readLog } from './read-log.js';
 
-export interface Break {
+export interface LogBreak {
   readonly file: string;
   readonly line: number;
   /** `CHAIN` where the log itself is damaged, `INV-nn` where what it says breaks an invariant. */
@@ -21,30 +21,42 @@ export interface LogReport {
   readonly events: number;
   readonly subjects: number;
   readonly unfinished_bytes: number;
-  readonly breaks: readonly Break[];
+  readonly breaks: readonly LogBreak[];
 }
 
 /** One fault may have a thousand consequences; the first of them tell enough. */
 const BREAKS_MAX = 100;
 
 /** Replays one log from its first line and judges all it says. */
-export async function verifyLog(place: LogPlace, onEvent: (events: number) => void): Promise<LogReport> {
-  const tally = new Tally(onEvent);
-  const read = await readLog(place, (placed) => tally.see(placed));
+export async function verifyLog(
+  location: LogLocation,
+  onEvent: (events: number) => void,
+): Promise<LogReport> {
+  const verifier = new LogVerifier(onEvent);
+  const read = await readLog(location, (located) => verifier.visit(located));
   const { damage, files, lines, unfinished_bytes, unexplained } = read;
-  for (const place of unexplained) tally.add({ ...place, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
-  if (damage !== null) tally.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
-  const path = 'file' in place ? place.file : place.folder;
-  return { ...tally.scope, path, files, lines, ...tally.counts, unfinished_bytes, breaks: tally.breaks };
+  for (const location of unexplained)
+    verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
+  if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
+  const path = 'file' in location ? location.file : location.folder;
+  return {
+    ...verifier.scope,
+    path,
+    files,
+    lines,
+    ...verifier.counts,
+    unfinished_bytes,
+    breaks: verifier.breaks,
+  };
 }
 
 /** What was read so far, and what was wrong with it. */
-export class Tally {
-  readonly breaks: Break[] = [];
+export class LogVerifier {
+  readonly breaks: LogBreak[] = [];
   private readonly subjects = new Set<string>();
-  readonly judge = new LogJudge();
+  readonly judge = new PolicyAwareLogChecker();
   private events = 0;
-  private last: PlacedEvent | null = null;
+  private last: LocatedEvent | null = null;
 
   constructor(private readonly onEvent: (events: number) => void) {}
 
@@ -57,18 +69,18 @@ export class Tally {
     return { events: this.events, subjects: this.subjects.size };
   }
 
-  see(placed: PlacedEvent): void {
-    const { event, file, line } = placed;
+  visit(located: LocatedEvent): void {
+    const { event, file, line } = located;
     this.events += 1;
     this.onEvent(this.events);
-    this.last = placed;
+    this.last = located;
     if (event.subject !== undefined) this.subjects.add(event.subject);
-    for (const { invariant, subject, says } of this.judge.see(event)) {
+    for (const { invariant, subject, message: says } of this.judge.checkEvent(event)) {
       this.add({ file, line, rule: invariant, subject, says });
     }
   }
 
-  add({ file, line, rule, subject, says }: Break): void {
+  add({ file, line, rule, subject, says }: LogBreak): void {
     if (this.breaks.length < BREAKS_MAX) this.breaks.push({ file, line, rule, subject, says });
   }
 }

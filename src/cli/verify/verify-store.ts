@@ -1,8 +1,8 @@
 import type { AnyHead } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { type LogReport, Tally } from './verify-log.js';
+import { type LogReport, LogVerifier } from './verify-log.js';
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 const ROUNDS_MAX = 10;
 
 /** Replays the events that a store keeps of a project, and holds its heads against them. */
@@ -12,37 +12,45 @@ export async function verifyStore(
   onEvent: (events: number) => void,
 ): Promise<LogReport> {
   const path = `${key.tenant_id}/${key.project_id}`;
-  const tally = new Tally(onEvent);
+  const verifier = new LogVerifier(onEvent);
   let read = 0;
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    read = await replay(store, key, tally, read);
+    read = await replay(store, key, verifier, read);
     const heads = await headsOf(store, key);
     // Where work goes on meanwhile, heads and events are only comparable when nothing came in between.
     if ((await positionOf(store, key)) !== read) continue;
-    for (const { invariant, subject, says } of tally.judge.finish(heads)) {
-      tally.add({ file: path, line: read, rule: invariant, subject, says });
+    for (const { invariant, subject, message: says } of verifier.judge.checkHeads(heads)) {
+      verifier.add({ file: path, line: read, rule: invariant, subject, says });
     }
     break;
   }
-  return { ...key, path, files: 0, lines: 0, ...tally.counts, unfinished_bytes: 0, breaks: tally.breaks };
+  return {
+    ...key,
+    path,
+    files: 0,
+    lines: 0,
+    ...verifier.counts,
+    unfinished_bytes: 0,
+    breaks: verifier.breaks,
+  };
 }
 
 const positionOf = async (store: Store, key: ProjectKey): Promise<number> =>
   (await store.project(key))?.position ?? 0;
 
 /** Returns the position it came to: the last there is, or the one before the first that is missing. */
-async function replay(store: Store, key: ProjectKey, tally: Tally, from: number): Promise<number> {
+async function replay(store: Store, key: ProjectKey, verifier: LogVerifier, from: number): Promise<number> {
   const file = `${key.tenant_id}/${key.project_id}`;
   const position = await positionOf(store, key);
   for (let after = from; after < position; ) {
-    const events = await store.events(key, { after, until_position: position, limit: PAGE });
+    const events = await store.events(key, { after, until_position: position, limit: PAGE_SIZE });
     const [first] = events;
     if (first?.position !== after + 1) {
-      const says = `event ${after + 1} of ${position} is missing`;
-      tally.add({ file, line: after + 1, rule: 'CHAIN', subject: null, says });
+      const message = `event ${after + 1} of ${position} is missing`;
+      verifier.add({ file, line: after + 1, rule: 'CHAIN', subject: null, says: message });
       if (first === undefined) return position;
     }
-    for (const event of events) tally.see({ event, file, line: event.position });
+    for (const event of events) verifier.visit({ event, file, line: event.position });
     after = events.at(-1)?.position ?? position;
   }
   return position;
@@ -51,7 +59,7 @@ async function replay(store: Store, key: ProjectKey, tally: Tally, from: number)
 async function headsOf(store: Store, key: ProjectKey): Promise<AnyHead[]> {
   const heads: AnyHead[] = [];
   for (let after: string | null = null; ; ) {
-    const page = (await store.scanHeads(key, { after, limit: PAGE })) as AnyHead[];
+    const page = (await store.scanHeads(key, { after, limit: PAGE_SIZE })) as AnyHead[];
     heads.push(...page);
     const last = page.at(-1);
     if (last === undefined) return heads;

@@ -6,9 +6,9 @@ import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { decodeLine, NO_HASH } from '../../stores/file/line.js';
-import { LineWriter } from '../../stores/file/line-writer.js';
-import { unitOf } from '../../stores/unit.js';
-import { PLAN, temporaryFolder } from '../testing/house.js';
+import { EventLineWriter } from '../../stores/file/line-writer.js';
+import { transactionOf } from '../../stores/transaction.js';
+import { PLAN, temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 
 const KEY = { tenant_id: 'default', project_id: 'shop' };
@@ -124,7 +124,7 @@ it('a log whose chain is whole is still broken when what it says is', async () =
 
 function chained(events: readonly EventEnvelope[]): string {
   let prev = NO_HASH;
-  const out = new LineWriter();
+  const out = new EventLineWriter();
   for (const [at, event] of events.entries()) {
     prev = out.write(event, { prev, position: at + 1, part: 1, parts: 1 }, null);
   }
@@ -141,8 +141,8 @@ it('knows what retention took out of a log from what somebody else did', async (
   const payload_sha256 = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
   const redaction = { event_id: randomUUID(), event_type: 'HISTORY_FORGOTTEN', subject: '~history' };
   const note = { ...event, ...redaction, payload: { events: [{ position, payload_sha256 }] } };
-  await store.commit([unitOf(KEY, { notes: [note] })]);
-  await store.forget(KEY, [{ ...(events[0] as EventEnvelope), payload }]);
+  await store.commit([transactionOf(KEY, { loose_events: [note] })]);
+  await store.redact(KEY, [{ ...(events[0] as EventEnvelope), payload }]);
   await store.close();
   expect((await gen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
 

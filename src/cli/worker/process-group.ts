@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Tail } from './tail.js';
+import { OutputTail } from './output-tail.js';
 
 export interface GroupOptions {
   readonly command: readonly string[];
@@ -16,7 +16,7 @@ export interface GroupOptions {
   readonly stopWith: () => NodeJS.Signals;
 }
 
-export interface GroupEnd {
+export interface GroupExit {
   /** As a shell has it: 128 and the signal's number where a signal ended it. */
   readonly exit_code: number;
   readonly stdout: string;
@@ -25,26 +25,26 @@ export interface GroupEnd {
 
 const TAIL_BYTES = 16 * 1024;
 const GRACE_MS = 3000;
-const LOOK_EVERY_MS = 20;
+const POLL_INTERVAL_MS = 20;
 const HAS_GROUPS = process.platform !== 'win32';
 
 /**
  * Runs a program in a process group of its own, and resolves when nothing of it is left: what it started and left
  * behind is ended with it, since work that goes on after its claim is nobody's.
  */
-export async function runGroup(options: GroupOptions): Promise<GroupEnd> {
+export async function runProcessGroup(options: GroupOptions): Promise<GroupExit> {
   const { command, env, cwd, signal } = options;
   const [file = '', ...args] = command;
   const child = spawn(file, args, { env, cwd, detached: HAS_GROUPS, stdio: ['ignore', 'pipe', 'pipe'] });
-  const stdout = captured(child.stdout, options.stdout);
-  const stderr = captured(child.stderr, options.stderr);
-  const ended = endOf(child);
-  const stop = (): void => void endGroup(child, options.stopWith(), ended);
+  const stdout = captureTail(child.stdout, options.stdout);
+  const stderr = captureTail(child.stderr, options.stderr);
+  const ended = exitOf(child);
+  const stop = (): void => void stopGroup(child, options.stopWith(), ended);
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
     const exit_code = await ended;
-    await endGroup(child, 'SIGTERM', ended);
+    await stopGroup(child, 'SIGTERM', ended);
     return { exit_code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     signal.removeEventListener('abort', stop);
@@ -53,8 +53,8 @@ export async function runGroup(options: GroupOptions): Promise<GroupEnd> {
   }
 }
 
-function captured(from: NodeJS.ReadableStream, to: Writable): Tail {
-  const tail = new Tail(TAIL_BYTES);
+function captureTail(from: NodeJS.ReadableStream, to: Writable): OutputTail {
+  const tail = new OutputTail(TAIL_BYTES);
   from.on('data', (chunk: Buffer) => {
     tail.add(chunk);
     to.write(chunk);
@@ -63,31 +63,35 @@ function captured(from: NodeJS.ReadableStream, to: Writable): Tail {
 }
 
 /** The program's own end, with all it had written by then read; what it started may live on. */
-function endOf(child: ChildProcess): Promise<number> {
+function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
-      const exit_code = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+      const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
       // What is in the pipes is read before; whoever still holds them open is not waited for.
       const drained = new Promise<void>((closed) => child.once('close', () => closed()));
-      void Promise.race([drained, sleep(LOOK_EVERY_MS * 5)]).then(() => resolve(exit_code));
+      void Promise.race([drained, sleep(POLL_INTERVAL_MS * 5)]).then(() => resolve(exitCode));
     });
   });
 }
 
 /** Tells the whole group to stop, and kills what has not stopped when its time is up. */
-async function endGroup(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<unknown>): Promise<void> {
-  tell(child, signal);
-  const end_ms = performance.now() + GRACE_MS;
-  while (isAlive(child) && performance.now() < end_ms) await sleep(LOOK_EVERY_MS);
-  if (isAlive(child)) tell(child, 'SIGKILL');
+async function stopGroup(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+  ended: Promise<unknown>,
+): Promise<void> {
+  signalGroup(child, signal);
+  const endMs = performance.now() + GRACE_MS;
+  while (isAlive(child) && performance.now() < endMs) await sleep(POLL_INTERVAL_MS);
+  if (isAlive(child)) signalGroup(child, 'SIGKILL');
   await ended.catch(() => {});
 }
 
-const isAlive = (child: ChildProcess): boolean => tell(child, 0);
+const isAlive = (child: ChildProcess): boolean => signalGroup(child, 0);
 
 /** False where there is nobody left to tell. */
-function tell(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;
   if (!HAS_GROUPS) return child.exitCode === null && child.signalCode === null && child.kill(signal);
   try {

@@ -15,7 +15,7 @@ export function assertRunnable(io: Io, program: string): void {
   if (process.platform === 'win32') return;
   const folders = program.includes('/') ? ['.'] : (io.env.PATH ?? PATH_DEFAULT).split(delimiter);
   const files = folders.map((folder) => resolve(io.cwd, folder, program)).filter(isFile);
-  if (files.some(mayRun)) return;
+  if (files.some(isExecutable)) return;
   const [found] = files;
   if (found !== undefined)
     throw wrongUsage(`${program} may not be run: chmod +x ${found}. No work was claimed.`);
@@ -27,7 +27,7 @@ export function assertRunnable(io: Io, program: string): void {
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-function mayRun(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

@@ -3,32 +3,32 @@ import { isProblem } from '../../coordinator/problem.js';
 import { loadWorkspace } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { plainText } from '../output/text.js';
+import { singleLine } from '../output/text.js';
 
 /** Says something to whoever runs the command. */
-export type Remark = (text: string) => void;
+export type NoticePrinter = (text: string) => void;
 
 /** Whether the record has what the files say now, what they said when they could last be read, or nothing at all. */
-export type Configured = 'now' | 'before' | 'never';
+export type ConfigurationState = 'now' | 'before' | 'never';
 
 /** Files that cannot be read as they are leave the record as it was; whoever runs this is told where to look. */
 export async function configure(
-  remark: Remark,
+  printNotice: NoticePrinter,
   workspace: Workspace,
   coordinator: Coordinator,
-): Promise<Configured> {
+): Promise<ConfigurationState> {
   const key = await readProjectKey(workspace);
   const reply = await loadWorkspace(workspace, coordinator, key);
   const findings = isProblem(reply) ? (reply.faults ?? []) : reply.warnings;
-  if (isProblem(reply)) remark(plainText(reply.detail));
+  if (isProblem(reply)) printNotice(singleLine(reply.detail));
   for (const found of findings) {
     const { file, line, column, message } = found as { file?: string } & typeof found;
-    const place = [file, line, column].filter((part) => part !== undefined).join(':');
-    remark(plainText(`  ${place}  ${message}`));
+    const position = [file, line, column].filter((part) => part !== undefined).join(':');
+    printNotice(singleLine(`  ${position}  ${message}`));
   }
   if (!isProblem(reply)) return 'now';
   const known = await coordinator.methodology.start(key, {});
   if (isProblem(known) || known.state === 'UNINITIALISED') return 'never';
-  remark('Until it is mended, what the files said before goes on to hold.');
+  printNotice('Until it is mended, what the files said before goes on to hold.');
   return 'before';
 }

@@ -4,15 +4,15 @@ import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { hasIntent } from '../../core/graph/intent.js';
-import { type Guess, guessTools } from '../../workspace/guess.js';
+import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
-import type { Context } from '../context.js';
+import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import { withStore } from '../open-store.js';
-import { count, plainText } from '../output/text.js';
-import { spoken } from '../spoken.js';
+import { countText, singleLine } from '../output/text.js';
+import { throwUserError } from '../user-errors.js';
 import { configure } from './configure.js';
 
 export interface InitOptions {
@@ -25,71 +25,78 @@ export interface InitOptions {
 }
 
 /** Makes the workspace of this folder, and takes what its files say into its log. */
-export async function initHere(context: Context, options: InitOptions): Promise<void> {
+export async function initHere(context: CommandContext, options: InitOptions): Promise<void> {
   const root = context.io.cwd;
-  const guess = await guessTools(root);
+  const guess = await detectTools(root);
   const answers = await answersFor(context, options, guess);
-  const report = await initWorkspace(root, answers, guess, options.force === true).catch(spoken);
-  for (const remark of unheard(options, report)) context.remark(remark);
+  const report = await initWorkspace(root, answers, guess, options.force === true).catch(throwUserError);
+  for (const notice of ignoredOptions(options, report)) context.printNotice(notice);
   const configured = await configureLog(context, new Workspace(root));
-  const intended = await isIntended(root);
-  context.show({ ...report, configured }, () => reportText(context, report, { configured, intended }));
+  const hasIntentText = await hasStatedIntent(root);
+  context.show({ ...report, configured }, () =>
+    reportText(context, report, { configured, intended: hasIntentText }),
+  );
   if (!configured) context.exit_code = EXIT.refused;
 }
 
-async function answersFor(context: Context, options: InitOptions, guess: Guess): Promise<InitAnswers> {
-  const { force: _, testRunner, ...said } = options;
-  const likely: InitAnswers = {
+async function answersFor(
+  context: CommandContext,
+  options: InitOptions,
+  guess: DetectedTools,
+): Promise<InitAnswers> {
+  const { force: _, testRunner, ...givenAnswers } = options;
+  const defaults: InitAnswers = {
     name: basename(context.io.cwd),
     kind: 'application',
     language: guess.language ?? '',
     test_runner: guess.tools.test_runner ?? '',
     intent: '',
-    ...said,
+    ...givenAnswers,
     ...(testRunner === undefined ? {} : { test_runner: testRunner }),
   };
-  const isTold = Object.keys(options).length > 0;
+  const hasOptions = Object.keys(options).length > 0;
   const isNew = Workspace.find(context.io.cwd)?.root !== context.io.cwd;
-  const isAsked = isNew && !isTold && (context.io.stdin as ReadStream).isTTY === true && !context.is_json;
-  return isAsked ? ask(context, likely) : likely;
+  const isInteractive =
+    isNew && !hasOptions && (context.io.stdin as ReadStream).isTTY === true && !context.is_json;
+  return isInteractive ? promptForAnswers(context, defaults) : defaults;
 }
 
 /** Five questions, each with what it takes for the answer if nothing is said. */
-async function ask({ io }: Context, likely: InitAnswers): Promise<InitAnswers> {
+async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): Promise<InitAnswers> {
   const lines = createInterface({ input: io.stdin, output: io.stderr });
-  const waiting = lines[Symbol.asyncIterator]();
-  const question = async (text: string, usual: string): Promise<string> => {
-    io.stderr.write(`${text}${usual === '' ? '' : ` [${usual}]`}: `);
-    const { value } = await waiting.next();
-    return ((value as string | undefined) ?? '').trim() || usual;
+  const answers = lines[Symbol.asyncIterator]();
+  const question = async (text: string, defaultAnswer: string): Promise<string> => {
+    io.stderr.write(`${text}${defaultAnswer === '' ? '' : ` [${defaultAnswer}]`}: `);
+    const { value } = await answers.next();
+    return ((value as string | undefined) ?? '').trim() || defaultAnswer;
   };
   try {
-    const name = await question('What is the project called?', likely.name);
-    const kind = await question(`What is it? ${PROJECT_KINDS.join(', ')}`, likely.kind);
-    const language = await question('What is it written in?', likely.language);
-    const test_runner = await question('What runs its tests?', likely.test_runner);
-    const intent = await question('What is it for, in a sentence?', likely.intent);
+    const name = await question('What is the project called?', defaults.name);
+    const kind = await question(`What is it? ${PROJECT_KINDS.join(', ')}`, defaults.kind);
+    const language = await question('What is it written in?', defaults.language);
+    const test_runner = await question('What runs its tests?', defaults.test_runner);
+    const intent = await question('What is it for, in a sentence?', defaults.intent);
     const known = PROJECT_KINDS.find((each) => each === kind);
-    if (known === undefined) io.stderr.write(`${kind} is none of them: taken for ${likely.kind}.\n`);
-    return { name, kind: known ?? likely.kind, language, test_runner, intent };
+    if (known === undefined) io.stderr.write(`${kind} is none of them: taken for ${defaults.kind}.\n`);
+    return { name, kind: known ?? defaults.kind, language, test_runner, intent };
   } finally {
     lines.close();
   }
 }
 
 /** False where another process has the log, which takes the files in when it starts next, or the files are faulty. */
-async function configureLog(context: Context, workspace: Workspace): Promise<boolean> {
+async function configureLog(context: CommandContext, workspace: Workspace): Promise<boolean> {
   try {
     return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
       const coordinator = await Coordinator.open({ store, blobs });
       try {
-        return (await configure((text) => context.remark(text), workspace, coordinator)) === 'now';
+        return (await configure((text) => context.printNotice(text), workspace, coordinator)) === 'now';
       } finally {
         coordinator.close();
       }
     });
   } catch (error) {
-    context.remark(plainText((error as Error).message));
+    context.printNotice(singleLine((error as Error).message));
     return false;
   }
 }
@@ -104,22 +111,22 @@ const WRITTEN_TO = [
 ] as const;
 
 /** A file that was there keeps what it says, so what was said to change it must not seem to be heard. */
-function unheard(options: InitOptions, { kept }: InitReport): string[] {
+function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
   return WRITTEN_TO.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
     ([option, , file]) => `${option} changed nothing: ${file} was there already. Write it in there.`,
   );
 }
 
 /** Whether somebody has said what the project is for, now or before. */
-const isIntended = async (root: string): Promise<boolean> =>
+const hasStatedIntent = async (root: string): Promise<boolean> =>
   hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
 
 function reportText(
-  { paint }: Context,
+  { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
   { configured, intended }: { readonly configured: boolean; readonly intended: boolean },
 ): string {
-  const lines = [`${count(made.length, 'file')} made in .ai-workspace/, .genesis/ and specification/.`];
+  const lines = [`${countText(made.length, 'file')} made in .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Written anew:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Left alone, as they were there:', ...kept.map((file) => `  ${file}`));
   if (!configured) lines.push('What the files say is not in the log yet; see above, then: gen init');

@@ -1,14 +1,18 @@
-import { type Log, promoteAccepted } from '../../workspace/drafts/index.js';
+import { type PromotionLog, promoteAccepted } from '../../workspace/drafts/index.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { plainText } from '../output/text.js';
-import type { Remark } from './configure.js';
+import { singleLine } from '../output/text.js';
+import type { NoticePrinter } from './configure.js';
 
 /** Brings the files of accepted results into the project, and says which could not be brought. */
-export async function promoteHere(remark: Remark, workspace: Workspace, log: Log): Promise<void> {
+export async function promoteAcceptedFiles(
+  printNotice: NoticePrinter,
+  workspace: Workspace,
+  log: PromotionLog,
+): Promise<void> {
   const { conflicts, failures } = await promoteAccepted(workspace, log);
   for (const { path, says, kept_at } of conflicts) {
     const kept = kept_at === null ? '' : ` What was accepted: ${kept_at}`;
-    remark(plainText(`${path}: ${says}${kept}`));
+    printNotice(singleLine(`${path}: ${says}${kept}`));
   }
-  for (const { path, says } of failures) remark(plainText(`${path}: ${says}`));
+  for (const { path, says } of failures) printNotice(singleLine(`${path}: ${says}`));
 }

@@ -1,78 +1,78 @@
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
 import type { OpenedStore } from '../../server/store-url.js';
-import { attendWorkspace, deskOf, serialiserOf } from '../../workspace/attend.js';
 import { promoteAccepted } from '../../workspace/drafts/index.js';
-import { Tally } from '../../workspace/inbox/tally.js';
+import { PassCounts } from '../../workspace/inbox/pass-counts.js';
 import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
+import { serialiserOf, serveWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import type { Context } from '../context.js';
-import { CommandFailure, EXIT, failed } from '../exit.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import { withStore } from '../open-store.js';
-import { count, plainText } from '../output/text.js';
-import { spoken } from '../spoken.js';
+import { countText, singleLine } from '../output/text.js';
 import { stopSignal } from '../stop.js';
+import { throwUserError } from '../user-errors.js';
 import { configure } from './configure.js';
-import { workspaceHere } from './here.js';
+import { requireWorkspaceHere } from './require-workspace.js';
 
 /** One pass over the inboxes of the workspace here, or one after the other until somebody says stop. */
-export async function serialiseHere(context: Context, watch: boolean): Promise<void> {
-  const workspace = workspaceHere(context);
-  if (await isSingleAgent(workspace).catch(spoken)) throw singleAgent();
+export async function serialiseHere(context: CommandContext, watch: boolean): Promise<void> {
+  const workspace = requireWorkspaceHere(context);
+  if (await isSingleAgent(workspace).catch(throwUserError)) throw singleAgent();
   const { signal, end } = stopSignal(context.io);
   try {
     await withStore(context, `workspace:${workspace.root}`, async (opened) => {
       const coordinator = await Coordinator.open({ ...opened, limits: ENTERPRISE_LIMITS });
       try {
-        const configured = await configure((text) => context.remark(text), workspace, coordinator);
+        const configured = await configure((text) => context.printNotice(text), workspace, coordinator);
         // Without a word of how the project works, everything would be let through.
         if (configured === 'never') throw unconfigured();
         // Who runs it once may be a script, which reads no remark.
         if (configured === 'before' && !watch) context.exit_code = EXIT.refused;
-        await serve(context, workspace, { ...opened, coordinator }, watch ? signal : null);
+        await serveInboxes(context, workspace, { ...opened, coordinator }, watch ? signal : null);
       } finally {
         coordinator.close();
       }
-    }).catch(explain);
+    }).catch(explainStoreInUse);
   } finally {
     end();
   }
 }
 
-async function serve(
-  context: Context,
+async function serveInboxes(
+  context: CommandContext,
   workspace: Workspace,
   opened: OpenedStore & { readonly coordinator: Coordinator },
   signal: AbortSignal | null,
 ): Promise<void> {
-  const desk = deskOf(workspace, { ...opened, key: await readProjectKey(workspace) });
-  const warn = (sentence: string): void => context.remark(plainText(sentence));
+  const inboxRuntime = workspaceContextOf(workspace, { ...opened, key: await readProjectKey(workspace) });
+  const warn = (sentence: string): void => context.printNotice(singleLine(sentence));
   if (signal === null) {
-    await promoteAccepted(workspace, desk);
-    const tally = await serialiserOf({ workspace, desk, warn }).pass();
+    await promoteAccepted(workspace, inboxRuntime);
+    const tally = await serialiserOf({ workspace, context: inboxRuntime, warn }).pass();
     context.show(tally, tallyText);
     return;
   }
-  context.remark('Watching the inboxes. Stop with Ctrl-C.');
-  const total = new Tally();
-  const onPass = (tally: Tally): void => {
-    if (tally.isQuiet) return;
+  context.printNotice('Watching the inboxes. Stop with Ctrl-C.');
+  const total = new PassCounts();
+  const onPass = (tally: PassCounts): void => {
+    if (tally.isEmpty) return;
     total.add(tally);
     if (!context.is_json) context.print(tallyText(tally));
   };
-  await attendWorkspace({ workspace, desk, warn, signal, onPass, has_inboxes: true });
+  await serveWorkspace({ workspace, context: inboxRuntime, warn, signal, onPass, has_inboxes: true });
   if (context.is_json) context.printJson(total);
 }
 
-function tallyText({ commands, outcomes, broken, expired }: Tally): string {
+function tallyText({ commands, outcomes, broken, expired }: PassCounts): string {
   const codes = Object.entries(outcomes).sort(([a], [b]) => (a < b ? -1 : 1));
   const lines = [
-    `${count(commands, 'command')} decided`,
+    `${countText(commands, 'command')} decided`,
     ...codes.map(([code, times]) => `  ${code}  ${times}`),
   ];
-  if (broken > 0) lines.push(`${count(broken, 'file')} set aside: see .ai-workspace/events/broken/`);
-  if (expired > 0) lines.push(`${count(expired, 'claim')} reported silent`);
+  if (broken > 0) lines.push(`${countText(broken, 'file')} set aside: see .ai-workspace/events/broken/`);
+  if (expired > 0) lines.push(`${countText(expired, 'claim')} reported silent`);
   return lines.join('\n');
 }
 
@@ -83,15 +83,15 @@ const singleAgent = (): CommandFailure =>
   );
 
 const unconfigured = (): CommandFailure =>
-  failed(
+  failureWithCode(
     'INVALID_METHODOLOGY',
     'Nothing was decided: the files of this workspace were never read whole. Mend them, then try again.',
   );
 
 /** Whoever has the log open decides what lies in the inboxes: there is nothing left to do, or somebody to stop. */
-function explain(error: Error): never {
+function explainStoreInUse(error: Error): never {
   if (!error.message.includes('open, and a log has one writer')) throw error;
-  throw failed(
+  throw failureWithCode(
     'UNAVAILABLE',
     `${error.message} A gen up or gen serialise --watch that runs here serves the inboxes already.`,
   );

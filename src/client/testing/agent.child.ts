@@ -6,7 +6,7 @@ import { Genesis } from '../genesis.js';
  * An agent in a process of its own. `busy`: its handler lets nothing else run in its thread until it reads a dot; with
  * every other character its clock, which stands still (test/support/still-clock.cjs), goes on by so many seconds.
  */
-const [url = '', outbox = '', lease_seconds = '30', busy = ''] = process.argv.slice(2);
+const [url = '', outbox = '', leaseSeconds = '30', busy = ''] = process.argv.slice(2);
 
 function beBusy(): void {
   const clock = new BigInt64Array(getEnvironmentData('still-clock') as never);
@@ -18,7 +18,7 @@ function beBusy(): void {
 }
 
 const genesis = new Genesis({ url, outbox, project: 'shop' });
-const lease_duration_seconds = Number(lease_seconds);
+const lease_duration_seconds = Number(leaseSeconds);
 const summary = await genesis.work(
   { agent_id: 'agent-child', lease_duration_seconds },
   async (work, context) => {

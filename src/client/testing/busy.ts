@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { StillTime } from '../../../test/support/still-time.js';
+import { FrozenTime } from '../../../test/support/frozen-time.js';
 import type { Genesis } from '../genesis.js';
 import type { WorkSummary } from '../work-options.js';
-import { granted, openHouse, planOf, startChild } from './house.js';
+import { expectNoProblem, openClientHarness, planOf, startChild } from './client-harness.js';
 
 const LEASE_SECONDS = 1;
 const STEP_SECONDS = 0.3;
@@ -14,24 +14,24 @@ const STEPS = 4;
  * meanwhile, unless nothing renews it. Returns what the agent complained of.
  */
 export async function expectBusyAgentToKeepItsClaim(program: string): Promise<string> {
-  const time = StillTime.begin();
-  const { direct, server, outbox } = await openHouse(planOf({ A: 1 }));
+  const time = FrozenTime.begin();
+  const { direct, server, outbox } = await openClientHarness(planOf({ A: 1 }));
   const child = startChild(program, [server.url, outbox, String(LEASE_SECONDS), String(STEP_SECONDS)]);
-  expect(await child.line()).toBe('working A-001-part');
+  expect(await child.nextLine()).toBe('working A-001-part');
   for (let step = 1; step <= STEPS; step += 1) {
     await renewedTwice(direct);
     time.advance(STEP_SECONDS);
-    child.say('+');
-    expect(await child.line()).toBe('still busy');
+    child.write('+');
+    expect(await child.nextLine()).toBe('still busy');
   }
-  child.say('.');
-  const summary = JSON.parse((await child.line()) ?? '') as WorkSummary;
+  child.write('.');
+  const summary = JSON.parse((await child.nextLine()) ?? '') as WorkSummary;
   expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
-  const { results } = granted(await direct.results('A-001-part'));
-  const result = granted(await direct.result('A-001-part', results[0]?.id ?? ''));
+  const { results } = expectNoProblem(await direct.results('A-001-part'));
+  const result = expectNoProblem(await direct.result('A-001-part', results[0]?.id ?? ''));
   expect(result.result_data).toEqual({ by: 'child', held: true, told: false });
-  expect(granted(await direct.events({ type: 'CLAIM_LOST' })).events).toEqual([]);
-  return child.complaints();
+  expect(expectNoProblem(await direct.events({ type: 'CLAIM_LOST' })).events).toEqual([]);
+  return child.stderrText();
 }
 
 /** The first may have been on its way before; before the second was sent, the reply to the first had come. */

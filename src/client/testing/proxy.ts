@@ -1,31 +1,31 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-type Verdict = 'pass' | 'lose_request' | 'lose_reply' | { readonly answer: string };
+type ProxyAction = 'pass' | 'lose_request' | 'lose_reply' | { readonly answer: string };
 
 /** The wire between a client and a server, for tests: it sees every request and may lose it or its reply. */
-export interface Wire {
+export interface FaultyProxy {
   readonly url: string;
   /** `POST /path`, in the order seen. */
   readonly requests: readonly string[];
   /** Asked for each request. A reply that is lost ends its connection. */
-  judge: (request: string) => Verdict;
+  actionFor: (request: string) => ProxyAction;
   /** While frozen, nothing goes either way, and nobody is told. */
-  frozen: boolean;
-  cut(): void;
-  seen(request: string): Promise<void>;
+  isFrozen: boolean;
+  cutConnections(): void;
+  waitForRequest(request: string): Promise<void>;
   close(): Promise<void>;
 }
 
 const REQUEST = /(?:^|\n)((?:GET|POST|PUT|DELETE) \S+) HTTP\/1\.1\r\n/g;
 
-export async function startProxy(target: { port: number }): Promise<Wire> {
+export async function startProxy(target: { port: number }): Promise<FaultyProxy> {
   const sockets = new Set<Socket>();
   const requests: string[] = [];
   const watchers = new Set<() => void>();
   const server = createServer((client) => {
     const upstream = connect(target.port, '127.0.0.1');
-    let loses_reply = false;
+    let isReplyLost = false;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
@@ -36,31 +36,31 @@ export async function startProxy(target: { port: number }): Promise<Wire> {
       });
     }
     client.on('data', (chunk) => {
-      if (proxy.frozen) return;
+      if (proxy.isFrozen) return;
       for (const [, request = ''] of chunk.toString('latin1').matchAll(REQUEST)) {
         requests.push(request);
         for (const watcher of [...watchers]) watcher();
-        const verdict = proxy.judge(request);
-        if (verdict === 'lose_request') return void client.destroy();
-        if (verdict === 'lose_reply') loses_reply = true;
-        if (typeof verdict === 'object') return void client.end(verdict.answer);
+        const action = proxy.actionFor(request);
+        if (action === 'lose_request') return void client.destroy();
+        if (action === 'lose_reply') isReplyLost = true;
+        if (typeof action === 'object') return void client.end(action.answer);
       }
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
-      if (loses_reply) client.destroy();
-      else if (!proxy.frozen) client.write(chunk);
+      if (isReplyLost) client.destroy();
+      else if (!proxy.isFrozen) client.write(chunk);
     });
   });
-  const proxy: Wire = {
+  const proxy: FaultyProxy = {
     url: '',
     requests,
-    judge: () => 'pass',
-    frozen: false,
-    cut: () => {
+    actionFor: () => 'pass',
+    isFrozen: false,
+    cutConnections: () => {
       for (const socket of sockets) socket.destroy();
     },
-    seen: (request) =>
+    waitForRequest: (request) =>
       new Promise((resolve) => {
         const look = () => {
           if (!requests.some((seen) => seen.includes(request))) return;
@@ -72,7 +72,7 @@ export async function startProxy(target: { port: number }): Promise<Wire> {
       }),
     close: async () => {
       server.close();
-      proxy.cut();
+      proxy.cutConnections();
     },
   };
   server.listen(0, '127.0.0.1');

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
-import type { DocumentJob, DocumentParcel } from './job.js';
+import type { DocumentJob, ParsedDocument } from './job.js';
 
 /** The reply of a thread: what the document is, or why it was not read to its end. */
-export type ThreadReply = { readonly parcel: DocumentParcel } | { readonly stopped: 'time' | 'memory' };
+export type ThreadReply = { readonly parcel: ParsedDocument } | { readonly stopped: 'time' | 'memory' };
 
 /** The thread did not start at all, as in a bundle that leaves its file behind. */
-export class NoThread extends Error {
+export class ThreadStartError extends Error {
   override readonly name = 'NoThread';
 }
 
@@ -22,13 +22,13 @@ export class DocumentThread {
     this.worker.unref();
     this.started = new Promise((resolve, reject) => {
       this.worker.once('message', () => resolve());
-      this.worker.once('error', (error) => reject(new NoThread(error.message)));
-      this.worker.once('exit', () => reject(new NoThread('it ended')));
+      this.worker.once('error', (error) => reject(new ThreadStartError(error.message)));
+      this.worker.once('exit', () => reject(new ThreadStartError('it ended')));
     });
     this.started.catch(() => {});
   }
 
-  async read(job: DocumentJob, ms_max: number): Promise<ThreadReply> {
+  async read(job: DocumentJob, msMax: number): Promise<ThreadReply> {
     await this.started;
     return new Promise((resolve, reject) => {
       const settle = (done: () => void): void => {
@@ -42,7 +42,7 @@ export class DocumentThread {
         const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
         settle(() => (isMemory ? resolve({ stopped: 'memory' }) : reject(error)));
       };
-      const timer = setTimeout(() => settle(() => resolve({ stopped: 'time' })), ms_max);
+      const timer = setTimeout(() => settle(() => resolve({ stopped: 'time' })), msMax);
       this.worker.on('message', onReply).on('error', onError).on('exit', onExit);
       this.worker.postMessage(job);
     });

@@ -4,12 +4,12 @@ import { Coordinator } from '../coordinator.js';
 import { systemEnvironment } from '../environment.js';
 
 it('serves others between any two files of a workspace', async () => {
-  let breaths = 0;
-  const breathe = () => {
-    breaths += 1;
-    return systemEnvironment.breathe();
+  let yields = 0;
+  const yieldToEventLoop = () => {
+    yields += 1;
+    return systemEnvironment.yieldToEventLoop();
   };
-  const environment = { ...systemEnvironment, breathe };
+  const environment = { ...systemEnvironment, yieldToEventLoop };
   const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
   const feature = (id: string) => `feature: ${id}\ntitle: T\nstatus: pending\n`;
   const ids = Array.from({ length: 40 }, (_, at) => `REQ-F-${at}`);
@@ -20,6 +20,6 @@ it('serves others between any two files of a workspace', async () => {
     { reason: 'CONFIGURED' },
     { reason: 'CONFIGURED' },
   ]);
-  expect(breaths).toBeGreaterThanOrEqual(80);
+  expect(yields).toBeGreaterThanOrEqual(80);
   coordinator.close();
 });

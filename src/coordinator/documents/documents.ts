@@ -1,8 +1,8 @@
 import { type Environment, systemEnvironment } from '../environment.js';
 import { type Problem, problem } from '../problem.js';
 import { TenantQueue } from '../tenant-queue.js';
-import { DocumentThread, NoThread } from './document-thread.js';
-import { type DocumentJob, type DocumentParcel, documentSteps, readDocument } from './job.js';
+import { DocumentThread, ThreadStartError } from './document-thread.js';
+import { type DocumentJob, documentSteps, type ParsedDocument, readDocument } from './job.js';
 
 export interface DocumentLimits {
   /** How long a document may be read. */
@@ -14,7 +14,12 @@ export interface DocumentLimits {
   readonly idle_ms: number;
 }
 
-const LIMITS: DocumentLimits = { ms_max: 30_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
+const DEFAULT_DOCUMENT_LIMITS: DocumentLimits = {
+  ms_max: 30_000,
+  heap_mb_max: 768,
+  queued_max: 4,
+  idle_ms: 60_000,
+};
 
 /** From here on a text is read in a thread. YAML takes a hundred times as long as JSON. */
 export const LARGE_YAML_CHARS = 4 * 1024;
@@ -32,8 +37,8 @@ function isSmall(job: DocumentJob): boolean {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /** Reads documents from outside that are too large to be read between two requests. */
-export interface Documents {
-  read(tenant_id: string, job: DocumentJob): Promise<DocumentParcel | Problem>;
+export interface DocumentReader {
+  read(tenantId: string, job: DocumentJob): Promise<ParsedDocument | Problem>;
   close(): void;
 }
 
@@ -41,96 +46,96 @@ export interface Documents {
  * On the thread of the caller: small files, and everything in a simulator, which has no threads. Everybody else is served between any two files of
  * a workspace, and one document is read at a time, so that those of many do not fill the memory together.
  */
-export class InlineDocuments implements Documents {
-  private before: Promise<unknown> = Promise.resolve();
+export class InlineDocumentReader implements DocumentReader {
+  private previous: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly environment: Pick<Environment, 'breathe'>) {}
+  constructor(private readonly environment: Pick<Environment, 'yieldToEventLoop'>) {}
 
-  read(_: string, job: DocumentJob): Promise<DocumentParcel> {
-    const reading = this.before.then(() => this.readNow(job));
-    this.before = reading.catch(() => {});
+  read(_: string, job: DocumentJob): Promise<ParsedDocument> {
+    const reading = this.previous.then(() => this.readNow(job));
+    this.previous = reading.catch(() => {});
     return reading;
   }
 
   close(): void {}
 
-  private async readNow(job: DocumentJob): Promise<DocumentParcel> {
+  private async readNow(job: DocumentJob): Promise<ParsedDocument> {
     const steps = documentSteps(job);
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;
-      await this.environment.breathe();
+      await this.environment.yieldToEventLoop();
     }
   }
 }
 
-interface Waiting {
+interface QueuedDocument {
   readonly job: DocumentJob;
-  readonly settle: (outcome: Promise<DocumentParcel | Problem>) => void;
+  readonly settle: (outcome: Promise<ParsedDocument | Problem>) => void;
 }
 
 /**
  * In one thread beside the event loop, the tenants in turn: a tenant with many large documents makes others wait for one
  * of them at most.
  */
-export class ThreadedDocuments implements Documents {
-  private readonly waiting = new TenantQueue<Waiting>();
+export class ThreadedDocumentReader implements DocumentReader {
+  private readonly queue = new TenantQueue<QueuedDocument>();
   private thread: DocumentThread | null = null;
-  private idle: NodeJS.Timeout | undefined;
+  private idleTimer: NodeJS.Timeout | undefined;
   private isReading = false;
   /** To start a thread takes longer than to read what is small. */
-  private readonly inline = new InlineDocuments(systemEnvironment);
+  private readonly inline = new InlineDocumentReader(systemEnvironment);
 
-  constructor(private readonly limits: DocumentLimits = LIMITS) {}
+  constructor(private readonly limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) {}
 
-  read(tenant_id: string, job: DocumentJob): Promise<DocumentParcel | Problem> {
-    if (isSmall(job)) return this.inline.read(tenant_id, job);
-    const queued = this.waiting.countOf(tenant_id);
+  read(tenantId: string, job: DocumentJob): Promise<ParsedDocument | Problem> {
+    if (isSmall(job)) return this.inline.read(tenantId, job);
+    const queued = this.queue.countOf(tenantId);
     if (queued >= this.limits.queued_max) {
       const detail = `${queued} large documents of this tenant are waiting to be read. Send this one again later.`;
       return Promise.resolve(problem('UNAVAILABLE', detail));
     }
-    const reading = new Promise<DocumentParcel | Problem>((settle) =>
-      this.waiting.push(tenant_id, { job, settle }),
+    const reading = new Promise<ParsedDocument | Problem>((settle) =>
+      this.queue.push(tenantId, { job, settle }),
     );
     if (!this.isReading) void this.readAll();
     return reading;
   }
 
   close(): void {
-    clearTimeout(this.idle);
+    clearTimeout(this.idleTimer);
     this.endThread();
   }
 
   private async readAll(): Promise<void> {
     this.isReading = true;
-    clearTimeout(this.idle);
-    for (let next = this.waiting.next(); next !== undefined; next = this.waiting.next()) {
+    clearTimeout(this.idleTimer);
+    for (let next = this.queue.next(); next !== undefined; next = this.queue.next()) {
       const outcome = this.readNow(next.job);
       next.settle(outcome);
       await outcome.catch(() => {});
     }
     this.isReading = false;
-    this.idle = setTimeout(() => this.endThread(), this.limits.idle_ms).unref();
+    this.idleTimer = setTimeout(() => this.endThread(), this.limits.idle_ms).unref();
   }
 
-  private async readNow(job: DocumentJob): Promise<DocumentParcel | Problem> {
+  private async readNow(job: DocumentJob): Promise<ParsedDocument | Problem> {
     const { ms_max, heap_mb_max } = this.limits;
     this.thread ??= new DocumentThread({ maxOldGenerationSizeMb: heap_mb_max });
     try {
       const reply = await this.thread.read(job, ms_max);
       if ('parcel' in reply) return reply.parcel;
       this.endThread();
-      return reply.stopped === 'time' ? tooLong(ms_max) : tooMuchMemory(heap_mb_max);
+      return reply.stopped === 'time' ? timeLimitProblem(ms_max) : memoryLimitProblem(heap_mb_max);
     } catch (error) {
       this.endThread();
-      if (error instanceof NoThread) return this.readHere(job, error);
+      if (error instanceof ThreadStartError) return this.readOnMainThread(job, error);
       throw error;
     }
   }
 
   /** Bundlers leave the thread's file behind: then documents are still read, and everything else waits for them. */
-  private readHere(job: DocumentJob, { message }: NoThread): DocumentParcel {
+  private readOnMainThread(job: DocumentJob, { message }: ThreadStartError): ParsedDocument {
     process.emitWarning(
       `Large plans are read on the main thread, since their own did not start (${message}). In a bundle, keep ` +
         'genesis-fleet external, or put document.worker.js and the files it imports beside the bundle.',
@@ -145,14 +150,14 @@ export class ThreadedDocuments implements Documents {
   }
 }
 
-const tooLong = (ms_max: number): Problem =>
+const timeLimitProblem = (msMax: number): Problem =>
   problem(
     'INVALID_REQUEST',
-    `body: it was not read to its end within ${ms_max / 1000} seconds, which is the limit. Make it smaller or simpler, or send it in parts.`,
+    `body: it was not read to its end within ${msMax / 1000} seconds, which is the limit. Make it smaller or simpler, or send it in parts.`,
   );
 
-const tooMuchMemory = (heap_mb_max: number): Problem =>
+const memoryLimitProblem = (heapMbMax: number): Problem =>
   problem(
     'INVALID_REQUEST',
-    `body: to read it takes more than ${heap_mb_max} MB of memory, which is the limit. Make it smaller or simpler, or send it in parts.`,
+    `body: to read it takes more than ${heapMbMax} MB of memory, which is the limit. Make it smaller or simpler, or send it in parts.`,
   );

@@ -1,19 +1,19 @@
-import { type Fields, isObject } from '../../core/events/plain.js';
+import { isObject, type JsonObject } from '../../core/events/plain-data.js';
+import { toPlainJson } from '../../core/graph/config-diff.js';
 import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
-import { methodologySteps } from '../../core/graph/read-methodology.js';
-import { plain } from '../../core/graph/said-anew.js';
+import { parseMethodologySteps } from '../../core/graph/read-methodology.js';
 import {
   type AddedSubtask,
-  type PlanDocument,
+  type ParsedPlanDocument,
   type PlanFault,
   type PlanInput,
-  type PlanPlaces,
-  placesOf,
+  type PlanSourceMap,
+  planSourceMapOf,
   readPlanDocument,
   readTaskItems,
   type TaskInput,
 } from '../../core/plan/index.js';
-import { allSteps, type Steps } from '../../core/steps.js';
+import { runAllSteps, type StepGenerator } from '../../core/steps.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { sha256Hex } from '../identity.js';
 
@@ -28,88 +28,105 @@ export type DocumentJob =
  * Lists travel as JSON, some items in each piece: a thread's reply is unpacked on the event loop, and pieces can be
  * unpacked one at a time.
  */
-export type Pieces = readonly string[];
+export type JsonChunks = readonly string[];
 
 /** What a document says beside what it is about: `request_id`, `signature`, and whatever should not be there. */
-export type Beside = Readonly<Record<string, unknown>>;
+export type ExtraFields = Readonly<Record<string, unknown>>;
 
-export type DocumentParcel =
+export type ParsedDocument =
   | { readonly kind: 'malformed'; readonly fault: string }
-  | { readonly kind: 'plan_faults'; readonly faults: readonly PlanFault[]; readonly beside: Beside }
+  | { readonly kind: 'plan_faults'; readonly faults: readonly PlanFault[]; readonly beside: ExtraFields }
   | {
       readonly kind: 'plan';
       readonly project: string | null;
       /** Each `[track, tasks]`. */
-      readonly pieces: Pieces;
-      readonly places: PlanPlaces | null;
+      readonly pieces: JsonChunks;
+      readonly places: PlanSourceMap | null;
       readonly digest: string;
-      readonly beside: Beside;
+      readonly beside: ExtraFields;
     }
   /** Each a list of tasks. */
-  | { readonly kind: 'tasks'; readonly pieces: Pieces; readonly digest: string; readonly beside: Beside }
-  | { readonly kind: 'methodology_faults'; readonly faults: readonly ConfigFault[]; readonly beside: Beside }
+  | {
+      readonly kind: 'tasks';
+      readonly pieces: JsonChunks;
+      readonly digest: string;
+      readonly beside: ExtraFields;
+    }
+  | {
+      readonly kind: 'methodology_faults';
+      readonly faults: readonly ConfigFault[];
+      readonly beside: ExtraFields;
+    }
   | {
       readonly kind: 'methodology';
       readonly methodology: Methodology;
       /** Each a list of features. */
-      readonly pieces: Pieces;
+      readonly pieces: JsonChunks;
       readonly warnings: readonly ConfigFault[];
       readonly digest: string;
-      readonly beside: Beside;
+      readonly beside: ExtraFields;
     };
 
 /** Reads a document, in whatever thread it is called. Takes as long as the document is. */
-export const readDocument = (job: DocumentJob): DocumentParcel => allSteps(documentSteps(job));
+export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(documentSteps(job));
 
 /** The same in steps: the files of a workspace one at a time, everything else at once. */
-export function* documentSteps(job: DocumentJob): Steps<DocumentParcel> {
-  if (job.kind === 'methodology') return yield* methodologyParcel(job.files, {});
-  if (job.kind === 'plan' && job.form === 'yaml') return yamlPlan(job.text);
+export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
+  if (job.kind === 'methodology') return yield* parseMethodology(job.files, {});
+  if (job.kind === 'plan' && job.form === 'yaml') return parseYamlPlan(job.text);
   const json = readStrictJson(job.text);
   if ('fault' in json) return { kind: 'malformed', fault: json.fault };
   if (!isObject(json.value)) return { kind: 'malformed', fault: 'expected a JSON object' };
-  if (job.kind === 'plan') return jsonPlan(json.value, job.text);
-  if (job.kind === 'tasks') return addedTasks(json.value, job.text);
+  if (job.kind === 'plan') return parseJsonPlan(json.value, job.text);
+  if (job.kind === 'tasks') return parseAddedTasks(json.value, job.text);
   const { files, ...beside } = json.value;
-  if (isTextRecord(files)) return yield* methodologyParcel(Object.entries(files), beside);
+  if (isTextRecord(files)) return yield* parseMethodology(Object.entries(files), beside);
   return { kind: 'malformed', fault: 'files: expected texts by their paths' };
 }
 
-const yamlPlan = (text: string): DocumentParcel => planParcel(readPlanDocument({ yaml: text }), text, {});
+const parseYamlPlan = (text: string): ParsedDocument =>
+  parsedPlan(readPlanDocument({ yaml: text }), text, {});
 
-function jsonPlan({ request_id, signature, ...json }: Fields, text: string): DocumentParcel {
-  return planParcel(readPlanDocument({ json }), text, defined({ request_id, signature }));
+function parseJsonPlan({ request_id, signature, ...json }: JsonObject, text: string): ParsedDocument {
+  return parsedPlan(readPlanDocument({ json }), text, withoutUndefined({ request_id, signature }));
 }
 
-function planParcel(document: PlanDocument, text: string, beside: Beside): DocumentParcel {
+function parsedPlan(document: ParsedPlanDocument, text: string, beside: ExtraFields): ParsedDocument {
   if (!document.ok) return { kind: 'plan_faults', faults: document.faults, beside };
   const { input, locate } = document;
   const { project = null, tracks } = input;
   const pieces = Object.entries(tracks).flatMap(([track, tasks]) =>
     // A track without tasks is a heading all the same.
-    tasks.length === 0 ? [JSON.stringify([track, []])] : inPieces(tasks, (some) => [track, some]),
+    tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (some) => [track, some]),
   );
-  return { kind: 'plan', project, pieces, places: placesOf(input, locate), digest: sha256Hex(text), beside };
+  return {
+    kind: 'plan',
+    project,
+    pieces,
+    places: planSourceMapOf(input, locate),
+    digest: sha256Hex(text),
+    beside,
+  };
 }
 
-function addedTasks({ tasks, ...beside }: Fields, text: string): DocumentParcel {
+function parseAddedTasks({ tasks, ...beside }: JsonObject, text: string): ParsedDocument {
   const { faults } = readTaskItems(tasks);
-  if (!faults.empty) return { kind: 'plan_faults', faults: faults.inOrder(), beside };
-  const pieces = inPieces(tasks as (TaskInput | AddedSubtask)[], (some) => some);
+  if (!faults.isEmpty) return { kind: 'plan_faults', faults: faults.sorted(), beside };
+  const pieces = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (some) => some);
   return { kind: 'tasks', pieces, digest: sha256Hex(text), beside };
 }
 
-function* methodologyParcel(
+function* parseMethodology(
   files: readonly (readonly [string, string])[],
-  beside: Beside,
-): Steps<DocumentParcel> {
-  const reading = yield* methodologySteps(new Map(files));
+  beside: ExtraFields,
+): StepGenerator<ParsedDocument> {
+  const reading = yield* parseMethodologySteps(new Map(files));
   if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults, beside };
   const { methodology, features, warnings } = reading;
-  const pieces = inPieces(features, (some) => some);
+  const pieces = toJsonChunks(features, (some) => some);
   return {
     kind: 'methodology',
-    methodology: plain(methodology),
+    methodology: toPlainJson(methodology),
     pieces,
     warnings,
     digest: sha256Hex(JSON.stringify(files)),
@@ -117,25 +134,28 @@ function* methodologyParcel(
   };
 }
 
-const PIECE_CHARS = 32 * 1024;
+const CHUNK_CHARS = 32 * 1024;
 
-function inPieces<T>(items: readonly T[], piece: (some: readonly unknown[]) => unknown): string[] {
+function toJsonChunks<T>(items: readonly T[], wrap: (chunk: readonly unknown[]) => unknown): string[] {
   const pieces: string[] = [];
-  let some: T[] = [];
+  let chunk: T[] = [];
   let chars = 0;
   for (const item of items) {
-    some.push(item);
+    chunk.push(item);
     chars += JSON.stringify(item).length;
-    if (chars < PIECE_CHARS) continue;
-    pieces.push(JSON.stringify(piece(some)));
-    [some, chars] = [[], 0];
+    if (chars < CHUNK_CHARS) continue;
+    pieces.push(JSON.stringify(wrap(chunk)));
+    [chunk, chars] = [[], 0];
   }
-  if (some.length > 0) pieces.push(JSON.stringify(piece(some)));
+  if (chunk.length > 0) pieces.push(JSON.stringify(wrap(chunk)));
   return pieces;
 }
 
 /** The plan again, a piece at a step. */
-export function* unpackPlan({ project, pieces }: DocumentParcel & { kind: 'plan' }): Steps<PlanInput> {
+export function* planFromChunks({
+  project,
+  pieces,
+}: ParsedDocument & { kind: 'plan' }): StepGenerator<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
   for (const piece of pieces) {
     const [track, tasks] = JSON.parse(piece) as [string, TaskInput[]];
@@ -148,7 +168,9 @@ export function* unpackPlan({ project, pieces }: DocumentParcel & { kind: 'plan'
 }
 
 /** A list again, a piece at a step. */
-export function* unpackList<T extends TaskInput | AddedSubtask | FeatureVector>(pieces: Pieces): Steps<T[]> {
+export function* listFromChunks<T extends TaskInput | AddedSubtask | FeatureVector>(
+  pieces: JsonChunks,
+): StepGenerator<T[]> {
   const all: T[] = [];
   for (const piece of pieces) {
     for (const item of JSON.parse(piece) as T[]) all.push(item);
@@ -160,5 +182,5 @@ export function* unpackList<T extends TaskInput | AddedSubtask | FeatureVector>(
 const isTextRecord = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every((text) => typeof text === 'string');
 
-const defined = (fields: Fields): Fields =>
+const withoutUndefined = (fields: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -1,62 +1,62 @@
 import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/features/feature-state.js';
-import { snapshotsOf } from '../../core/features/snapshot.js';
-import { command } from '../../core/graph/command.js';
+import { featureSnapshots } from '../../core/features/snapshot.js';
+import { genCommand } from '../../core/graph/command.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Caller } from '../caller.js';
-import type { Desk } from '../desk.js';
+import type { DecisionView } from '../decision-view.js';
 import type { Environment } from '../environment.js';
 import { newEventId } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
-import { requestOf } from '../operations/shared.js';
-import { UnitBuilder } from '../unit-builder.js';
-import { foldedAt } from './folded.js';
-import { rowOf, sceneOf, type Vantage } from './scene.js';
-import { actorOf, NOT_INITIALISED, step } from './told.js';
-import type { CheckpointReply, checkpointBody, Snapshot } from './wire.js';
+import { requestKeyOf } from '../operations/shared.js';
+import { TransactionBuilder } from '../transaction-builder.js';
+import { replayUntil } from './methodology-projection.js';
+import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
+import { type RulesContext, rowOf, viewInputOf } from './view-input.js';
+import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from './wire.js';
 
-type Body = z.output<typeof checkpointBody>;
+type ParsedCheckpointBody = z.output<typeof checkpointBody>;
 
 /** Where in the log the checkpoint stands, or why there is none. */
-export type Marked =
+export type CheckpointMark =
   | { readonly event_id: string; readonly position: number; readonly timestamp: string }
   | { readonly code: string; readonly says: string };
 
 /** Marks a position of the log. What the project was there can be told from the log at any time, and never changes. */
-export class CheckpointOperation implements Operation<Marked> {
+export class CheckpointOperation implements Operation<CheckpointMark> {
   readonly kind = 'checkpoint';
   readonly request;
 
   constructor(
-    private readonly body: Body,
-    private readonly folded: MethodologyState,
+    private readonly body: ParsedCheckpointBody,
+    private readonly methodologyState: MethodologyState,
     private readonly caller: Caller,
   ) {
-    this.request = requestOf(caller, 'checkpoint', body);
+    this.request = requestKeyOf(caller, 'checkpoint', body);
   }
 
-  attempt(desk: Desk): Attempt<Marked> {
-    const unit = new UnitBuilder(desk, this.body.request_id ?? null);
-    const scene = sceneOf(desk.state, this.folded, desk);
+  attempt(view: DecisionView): Attempt<CheckpointMark> {
+    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
+    const viewInput = viewInputOf(view.state, this.methodologyState, view);
     const refuse = (code: string, says: string) => ({
-      unit: unit.build(this.request),
+      transaction: transaction.build(this.request),
       reply: { code, says },
     });
-    if (scene.methodology === null) return refuse('NOT_INITIALISED', NOT_INITIALISED);
+    if (viewInput.methodology === null) return refuse('NOT_INITIALISED', NOT_INITIALISED_MESSAGE);
     const { features, context_hash, message, git_ref, snapshot_path } = this.body;
-    const unknown = features?.find((id) => rowOf(scene, id) === undefined);
+    const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
     if (unknown !== undefined) return refuse('UNKNOWN_FEATURE', `There is no feature ${unknown}.`);
-    const event_id = newEventId(desk.environment, desk.now_ms);
-    const { position } = desk.state;
-    const feature_count = features?.length ?? scene.rows.length;
-    const said = { context_hash, feature_count, git_ref, message, snapshot_path, position };
-    const draft = step(desk, 'checkpoint_created', actorOf(this.body, this.caller), said);
+    const event_id = newEventId(view.environment, view.now_ms);
+    const { position } = view.state;
+    const feature_count = features?.length ?? viewInput.rows.length;
+    const fields = { context_hash, feature_count, git_ref, message, snapshot_path, position };
+    const draft = stepEvent(view, 'checkpoint_created', actorOf(this.body, this.caller), fields);
     const reply = { event_id, position, timestamp: draft.timestamp };
-    return { unit: unit.told(draft, event_id).build(this.request), reply };
+    return { transaction: transaction.addLooseEvent(draft, event_id).build(this.request), reply };
   }
 
-  replay([event]: readonly EventEnvelope[]): Marked {
+  replay([event]: readonly EventEnvelope[]): CheckpointMark {
     if (event === undefined) throw new Error('a checkpoint that is remembered has no event');
     const { event_id, timestamp, payload } = event;
     return { event_id, timestamp, position: payload.position as number };
@@ -64,26 +64,32 @@ export class CheckpointOperation implements Operation<Marked> {
 }
 
 export async function checkpointReply(
-  marked: Marked,
-  body: Body,
-  past: { store: Store; key: ProjectKey; rulesOf: Vantage['rulesOf']; environment: Environment },
+  mark: CheckpointMark,
+  body: ParsedCheckpointBody,
+  source: { store: Store; key: ProjectKey; rulesOf: RulesContext['rulesOf']; environment: Environment },
 ): Promise<CheckpointReply> {
-  if ('code' in marked) {
-    return { success: false, reason: marked.code, snapshot: null, event_id: null, next: marked.says };
+  if ('code' in mark) {
+    return { success: false, reason: mark.code, snapshot: null, event_id: null, next: mark.says };
   }
-  const { event_id, position, timestamp } = marked;
-  const { work, state } = await foldedAt(past, position);
-  const scene = sceneOf(work, state, { now_ms: Date.parse(timestamp), rulesOf: past.rulesOf });
+  const { event_id, position, timestamp } = mark;
+  const { work, state } = await replayUntil(source, position);
+  const viewInput = viewInputOf(work, state, { now_ms: Date.parse(timestamp), rulesOf: source.rulesOf });
   const { context_hash, message = null, git_ref = null, features } = body;
-  const isWanted = (id: string) => features === undefined || features.includes(id);
-  const snapshot: Snapshot = {
+  const isIncluded = (id: string) => features === undefined || features.includes(id);
+  const snapshot: CheckpointSnapshot = {
     position,
     timestamp,
     message,
     context_hash,
     git_ref,
-    feature_states: snapshotsOf(scene).filter(({ feature_id }) => isWanted(feature_id)),
+    feature_states: featureSnapshots(viewInput).filter(({ feature_id }) => isIncluded(feature_id)),
     tasks: { total: work.plan.subject_count, completed: work.completed },
   };
-  return { success: true, reason: 'CHECKPOINTED', snapshot, event_id, next: command('release', '--dry-run') };
+  return {
+    success: true,
+    reason: 'CHECKPOINTED',
+    snapshot,
+    event_id,
+    next: genCommand('release', '--dry-run'),
+  };
 }

@@ -1,29 +1,29 @@
 import type { z } from 'zod';
 import type { FeatureRow, MethodologyState } from '../../core/features/feature-state.js';
 import {
-  alreadyFolded,
-  edgeFreedBy,
-  foldBackFault,
-  parentOf,
-  remediationOf,
+  alreadyFoldedRefusal,
+  edgeUnblockedBy,
+  foldBackRefusal,
+  parentIdOf,
+  remediationFeature,
 } from '../../core/features/fold-back.js';
+import { projectProgressOf } from '../../core/features/project-progress.js';
 import { REMEDIATION_PREFIX } from '../../core/features/spawn.js';
-import { surveyOf } from '../../core/features/survey.js';
-import { command } from '../../core/graph/command.js';
+import { genCommand } from '../../core/graph/command.js';
 import type { Methodology } from '../../core/graph/methodology.js';
 import { foldBackSubject } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
-import type { Desk } from '../desk.js';
+import type { DecisionView } from '../decision-view.js';
 import type { Attempt, Operation } from '../operation.js';
-import { requestOf } from '../operations/shared.js';
-import { UnitBuilder } from '../unit-builder.js';
-import { type Scene, sceneOf } from './scene.js';
+import { requestKeyOf } from '../operations/shared.js';
+import { TransactionBuilder } from '../transaction-builder.js';
 import { numberedId, writeSpawn } from './spawn.js';
-import { actorOf, NOT_INITIALISED, step } from './told.js';
+import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
+import { type ViewInput, viewInputOf } from './view-input.js';
 import type { FoldBackReply, foldBackBody } from './wire.js';
 
-interface Ready {
-  readonly scene: Scene;
+interface FoldBackInput {
+  readonly viewInput: ViewInput;
   readonly methodology: Methodology;
   readonly row: FeatureRow;
 }
@@ -35,51 +35,58 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
 
   constructor(
     private readonly body: z.output<typeof foldBackBody>,
-    private readonly folded: MethodologyState,
+    private readonly methodologyState: MethodologyState,
     private readonly caller: Caller,
   ) {
-    this.request = requestOf(caller, 'fold_back', body);
+    this.request = requestKeyOf(caller, 'fold_back', body);
   }
 
-  attempt(desk: Desk): Attempt<FoldBackReply> {
-    const unit = new UnitBuilder(desk, this.body.request_id ?? null);
-    const ready = this.decide(desk);
-    if ('code' in ready) {
+  attempt(view: DecisionView): Attempt<FoldBackReply> {
+    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
+    const input = this.decide(view);
+    if ('code' in input) {
       // That it was folded back stands on its record, which may be only about to be.
       const subject = foldBackSubject(this.body.feature_id);
-      unit.check(subject, desk.record(subject)?.seq ?? 0);
-      return { unit: unit.build(this.request), reply: this.refused(ready.code, ready.says) };
+      transaction.check(subject, view.record(subject)?.seq ?? 0);
+      return {
+        transaction: transaction.build(this.request),
+        reply: this.refusedReply(input.code, input.says),
+      };
     }
-    const reply = this.write(unit, desk, ready);
-    return { unit: unit.build(this.request, reply), reply };
+    const reply = this.write(transaction, view, input);
+    return { transaction: transaction.build(this.request, reply), reply };
   }
 
   replay(): FoldBackReply {
     throw new Error('a fold-back is remembered with its reply');
   }
 
-  private decide(desk: Desk): Ready | { readonly code: string; readonly says: string } {
+  private decide(view: DecisionView): FoldBackInput | { readonly code: string; readonly says: string } {
     const { feature_id, fold_back_status, question_answered = false } = this.body;
-    const scene = sceneOf(desk.state, this.folded, desk);
-    const { methodology } = scene;
-    if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED };
-    const standing = surveyOf(scene).standings.get(feature_id);
-    if (standing === undefined)
+    const viewInput = viewInputOf(view.state, this.methodologyState, view);
+    const { methodology } = viewInput;
+    if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED_MESSAGE };
+    const progress = projectProgressOf(viewInput).features.get(feature_id);
+    if (progress === undefined)
       return {
         code: 'UNKNOWN_FEATURE',
         says: `There is no feature ${feature_id}. What there is: gen status.`,
       };
-    if (desk.record(foldBackSubject(feature_id)) !== null) return alreadyFolded(feature_id);
-    const fault = foldBackFault(standing, { fold_back_status, question_answered });
-    return fault ?? { scene, methodology, row: standing.row };
+    if (view.record(foldBackSubject(feature_id)) !== null) return alreadyFoldedRefusal(feature_id);
+    const fault = foldBackRefusal(progress, { fold_back_status, question_answered });
+    return fault ?? { viewInput, methodology, row: progress.row };
   }
 
-  private write(unit: UnitBuilder, desk: Desk, { scene, methodology, row }: Ready): FoldBackReply {
+  private write(
+    transaction: TransactionBuilder,
+    view: DecisionView,
+    { viewInput, methodology, row }: FoldBackInput,
+  ): FoldBackReply {
     const { feature_id: child, fold_back_status, question_answered } = this.body;
     const { summary, recommendation, artifacts, payload_path } = this.body;
     const by = actorOf(this.body, this.caller);
-    const parent = parentOf(row) as string;
-    const draft = step(desk, 'spawn_folded_back', by, {
+    const parent = parentIdOf(row) as string;
+    const draft = stepEvent(view, 'spawn_folded_back', by, {
       parent,
       child,
       fold_back_status,
@@ -89,20 +96,25 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
       artifacts,
       payload_path,
     });
-    unit.record(foldBackSubject(child), null, [draft]);
+    transaction.putRecord(foldBackSubject(child), null, [draft]);
     let remediation: string | null = null;
     if (row.vector.vector_type === 'hotfix') {
-      remediation = numberedId(REMEDIATION_PREFIX, desk, scene);
-      const vector = remediationOf(row.vector, remediation, methodology, desk.now_ms);
-      writeSpawn(unit, desk, { vector, waits: null, reason: vector.parent?.reason ?? vector.title, by });
+      remediation = numberedId(REMEDIATION_PREFIX, view, viewInput);
+      const vector = remediationFeature(row.vector, remediation, methodology, view.now_ms);
+      writeSpawn(transaction, view, {
+        vector,
+        blockedEdge: null,
+        reason: vector.parent?.reason ?? vector.title,
+        actor: by,
+      });
     }
-    const unblocked = edgeFreedBy(child, this.folded.features.get(parent));
-    const next = command('start', '--feature', remediation ?? parent);
+    const unblocked = edgeUnblockedBy(child, this.methodologyState.features.get(parent));
+    const next = genCommand('start', '--feature', remediation ?? parent);
     return { success: true, reason: 'FOLDED_BACK', child, parent, unblocked, remediation, next };
   }
 
-  private refused(reason: string, next: string): FoldBackReply {
-    const nothing = { parent: null, unblocked: null, remediation: null };
-    return { success: false, reason, child: this.body.feature_id, ...nothing, next };
+  private refusedReply(reason: string, next: string): FoldBackReply {
+    const emptyFields = { parent: null, unblocked: null, remediation: null };
+    return { success: false, reason, child: this.body.feature_id, ...emptyFields, next };
   }
 }

@@ -2,8 +2,8 @@ import type { Head } from '../../core/claims/head.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/features/feature-state.js';
 import { effectiveChecklist } from '../../core/graph/checklist.js';
-import { command } from '../../core/graph/command.js';
-import { claimsFiles, readManifest } from '../../core/graph/manifest.js';
+import { genCommand } from '../../core/graph/command.js';
+import { isFilesResult, parseManifest } from '../../core/graph/manifest.js';
 import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, subjectKeys } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
@@ -29,11 +29,11 @@ function reviewOf(head: Head, work: WorkState, state: MethodologyState): Pending
   if (claim?.state !== 'SUSPENDED' || gate === null) return null;
   if (gate.decision !== null || gate.generation !== generation) return null;
   const { feature_id = null, edge = null } = subjectKeys(subject);
-  const known = feature_id === null ? undefined : state.features.get(feature_id)?.edges.get(edge ?? '');
+  const edgeState = feature_id === null ? undefined : state.features.get(feature_id)?.edges.get(edge ?? '');
   const { suspended_until_ms, agent_id, agent_role } = claim;
   // What came with the candidate says more of it than what was told before.
   const { evaluators } = gate.candidate?.evidence ?? {};
-  const asked = feature_id === null ? [] : humanChecks(work, feature_id, edge ?? '');
+  const humanCheckList = feature_id === null ? [] : humanChecks(work, feature_id, edge ?? '');
   return {
     task_id: subject,
     feature_id,
@@ -44,54 +44,51 @@ function reviewOf(head: Head, work: WorkState, state: MethodologyState): Pending
     work_product_ref: gate.candidate?.work_product_ref ?? null,
     agent_id,
     agent_role,
-    reason: reasonOf(state, feature_id, edge) ?? `${agent_id} asks for a decision before it goes on`,
+    reason:
+      escalationReasonOf(state, feature_id, edge) ?? `${agent_id} asks for a decision before it goes on`,
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
-    evaluators: evaluators === undefined ? (known?.evaluators ?? null) : { ...evaluators },
-    ...filesOf(gate.candidate?.data),
-    human_checks: asked,
-    next: command(
+    evaluators: evaluators === undefined ? (edgeState?.evaluators ?? null) : { ...evaluators },
+    ...candidateFilesOf(gate.candidate?.data),
+    human_checks: humanCheckList,
+    next: genCommand(
       'review',
       ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),
     ),
   };
 }
 
-const FILES_NAMED_MAX = 100;
+const FILES_LISTED_MAX = 100;
 
-function filesOf(data: unknown): Pick<PendingReview, 'files' | 'file_count'> {
-  const read = claimsFiles(data) ? readManifest(data) : null;
+function candidateFilesOf(data: unknown): Pick<PendingReview, 'files' | 'file_count'> {
+  const read = isFilesResult(data) ? parseManifest(data) : null;
   if (!read?.ok) return { files: null, file_count: 0 };
   const { files } = read.manifest;
-  const named = files.slice(0, FILES_NAMED_MAX);
+  const listed = files.slice(0, FILES_LISTED_MAX);
   return {
-    files: named.map(({ path, sha256, size_bytes }) => ({ path, sha256, size_bytes })),
+    files: listed.map(({ path, sha256, size_bytes }) => ({ path, sha256, size_bytes })),
     file_count: files.length,
   };
 }
 
-function humanChecks(
-  { records }: WorkState,
-  feature_id: string,
-  edge: string,
-): PendingReview['human_checks'] {
+function humanChecks({ records }: WorkState, featureId: string, edge: string): PendingReview['human_checks'] {
   const methodology = records.get(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined;
-  const vector = records.get(featureSubject(feature_id))?.value as unknown as FeatureVector | undefined;
+  const vector = records.get(featureSubject(featureId))?.value as unknown as FeatureVector | undefined;
   if (methodology === undefined || vector === undefined) return [];
   return effectiveChecklist(methodology, vector, edge)
     .filter(({ type }) => type === 'human')
     .map(({ name, criterion }) => ({ name, criterion }));
 }
 
-function reasonOf(
+function escalationReasonOf(
   { signals }: MethodologyState,
-  feature_id: string | null,
+  featureId: string | null,
   edge: string | null,
 ): string | null {
-  if (feature_id === null) return null;
+  if (featureId === null) return null;
   for (const signal of signals.values()) {
-    const isIt = signal.kind === 'escalation' && signal.feature_id === feature_id && signal.edge === edge;
-    if (isIt) return signal.says;
+    const isMatch = signal.kind === 'escalation' && signal.feature_id === featureId && signal.edge === edge;
+    if (isMatch) return signal.says;
   }
   return null;
 }

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { answered, forEachStore, House, type OpenHouse, P } from '../../../test/support/house.js';
-import { LogJudge } from '../../core/claims/log-judge.js';
+import {
+  CoordinatorHarness,
+  forEachStore,
+  type OpenHarness,
+  P,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { OPEN_CALLER } from '../caller.js';
 
 const F = 'REQ-F-AUTH-001';
@@ -29,25 +35,29 @@ const evaluators = {
 };
 
 /** A project of the methodology with one feature. */
-async function begin(open: OpenHouse, more = ''): Promise<House> {
-  const house = await open();
+async function begin(open: OpenHarness, more = ''): Promise<CoordinatorHarness> {
+  const harness = await open();
   const files = {
     ...Object.fromEntries(EDGES.map((edge) => [`graph/edges/${edge}.yml`, edgeFile(edge)])),
     [`features/active/${F}.yml`]: vector(F, more),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
-  answered(await house.coordinator.settings.configure(P, { files }));
-  return house;
+  unwrap(await harness.coordinator.settings.configure(P, { files }));
+  return harness;
 }
 
-async function converge(house: House, feature_id: string, ...edges: readonly string[]): Promise<void> {
+async function converge(
+  harness: CoordinatorHarness,
+  feature_id: string,
+  ...edges: readonly string[]
+): Promise<void> {
   for (const edge of edges) {
     const by = { agent_id: 'ann', session_id: 's-ann', agent_role: 'human' };
-    const claimed = answered(await house.coordinator.claimTask(P, { feature_id, edge, ...by }));
+    const claimed = unwrap(await harness.coordinator.claimTask(P, { feature_id, edge, ...by }));
     expect(claimed).toMatchObject({ reason: 'GRANTED' });
     const task_id = `${feature_id}#${edge}`;
     const generation = claimed.claim?.generation ?? 0;
-    const submitted = await house.coordinator.submitResult(P, {
+    const submitted = await harness.coordinator.submitResult(P, {
       task_id,
       session_id: 's-ann',
       generation,
@@ -58,18 +68,19 @@ async function converge(house: House, feature_id: string, ...edges: readonly str
   }
 }
 
-const typesOf = async (house: House) => (await house.events()).map(({ event_type }) => event_type);
+const typesOf = async (harness: CoordinatorHarness) =>
+  (await harness.events()).map(({ event_type }) => event_type);
 
 /** Replayed from nothing, the log breaks no rule. */
-async function expectSound(house: House): Promise<void> {
-  const judge = new LogJudge();
-  for (const event of await house.events()) expect(judge.see(event)).toEqual([]);
+async function expectSound(harness: CoordinatorHarness): Promise<void> {
+  const judge = new PolicyAwareLogChecker();
+  for (const event of await harness.events()) expect(judge.checkEvent(event)).toEqual([]);
 }
 
 forEachStore('a spawn', (open) => {
   test('has a record, an id with the next number, a time box, and blocks the edge that is named', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
     const first = await methodology.spawn(P, { ...spike, edge: 'design→code' });
     expect(first).toMatchObject({
       success: true,
@@ -85,46 +96,46 @@ forEachStore('a spawn', (open) => {
       },
     });
     expect(await methodology.spawn(P, spike)).toMatchObject({ feature_id: 'REQ-F-SPIKE-002', blocks: null });
-    const told = (await house.events()).filter(({ event_type }) => event_type === 'spawn_created');
-    expect(told.map(({ payload }) => payload.triggered_at_edge)).toEqual(['design_code', undefined]);
-    await expectSound(house);
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'spawn_created');
+    expect(reply.map(({ payload }) => payload.triggered_at_edge)).toEqual(['design_code', undefined]);
+    await expectSound(harness);
   });
 
   test('is numbered once each, however many are spawned at once, and across a restart', async () => {
-    const house = await begin(open);
+    const harness = await begin(open);
     const all = await Promise.all(
-      Array.from({ length: 20 }, () => house.coordinator.methodology.spawn(P, spike)),
+      Array.from({ length: 20 }, () => harness.coordinator.methodology.spawn(P, spike)),
     );
     const ids = all.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
     expect(new Set(ids).size).toBe(20);
     const same = { vector_type: 'feature', feature_id: 'REQ-F-PAY-001', reason: 'pay', agent_id: 'alpha' };
-    const twice = await Promise.all([1, 2].map(() => house.coordinator.methodology.spawn(P, same)));
-    expect(twice.map((reply) => answered(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
-    await house.restart();
-    const next = await house.coordinator.methodology.spawn(P, spike);
+    const twice = await Promise.all([1, 2].map(() => harness.coordinator.methodology.spawn(P, same)));
+    expect(twice.map((reply) => unwrap(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
+    await harness.restart();
+    const next = await harness.coordinator.methodology.spawn(P, spike);
     expect(next).toMatchObject({ feature_id: 'REQ-F-SPIKE-021' });
-    await expectSound(house);
+    await expectSound(harness);
   });
 
   test('asked for twice under one request id happened once', async () => {
-    const house = await begin(open);
-    const asked = { ...spike, request_id: 'r1' };
-    const first = await house.coordinator.methodology.spawn(P, asked);
-    expect(await house.coordinator.methodology.spawn(P, asked)).toEqual(first);
-    const other = await house.coordinator.methodology.spawn(P, { ...asked, reason: 'another' });
+    const harness = await begin(open);
+    const request = { ...spike, request_id: 'r1' };
+    const first = await harness.coordinator.methodology.spawn(P, request);
+    expect(await harness.coordinator.methodology.spawn(P, request)).toEqual(first);
+    const other = await harness.coordinator.methodology.spawn(P, { ...request, reason: 'another' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
-    expect((await typesOf(house)).filter((type) => type === 'spawn_created')).toHaveLength(1);
+    expect((await typesOf(harness)).filter((type) => type === 'spawn_created')).toHaveLength(1);
   });
 
   test('is refused with a reason and a next step, and then nothing is written', async () => {
-    const house = await begin(
+    const harness = await begin(
       open,
       'time_box: {enabled: true, duration: 2 hours, started: "2026-01-04T05:00:00Z"}\n',
     );
-    const { methodology } = house.coordinator;
-    const before = await house.position();
+    const { methodology } = harness.coordinator;
+    const before = await harness.position();
     const refused = async (more: object, scope = P) => {
-      const reply = answered(await methodology.spawn(scope, { ...spike, ...more }));
+      const reply = unwrap(await methodology.spawn(scope, { ...spike, ...more }));
       expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
       return reply.reason;
     };
@@ -137,35 +148,42 @@ forEachStore('a spawn', (open) => {
     expect(await refused({ vector_type: 'feature', feature_id: F, parent: undefined })).toBe(
       'FEATURE_EXISTS',
     );
-    expect(await house.position()).toBe(before);
+    expect(await harness.position()).toBe(before);
     // What is left of the parent's time is what the child gets by default.
     expect(await methodology.spawn(P, spike)).toMatchObject({
       vector: { time_box: { duration_seconds: 3600 } },
     });
-    house.advance(3600);
+    harness.advance(3600);
     expect(await refused({})).toBe('PARENT_TIME_BOX');
   });
 
   test('is nested three deep and no deeper; of a feature that is done there is none', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
     let parent = F;
     for (const depth of [1, 2, 3]) {
-      const reply = answered(await methodology.spawn(P, { ...spike, parent, duration: `${10 - depth}h` }));
+      const reply = unwrap(await methodology.spawn(P, { ...spike, parent, duration: `${10 - depth}h` }));
       parent = reply.feature_id ?? '';
     }
     expect(await methodology.spawn(P, { ...spike, parent, duration: '1h' })).toMatchObject({
       reason: 'NESTED_TOO_DEEP',
     });
-    await converge(house, F, 'intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests');
+    await converge(
+      harness,
+      F,
+      'intent_requirements',
+      'requirements_design',
+      'design_code',
+      'code_unit_tests',
+    );
     expect(await methodology.spawn(P, spike)).toMatchObject({ reason: 'PARENT_CONVERGED' });
   });
 });
 
 forEachStore('folding back', (open) => {
   test('happens once, when the question is answered, and lets the parent go on', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, edge: 'design_code' });
     const child = { feature_id: 'REQ-F-SPIKE-001', ...answer };
     expect(await methodology.foldBack(P, child)).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
@@ -183,18 +201,18 @@ forEachStore('folding back', (open) => {
       unblocked: 'design_code',
       remediation: null,
     });
-    expect((await typesOf(house)).filter((type) => type === 'spawn_folded_back')).toHaveLength(1);
-    await house.restart();
-    const again = await house.coordinator.methodology.foldBack(P, child);
+    expect((await typesOf(harness)).filter((type) => type === 'spawn_folded_back')).toHaveLength(1);
+    await harness.restart();
+    const again = await harness.coordinator.methodology.foldBack(P, child);
     expect(again).toMatchObject({ reason: 'ALREADY_FOLDED_BACK' });
-    await expectSound(house);
+    await expectSound(harness);
   });
 
   test('follows from a time box that ran out; a feature without a parent has nobody to fold into', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, duration: '1h' });
-    house.advance(3600);
+    harness.advance(3600);
     const expired = { ...answer, fold_back_status: 'time_box_expired' };
     expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-SPIKE-001' })).toMatchObject({
       success: true,
@@ -208,33 +226,33 @@ forEachStore('folding back', (open) => {
   });
 
   test('of a hotfix leaves a feature that does it properly', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, vector_type: 'hotfix' });
-    house.advance(4 * 3600);
+    harness.advance(4 * 3600);
     const hotfix = { ...answer, feature_id: 'REQ-F-HOTFIX-001', fold_back_status: 'time_box_expired' };
     expect(await methodology.foldBack(P, hotfix)).toMatchObject({ remediation: 'REQ-F-REMEDY-001' });
     expect(await methodology.feature(P, { feature: 'REQ-F-REMEDY-001' })).toMatchObject({
       feature_id: 'REQ-F-REMEDY-001',
     });
-    const spawned = (await house.events()).filter(({ event_type }) => event_type === 'spawn_created');
+    const spawned = (await harness.events()).filter(({ event_type }) => event_type === 'spawn_created');
     expect(spawned.map(({ payload }) => payload.child)).toEqual(['REQ-F-HOTFIX-001', 'REQ-F-REMEDY-001']);
   });
 });
 
 forEachStore('a checkpoint', (open) => {
   test('tells what the project was at its position, whatever happened since', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
-    await converge(house, F, 'intent_requirements');
-    const at = await house.position();
-    const asked = {
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
+    await converge(harness, F, 'intent_requirements');
+    const at = await harness.position();
+    const request = {
       context_hash: 'sha256:abc',
       message: 'before the design',
       git_ref: 'c0ffee',
       request_id: 'c1',
     };
-    const first = answered(await methodology.checkpoint(P, asked));
+    const first = unwrap(await methodology.checkpoint(P, request));
     expect(first).toMatchObject({
       success: true,
       snapshot: { position: at, context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee' },
@@ -246,11 +264,11 @@ forEachStore('a checkpoint', (open) => {
         edges: [{ edge: 'intent_requirements', status: 'converged' }, {}, {}, {}],
       },
     ]);
-    await converge(house, F, 'requirements_design');
-    await house.restart();
-    expect(await house.coordinator.methodology.checkpoint(P, asked)).toEqual(first);
-    const unknown = { ...asked, request_id: 'c2', features: ['REQ-F-X-1'] };
-    expect(await house.coordinator.methodology.checkpoint(P, unknown)).toMatchObject({
+    await converge(harness, F, 'requirements_design');
+    await harness.restart();
+    expect(await harness.coordinator.methodology.checkpoint(P, request)).toEqual(first);
+    const unknown = { ...request, request_id: 'c2', features: ['REQ-F-X-1'] };
+    expect(await harness.coordinator.methodology.checkpoint(P, unknown)).toMatchObject({
       reason: 'UNKNOWN_FEATURE',
     });
   });
@@ -267,9 +285,9 @@ forEachStore('gaps', (open) => {
   };
 
   test('raise one intent for each domain, and no second one when they are found again', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
-    const dry = answered(await methodology.gaps(P, { ...found, dry_run: true }));
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
+    const dry = unwrap(await methodology.gaps(P, { ...found, dry_run: true }));
     expect(dry).toMatchObject({
       result: 'GAPS',
       event_id: null,
@@ -277,14 +295,14 @@ forEachStore('gaps', (open) => {
       no_coverage: 1,
       partial_coverage: 1,
     });
-    expect(await typesOf(house)).not.toContain('gaps_validated');
-    const first = answered(await methodology.gaps(P, found));
+    expect(await typesOf(harness)).not.toContain('gaps_validated');
+    const first = unwrap(await methodology.gaps(P, found));
     expect(first.clusters).toMatchObject([
       { domain: 'PAY', severity: 'high', key_count: 2, layers: ['code', 'tests'] },
     ]);
     expect(first.clusters).toEqual(dry.clusters);
     await methodology.gaps(P, { ...found, agent_id: 'beta' });
-    const types = await typesOf(house);
+    const types = await typesOf(harness);
     expect(types.filter((type) => type === 'gaps_validated')).toHaveLength(2);
     expect(types.filter((type) => type === 'intent_raised')).toHaveLength(1);
     expect(await methodology.gapsFound(P)).toMatchObject({
@@ -294,12 +312,12 @@ forEachStore('gaps', (open) => {
   });
 
   test('that are none are COMPLETE, and a spawn that names an intent settles it', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
     expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({
       result: 'COMPLETE',
     });
-    const { clusters } = answered(await methodology.gaps(P, found));
+    const { clusters } = unwrap(await methodology.gaps(P, found));
     const intent = clusters[0]?.intent_id ?? '';
     const feature = {
       vector_type: 'feature',
@@ -315,10 +333,10 @@ forEachStore('gaps', (open) => {
 
 forEachStore('a release', (open) => {
   test('and what is folded back are decided, and not told by an agent', async () => {
-    const house = await begin(open);
-    const { coordinator } = house;
+    const harness = await begin(open);
+    const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
-    const told = {
+    const reply = {
       spawn_folded_back: { parent: 'REQ-F-NONE', child: F, fold_back_status: 'converged' },
       spawn_created: {
         parent: F,
@@ -329,27 +347,27 @@ forEachStore('a release', (open) => {
       },
       release_created: { version: '1.0.0', features_included: 1 },
     };
-    for (const [event_type, payload] of Object.entries(told)) {
+    for (const [event_type, payload] of Object.entries(reply)) {
       const body = { event_type, agent_id: 'eve', payload };
       expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'INVALID_EVENT' });
     }
-    const asked = { version: '1.0.0', known_gaps: 0 };
-    expect(await coordinator.methodology.release(P, asked)).toMatchObject({ reason: 'NOT_READY' });
+    const request = { version: '1.0.0', known_gaps: 0 };
+    expect(await coordinator.methodology.release(P, request)).toMatchObject({ reason: 'NOT_READY' });
     // Whoever speaks for the project may: so what was decided offline comes here.
-    const body = { event_type: 'release_created', agent_id: 'ann', payload: told.release_created };
+    const body = { event_type: 'release_created', agent_id: 'ann', payload: reply.release_created };
     expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
   test('and what a human decides are told by who may review, and by no agent', async () => {
-    const house = await begin(open);
-    const { coordinator } = house;
+    const harness = await begin(open);
+    const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     const reviewer = { ...OPEN_CALLER, principal: 'key-2', may_work: false };
-    const told = {
+    const reply = {
       spec_modified: { trigger_intent: 'INT-1', what_changed: ['people log out, too'] },
       escalation_resolved: { escalation_type: 'intent', intent_id: 'INT-1', action: 'dismiss' },
     };
-    for (const [event_type, payload] of Object.entries(told)) {
+    for (const [event_type, payload] of Object.entries(reply)) {
       const body = { event_type, agent_id: 'eve', payload };
       expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'FORBIDDEN' });
       expect(await coordinator.appendEvent(P, body, reviewer)).toMatchObject({ reason: 'APPENDED' });
@@ -359,50 +377,59 @@ forEachStore('a release', (open) => {
   });
 
   test('is refused while something stands against it, and is made once for a version', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
-    const asked = { version: '1.0.0', known_gaps: 0 };
-    const early = answered(await methodology.release(P, asked));
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
+    const request = { version: '1.0.0', known_gaps: 0 };
+    const early = unwrap(await methodology.release(P, request));
     expect(early).toMatchObject({ success: false, reason: 'NOT_READY', release: null });
     expect(early.readiness.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
       'critical_features',
     ]);
-    await converge(house, F, 'intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests');
+    await converge(
+      harness,
+      F,
+      'intent_requirements',
+      'requirements_design',
+      'design_code',
+      'code_unit_tests',
+    );
     expect(await methodology.release(P, { version: '1.0.0' })).toMatchObject({ reason: 'NOT_READY' });
-    const dry = await methodology.release(P, { ...asked, dry_run: true });
+    const dry = await methodology.release(P, { ...request, dry_run: true });
     expect(dry).toMatchObject({ success: true, reason: 'READY', release: { features_included: [F] } });
-    expect(await typesOf(house)).not.toContain('release_created');
-    const both = await Promise.all([methodology.release(P, asked), methodology.release(P, asked)]);
+    expect(await typesOf(harness)).not.toContain('release_created');
+    const both = await Promise.all([methodology.release(P, request), methodology.release(P, request)]);
     expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
       'RELEASED',
       'VERSION_EXISTS',
     ]);
-    expect((await typesOf(house)).filter((type) => type === 'release_created')).toHaveLength(1);
-    await house.restart();
-    expect(await house.coordinator.methodology.release(P, asked)).toMatchObject({ reason: 'VERSION_EXISTS' });
-    await expectSound(house);
+    expect((await typesOf(harness)).filter((type) => type === 'release_created')).toHaveLength(1);
+    await harness.restart();
+    expect(await harness.coordinator.methodology.release(P, request)).toMatchObject({
+      reason: 'VERSION_EXISTS',
+    });
+    await expectSound(harness);
   });
 });
 
 forEachStore('a review', (open) => {
   const sha = 'a'.repeat(64);
 
-  async function waiting(house: House) {
+  async function waiting(harness: CoordinatorHarness) {
     const by = { agent_id: 'alpha', session_id: 's1', agent_role: 'code_agent' };
-    const claimed = answered(
-      await house.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
+    const claimed = unwrap(
+      await harness.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
     );
     const task_id = `${F}#intent_requirements`;
     const gate = { iteration: 2, candidate_sha256: sha };
     const handle = { task_id, session_id: 's1', expected_generation: claimed.claim?.generation };
-    answered(await house.coordinator.suspendClaim(P, { ...handle, ...gate }));
+    unwrap(await harness.coordinator.suspendClaim(P, { ...handle, ...gate }));
   }
 
   test('is listed with all that a decision must name, and decided once, for what was looked at', async () => {
-    const house = await begin(open);
-    const { methodology } = house.coordinator;
-    await waiting(house);
-    const { reviews } = answered(await methodology.reviews(P));
+    const harness = await begin(open);
+    const { methodology } = harness.coordinator;
+    await waiting(harness);
+    const { reviews } = unwrap(await methodology.reviews(P));
     expect(reviews).toMatchObject([
       {
         feature_id: F,
@@ -437,11 +464,15 @@ forEachStore('a review', (open) => {
   });
 
   test('that does not name what it decides on is no decision', async () => {
-    const house = await begin(open);
+    const harness = await begin(open);
     const bare = { feature_id: F, edge: 'intent_requirements', decision: 'approved' };
-    expect(await house.coordinator.methodology.review(P, bare)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await harness.coordinator.methodology.review(P, bare)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
     const both = { ...bare, task_id: 'A-1', generation: 1, iteration: 1, candidate_sha256: sha };
-    expect(await house.coordinator.methodology.review(P, both)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await harness.coordinator.methodology.review(P, both)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
   });
 });
 
@@ -452,10 +483,10 @@ forEachStore('looking', (open) => {
       state: 'UNINITIALISED',
       feature: null,
     });
-    const house = await begin(open);
-    const before = await house.position();
+    const harness = await begin(open);
+    const before = await harness.position();
     for (const dry_run of [true, false]) {
-      expect(await house.coordinator.methodology.start(P, { dry_run })).toMatchObject({
+      expect(await harness.coordinator.methodology.start(P, { dry_run })).toMatchObject({
         execution_id: null,
         state: 'IN_PROGRESS',
         feature: F,
@@ -465,14 +496,14 @@ forEachStore('looking', (open) => {
         position: before,
       });
     }
-    expect(await house.position()).toBe(before);
+    expect(await harness.position()).toBe(before);
   });
 
   test('follows a requirement from its intent to what was made of it', async () => {
-    const house = await begin(open);
-    await converge(house, F, 'intent_requirements');
-    const { methodology } = house.coordinator;
-    const both = answered(await methodology.trace(P, { req: F }));
+    const harness = await begin(open);
+    await converge(harness, F, 'intent_requirements');
+    const { methodology } = harness.coordinator;
+    const both = unwrap(await methodology.trace(P, { req: F }));
     expect(both).toMatchObject({ requirement: F, features: [{ feature_id: F, intent: 'INT-001' }] });
     expect(both.features[0]?.chain[0]).toMatchObject({
       stage: 'requirements',
@@ -485,14 +516,14 @@ forEachStore('looking', (open) => {
     expect(await methodology.trace(P, { req: F, direction: 'forward' })).toMatchObject({
       features: [{ intent: null }],
     });
-    expect(answered(await methodology.trace(P, { req: 'REQ-F-NONE-001' })).gaps).toHaveLength(1);
+    expect(unwrap(await methodology.trace(P, { req: 'REQ-F-NONE-001' })).gaps).toHaveLength(1);
   });
 
   test('shows the project, a feature, its health, a chart and an edge from near, each with its position', async () => {
-    const house = await begin(open);
-    await converge(house, F, 'intent_requirements');
-    const { methodology } = house.coordinator;
-    const seen = { position: await house.position(), last_updated: expect.stringMatching(/Z$/) };
+    const harness = await begin(open);
+    await converge(harness, F, 'intent_requirements');
+    const { methodology } = harness.coordinator;
+    const seen = { position: await harness.position(), last_updated: expect.stringMatching(/Z$/) };
     expect(await methodology.status(P)).toMatchObject({
       ...seen,
       project: { edges_completed: 1, active_features: 1 },
@@ -510,29 +541,29 @@ forEachStore('looking', (open) => {
   });
 
   test('sees who is on an edge: held, waiting for a human, silent too long', async () => {
-    const house = await begin(open);
+    const harness = await begin(open);
     const by = { agent_id: 'alpha', session_id: 's1' };
-    await house.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
-    const claims = async () => answered(await house.coordinator.methodology.status(P)).claims;
+    await harness.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
+    const claims = async () => unwrap(await harness.coordinator.methodology.status(P)).claims;
     expect(await claims()).toMatchObject([
       { feature_id: F, agent_id: 'alpha', state: 'held', generation: 1 },
     ]);
-    house.advance(1801);
+    harness.advance(1801);
     expect(await claims()).toMatchObject([{ state: 'stale' }]);
   });
 });
 
 describe('two coordinators over one store', () => {
   test('number what they spawn at once without a clash, and fold one child back once', async () => {
-    const house = await begin((options) => House.open('memory', options));
-    const second = await house.another();
-    const asked = [house.coordinator, second, house.coordinator, second];
-    const replies = await Promise.all(asked.map((each) => each.methodology.spawn(P, spike)));
-    const ids = replies.map((reply) => answered(reply).feature_id);
+    const harness = await begin((options) => CoordinatorHarness.open('memory', options));
+    const second = await harness.openAnother();
+    const request = [harness.coordinator, second, harness.coordinator, second];
+    const replies = await Promise.all(request.map((each) => each.methodology.spawn(P, spike)));
+    const ids = replies.map((reply) => unwrap(reply).feature_id);
     expect(new Set(ids).size).toBe(4);
     const child = { ...answer, feature_id: ids[0], question_answered: true };
-    const folded = await Promise.all(asked.map((each) => each.methodology.foldBack(P, child)));
-    expect(folded.filter((reply) => answered(reply).success)).toHaveLength(1);
-    await expectSound(house);
+    const folded = await Promise.all(request.map((each) => each.methodology.foldBack(P, child)));
+    expect(folded.filter((reply) => unwrap(reply).success)).toHaveLength(1);
+    await expectSound(harness);
   });
 });

@@ -1,121 +1,121 @@
-import { type FeatureView, featureView } from '../../core/features/feature.js';
+import { type FeatureView, featureView } from '../../core/features/feature-view.js';
 import { ganttText } from '../../core/features/gantt.js';
-import { type Health, healthView } from '../../core/features/health.js';
+import { type HealthReport, healthView } from '../../core/features/health.js';
 import { type MethodologyStatus, statusView } from '../../core/features/status.js';
 import { type ZoomView, zoomView } from '../../core/features/zoom.js';
-import { route } from '../../core/graph/choose-route.js';
-import type { RouteQuestion } from '../../core/graph/route.js';
+import { chooseRoute } from '../../core/graph/choose-route.js';
+import type { RouteInput } from '../../core/graph/route.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
-import { readBody, subjectOf } from '../operations/read.js';
-import { isProblem, type Problem, problem, type Reply } from '../problem.js';
+import { parseBody, subjectOfBody } from '../operations/parse-body.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
-import type { ReadTurns } from '../queries/read-turns.js';
+import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { GateResult } from '../wire.js';
 import { CheckpointOperation, checkpointReply } from './checkpoint.js';
 import { FoldBackOperation } from './fold-back.js';
-import { Folded } from './folded.js';
 import { GapsOperation } from './gaps.js';
+import { MethodologyProjection } from './methodology-projection.js';
 import { ReleaseOperation } from './release.js';
 import { pendingReviews } from './reviews.js';
-import { sceneOf } from './scene.js';
 import { SpawnOperation } from './spawn.js';
-import { traceIn } from './trace.js';
+import { traceReplyOf } from './trace.js';
+import { viewInputOf } from './view-input.js';
 import * as wire from './wire.js';
 
-export interface MethodologyParts {
+export interface MethodologyDependencies {
   readonly projects: Projects;
-  readonly turns: ReadTurns;
+  readonly readScheduler: ReadScheduler;
   /** A decision on a candidate is a matter of its claim: the rules of claims take it. */
-  readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => Reply<GateResult>;
+  readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
 
 /** A project, and how far its features are, up to now. */
-interface Present {
+interface CurrentProject {
   readonly project: Project;
-  readonly state: Folded['state'];
+  readonly state: MethodologyProjection['state'];
 }
 
 /** The methodology's own calls, over the same log and the same rules as everything else. */
 export class MethodologyService {
-  private readonly folded = new WeakMap<Project, Folded>();
+  private readonly projections = new WeakMap<Project, MethodologyProjection>();
 
-  constructor(private readonly parts: MethodologyParts) {}
+  constructor(private readonly dependencies: MethodologyDependencies) {}
 
   /** Where to go next. Writes nothing, whether it is a dry run or not. */
-  async start(scope: ProjectKey, body: unknown): Reply<wire.StartReply> {
-    const read = readBody(wire.startBody, body);
+  async start(scope: ProjectKey, body: unknown): AsyncReply<wire.StartReply> {
+    const read = parseBody(wire.startBody, body);
     if (isProblem(read)) return read;
-    const { dry_run: _, request_id: __, ...named } = read;
-    const asked = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-    return this.look(scope, (question) => {
-      const { reasons, ...way } = route({ ...question, asked });
-      return { execution_id: null, ...way, reasons, routing_reason: reasons.join('; ') };
+    const { dry_run: _, request_id: __, ...fields } = read;
+    const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+    return this.readView(scope, (input) => {
+      const { reasons, ...chosen } = chooseRoute({ ...input, request: constraints });
+      return { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; ') };
     });
   }
 
-  status(scope: ProjectKey): Reply<MethodologyStatus> {
-    return this.look(scope, statusView);
+  status(scope: ProjectKey): AsyncReply<MethodologyStatus> {
+    return this.readView(scope, statusView);
   }
-  health(scope: ProjectKey): Reply<Health & wire.Seen> {
-    return this.look(scope, (question) => healthView(question));
+  health(scope: ProjectKey): AsyncReply<HealthReport & wire.LogPosition> {
+    return this.readView(scope, (input) => healthView(input));
   }
   /** Mermaid, as text. */
-  gantt(scope: ProjectKey): Reply<{ gantt: string } & wire.Seen> {
-    return this.look(scope, (question) => ({ gantt: ganttText(question) }));
+  gantt(scope: ProjectKey): AsyncReply<{ gantt: string } & wire.LogPosition> {
+    return this.readView(scope, (input) => ({ gantt: ganttText(input) }));
   }
 
-  async feature(scope: ProjectKey, body: unknown): Reply<FeatureView & wire.Seen> {
-    const read = readBody(wire.featureBody, body);
+  async feature(scope: ProjectKey, body: unknown): AsyncReply<FeatureView & wire.LogPosition> {
+    const read = parseBody(wire.featureBody, body);
     if (isProblem(read)) return read;
     const { feature } = read;
-    return this.look(scope, (question) => featureView(question, feature) ?? noFeature(feature));
+    return this.readView(scope, (input) => featureView(input, feature) ?? unknownFeatureProblem(feature));
   }
 
-  async zoom(scope: ProjectKey, body: unknown): Reply<ZoomView & wire.Seen> {
-    const read = readBody(wire.zoomBody, body);
+  async zoom(scope: ProjectKey, body: unknown): AsyncReply<ZoomView & wire.LogPosition> {
+    const read = parseBody(wire.zoomBody, body);
     if (isProblem(read)) return read;
     const { edge = null, feature } = read;
-    return this.look(scope, (question) => {
-      const isMeant = (id: string) => feature === undefined || feature === id;
-      const rows = question.rows.filter(({ vector }) => isMeant(vector.feature_id));
-      if (feature !== undefined && rows.length === 0) return noFeature(feature);
-      return zoomView({ ...question, rows }, edge);
+    return this.readView(scope, (input) => {
+      const isSelected = (id: string) => feature === undefined || feature === id;
+      const rows = input.rows.filter(({ vector }) => isSelected(vector.feature_id));
+      if (feature !== undefined && rows.length === 0) return unknownFeatureProblem(feature);
+      return zoomView({ ...input, rows }, edge);
     });
   }
 
-  async trace(scope: ProjectKey, body: unknown): Reply<wire.TraceReply> {
-    const read = readBody(wire.traceBody, body);
+  async trace(scope: ProjectKey, body: unknown): AsyncReply<wire.TraceReply> {
+    const read = parseBody(wire.traceBody, body);
     if (isProblem(read)) return read;
-    return this.look(scope, (question) => traceIn(question, read));
+    return this.readView(scope, (input) => traceReplyOf(input, read));
   }
 
-  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.SpawnReply> {
-    const read = readBody(wire.spawnBody, body);
+  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.SpawnReply> {
+    const read = parseBody(wire.spawnBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, ({ project, state }) =>
+    return this.withCurrentProject(scope, ({ project, state }) =>
       project.run(new SpawnOperation(read, state, caller), caller),
     );
   }
 
-  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.FoldBackReply> {
-    const read = readBody(wire.foldBackBody, body);
+  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.FoldBackReply> {
+    const read = parseBody(wire.foldBackBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, ({ project, state }) =>
+    return this.withCurrentProject(scope, ({ project, state }) =>
       project.run(new FoldBackOperation(read, state, caller), caller),
     );
   }
 
-  async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.CheckpointReply> {
-    const read = readBody(wire.checkpointBody, body);
+  async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.CheckpointReply> {
+    const read = parseBody(wire.checkpointBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, async ({ project, state }) => {
-      const marked = await project.run(new CheckpointOperation(read, state, caller), caller);
-      if (isProblem(marked)) return marked;
-      const desk = project.desk();
-      const rulesOf = (subject: string) => desk.rulesOf(subject);
-      return checkpointReply(marked, read, {
+    return this.withCurrentProject(scope, async ({ project, state }) => {
+      const mark = await project.run(new CheckpointOperation(read, state, caller), caller);
+      if (isProblem(mark)) return mark;
+      const view = project.view();
+      const rulesOf = (subject: string) => view.rulesOf(subject);
+      return checkpointReply(mark, read, {
         store: project.store,
         key: scope,
         rulesOf,
@@ -125,74 +125,91 @@ export class MethodologyService {
   }
 
   /** What waits for a human, and what a decision on it must name. */
-  reviews(scope: ProjectKey): Reply<wire.ReviewsReply> {
-    return this.inTurn(scope, async ({ project, state }) => ({
+  reviews(scope: ProjectKey): AsyncReply<wire.ReviewsReply> {
+    return this.scheduleRead(scope, async ({ project, state }) => ({
       reviews: pendingReviews(project.state, state),
-      ...seen(state),
+      ...logPositionOf(state),
     }));
   }
 
-  async review(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<GateResult> {
-    const read = readBody(wire.reviewBody, body);
+  async review(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const read = parseBody(wire.reviewBody, body);
     if (isProblem(read)) return read;
-    const task_id = subjectOf(read);
+    const task_id = subjectOfBody(read);
     if (isProblem(task_id)) return task_id;
-    const { feature_id: _, edge: __, decision, ...said } = read;
-    return this.parts.recordReview(scope, { ...said, task_id, decision: wire.DECISIONS[decision] }, caller);
+    const { feature_id: _, edge: __, decision, ...fields } = read;
+    return this.dependencies.recordReview(
+      scope,
+      { ...fields, task_id, decision: wire.DECISION_CODES[decision] },
+      caller,
+    );
   }
 
-  async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.GapsReply> {
-    const read = readBody(wire.gapsBody, body);
+  async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GapsReply> {
+    const read = parseBody(wire.gapsBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, async ({ project }) => {
+    return this.withCurrentProject(scope, async ({ project }) => {
       const outcome = await project.run(new GapsOperation(read, caller), caller);
-      return isProblem(outcome) ? outcome : { ...outcome, ...seen(project.state) };
+      return isProblem(outcome) ? outcome : { ...outcome, ...logPositionOf(project.state) };
     });
   }
 
   /** What was found last; looks for nothing. */
-  gapsFound(scope: ProjectKey): Reply<wire.GapsFoundReply> {
-    return this.inTurn(scope, async ({ state }) => ({
+  gapsFound(scope: ProjectKey): AsyncReply<wire.GapsFoundReply> {
+    return this.scheduleRead(scope, async ({ state }) => ({
       last: state.last_gaps,
       open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),
-      ...seen(state),
+      ...logPositionOf(state),
     }));
   }
 
-  async release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ReleaseReply> {
-    const read = readBody(wire.releaseBody, body);
+  async release(
+    scope: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<wire.VersionReleaseReply> {
+    const read = parseBody(wire.releaseBody, body);
     if (isProblem(read)) return read;
-    return this.at(scope, ({ project, state }) =>
+    return this.withCurrentProject(scope, ({ project, state }) =>
       project.run(new ReleaseOperation(read, state, caller), caller),
     );
   }
 
   /** A view of all features waits for its turn. */
-  private inTurn<T>(scope: ProjectKey, work: (present: Present) => Reply<T>): Reply<T> {
-    return this.parts.turns.take(scope.tenant_id, () => this.at(scope, work));
+  private scheduleRead<T>(
+    scope: ProjectKey,
+    work: (current: CurrentProject) => AsyncReply<T>,
+  ): AsyncReply<T> {
+    return this.dependencies.readScheduler.run(scope.tenant_id, () => this.withCurrentProject(scope, work));
   }
 
-  private at<T>(scope: ProjectKey, work: (present: Present) => Reply<T>): Reply<T> {
-    return this.parts.projects.current(scope, async (project) => {
-      const folded = this.folded.get(project) ?? new Folded();
-      this.folded.set(project, folded);
-      await folded.reader.catchUp(project);
-      return work({ project, state: folded.state });
+  private withCurrentProject<T>(
+    scope: ProjectKey,
+    work: (current: CurrentProject) => AsyncReply<T>,
+  ): AsyncReply<T> {
+    return this.dependencies.projects.withRefreshedProject(scope, async (project) => {
+      const projection = this.projections.get(project) ?? new MethodologyProjection();
+      this.projections.set(project, projection);
+      await projection.reader.catchUp(project);
+      return work({ project, state: projection.state });
     });
   }
 
-  private look<T extends object>(
+  private readView<T extends object>(
     scope: ProjectKey,
-    view: (question: RouteQuestion) => T | Problem,
-  ): Reply<T & wire.Seen> {
-    return this.inTurn(scope, async ({ project, state }) => {
-      const found = view(sceneOf(project.state, state, project.desk()));
-      return isProblem(found) ? found : { ...found, ...seen(state) };
+    view: (input: RouteInput) => T | Problem,
+  ): AsyncReply<T & wire.LogPosition> {
+    return this.scheduleRead(scope, async ({ project, state }) => {
+      const found = view(viewInputOf(project.state, state, project.view()));
+      return isProblem(found) ? found : { ...found, ...logPositionOf(state) };
     });
   }
 }
 
-const seen = ({ position, last_updated }: wire.Seen): wire.Seen => ({ position, last_updated });
+const logPositionOf = ({ position, last_updated }: wire.LogPosition): wire.LogPosition => ({
+  position,
+  last_updated,
+});
 
-const noFeature = (feature: string): Problem =>
+const unknownFeatureProblem = (feature: string): Problem =>
   problem('NOT_FOUND', `There is no feature ${feature} in this project. What there is: gen status.`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answered, House, P } from '../../../test/support/house.js';
+import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const F = 'REQ-F-AUTH-001';
 const files = {
@@ -13,10 +13,10 @@ const answer = {
   question_answered: true,
 };
 
-async function begin(): Promise<House> {
-  const house = await House.open('memory');
-  answered(await house.coordinator.settings.configure(P, { files }));
-  return house;
+async function begin(): Promise<CoordinatorHarness> {
+  const harness = await CoordinatorHarness.open('memory');
+  unwrap(await harness.coordinator.settings.configure(P, { files }));
+  return harness;
 }
 
 test.each([
@@ -29,54 +29,54 @@ test.each([
   '9'.repeat(60),
   '1 day -2 days',
 ])('a time box of %j is none, and nothing is spawned', async (duration) => {
-  const house = await begin();
-  const before = await house.position();
-  const said = await house.coordinator.methodology.spawn(P, { ...spike, duration });
-  expect(said).toMatchObject({ success: false, reason: 'INVALID_DURATION' });
-  expect(await house.position()).toBe(before);
+  const harness = await begin();
+  const before = await harness.position();
+  const reply = await harness.coordinator.methodology.spawn(P, { ...spike, duration });
+  expect(reply).toMatchObject({ success: false, reason: 'INVALID_DURATION' });
+  expect(await harness.position()).toBe(before);
 });
 
 test('a feature that is there is not spawned over, also by a hundred at once', async () => {
-  const house = await begin();
-  const { methodology } = house.coordinator;
+  const harness = await begin();
+  const { methodology } = harness.coordinator;
   const again = { vector_type: 'feature', feature_id: F, reason: 'mine' };
   expect(await methodology.spawn(P, again)).toMatchObject({ success: false, reason: 'FEATURE_EXISTS' });
-  const said = await Promise.all(
+  const reply = await Promise.all(
     Array.from({ length: 100 }, () => methodology.spawn(P, { ...again, feature_id: 'REQ-F-NEW' })),
   );
-  expect(said.filter((one) => 'success' in one && one.success)).toHaveLength(1);
+  expect(reply.filter((one) => 'success' in one && one.success)).toHaveLength(1);
   const spawned = await Promise.all(Array.from({ length: 20 }, () => methodology.spawn(P, spike)));
   expect(new Set(spawned.map((one) => 'feature_id' in one && one.feature_id)).size).toBe(20);
 });
 
 test('what was found out is given back once, by however many at once', async () => {
-  const house = await begin();
-  const { methodology } = house.coordinator;
-  const spawned = answered(await methodology.spawn(P, spike));
+  const harness = await begin();
+  const { methodology } = harness.coordinator;
+  const spawned = unwrap(await methodology.spawn(P, spike));
   const feature_id = spawned.feature_id ?? '';
-  const said = await Promise.all(
+  const reply = await Promise.all(
     Array.from({ length: 20 }, () => methodology.foldBack(P, { ...answer, feature_id })),
   );
-  const reasons = said.map((one) => ('reason' in one ? one.reason : one.problem)).sort();
+  const reasons = reply.map((one) => ('reason' in one ? one.reason : one.problem)).sort();
   expect(reasons).toEqual([...Array(19).fill('ALREADY_FOLDED_BACK'), 'FOLDED_BACK']);
 });
 
 test('a version is released once, and marks of one moment are each their own', async () => {
-  const house = await begin();
-  const { methodology } = house.coordinator;
+  const harness = await begin();
+  const { methodology } = harness.coordinator;
   const marks = await Promise.all(
     Array.from({ length: 20 }, () => methodology.checkpoint(P, { context_hash: 'same' })),
   );
   expect(new Set(marks.map((one) => 'event_id' in one && one.event_id)).size).toBe(20);
-  answered(
-    await house.coordinator.claimTask(P, {
+  unwrap(
+    await harness.coordinator.claimTask(P, {
       task_id: `${F}#intent_requirements`,
       agent_id: 'a',
       session_id: 's',
     }),
   );
-  const said = await Promise.all(
+  const reply = await Promise.all(
     Array.from({ length: 20 }, () => methodology.release(P, { version: '1.0.0' })),
   );
-  expect(said.filter((one) => 'success' in one && one.success).length).toBeLessThanOrEqual(1);
+  expect(reply.filter((one) => 'success' in one && one.success).length).toBeLessThanOrEqual(1);
 });

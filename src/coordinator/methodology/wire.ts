@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { GapsFound, Signal } from '../../core/features/feature-state.js';
+import type { GapsSummary, MethodologySignal } from '../../core/features/feature-state.js';
 import type { GapCluster } from '../../core/features/gaps.js';
 import type { ReadinessCheck } from '../../core/features/readiness.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
-import type { LogTrace } from '../../core/features/trace.js';
+import type { RequirementTrace } from '../../core/features/trace.js';
 import type { EffectiveCheck } from '../../core/graph/checklist.js';
 import type { ManifestFile } from '../../core/graph/manifest.js';
 import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
-import type { Escalation, Route, SharedWork, WorkspaceState } from '../../core/graph/route.js';
+import type { Escalation, OverlappingWork, RouteAdvice, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
-import { mutating } from '../wire.js';
+import { mutationFields } from '../wire.js';
 
 /** The bodies that the methodology's commands take: strict, bounded, and spelled as the wire contract spells them. */
 
@@ -19,31 +19,32 @@ const SEMVER =
 export const GAP_KEYS_MAX = 10_000;
 const ARTIFACTS_MAX = 100;
 
-const text = (max: number) => z.string().min(1).max(max);
+const boundedText = (max: number) => z.string().min(1).max(max);
 /** A line of text: what is printed, and what names a file, has no control characters. */
-const line = (max: number) => text(max).regex(/^\P{Cc}*$/u, { error: 'expected no control characters' });
+const singleLine = (max: number) =>
+  boundedText(max).regex(/^\P{Cc}*$/u, { error: 'expected no control characters' });
 const featureId = z
   .string()
   .max(100, { abort: true })
   .regex(FEATURE_ID, { error: 'expected a feature id, as REQ-F-AUTH-001' });
-const edge = line(100);
+const edge = singleLine(100);
 const reqKey = z
   .string()
   .max(256, { abort: true })
   .regex(/^REQ-[A-Z0-9][A-Z0-9._-]*$/, { error: 'expected a requirement key, as REQ-F-AUTH-001' });
 const count = z.number().int().min(0).max(1_000_000_000);
-const contextHash = line(200);
+const contextHash = singleLine(200);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected a SHA-256: 64 lowercase hex digits' });
 
 /** Who acts: an agent by its id; left out, whoever the credential says. */
-const common = { agent_id: agentIdSchema.optional(), ...mutating };
+const actorFields = { agent_id: agentIdSchema.optional(), ...mutationFields };
 
 export const startBody = z.strictObject({
   feature: featureId.optional(),
   edge: edge.optional(),
-  profile: line(64).optional(),
+  profile: singleLine(64).optional(),
   agent_id: agentIdSchema.optional(),
-  agent_role: line(64).optional(),
+  agent_role: singleLine(64).optional(),
   dry_run: z.boolean().optional(),
   request_id: requestIdSchema.optional(),
 });
@@ -52,12 +53,12 @@ export const featureBody = z.strictObject({ feature: featureId });
 export const zoomBody = z.strictObject({ edge: edge.optional(), feature: featureId.optional() });
 export const TRACE_DIRECTIONS = ['forward', 'backward', 'both'] as const;
 /** Features may be called anything that an id can be, and are traced by that. */
-const traced = z
+const tracedId = z
   .string()
   .max(256, { abort: true })
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, { error: 'expected a requirement key or the id of a feature' });
 export const traceBody = z.strictObject({
-  req: traced,
+  req: tracedId,
   direction: z.enum(TRACE_DIRECTIONS).default('both'),
 });
 
@@ -71,25 +72,26 @@ export const spawnBody = z
     edge: edge.optional(),
     /** Whether that edge waits for the answer; it does where an edge is named. */
     blocks: z.boolean().optional(),
-    reason: line(2000),
-    title: line(200).optional(),
-    intent: line(200).optional(),
-    profile: line(64).optional(),
+    reason: singleLine(2000),
+    title: singleLine(200).optional(),
+    intent: singleLine(200).optional(),
+    profile: singleLine(64).optional(),
     /** `2 weeks`, `1h30m`. */
-    duration: line(64).optional(),
+    duration: singleLine(64).optional(),
     priority: z.enum(PRIORITIES).optional(),
-    ...common,
+    ...actorFields,
   })
-  .superRefine(({ vector_type, feature_id, parent, edge: at, blocks }, context) => {
-    const wrong = (path: string, message: string) =>
+  .superRefine(({ vector_type, feature_id, parent, edge: parentEdge, blocks }, context) => {
+    const addIssue = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message });
     const isFeature = vector_type === 'feature';
-    if (isFeature && feature_id === undefined) wrong('feature_id', 'expected the id of the new feature');
-    if (!isFeature && feature_id !== undefined) wrong('feature_id', `a ${vector_type} is given its id`);
-    if (!isFeature && parent === undefined) wrong('parent', `a ${vector_type} is spawned from a feature`);
-    if (at !== undefined && parent === undefined)
-      wrong('edge', 'an edge of the parent, and no parent is named');
-    if (blocks === true && at === undefined) wrong('edge', 'expected the edge of the parent that waits');
+    if (isFeature && feature_id === undefined) addIssue('feature_id', 'expected the id of the new feature');
+    if (!isFeature && feature_id !== undefined) addIssue('feature_id', `a ${vector_type} is given its id`);
+    if (!isFeature && parent === undefined) addIssue('parent', `a ${vector_type} is spawned from a feature`);
+    if (parentEdge !== undefined && parent === undefined)
+      addIssue('edge', 'an edge of the parent, and no parent is named');
+    if (blocks === true && parentEdge === undefined)
+      addIssue('edge', 'expected the edge of the parent that waits');
   });
 export const foldBackBody = z.strictObject({
   /** The child. */
@@ -97,23 +99,23 @@ export const foldBackBody = z.strictObject({
   fold_back_status: z.enum(['converged', 'time_box_expired']),
   /** The child's question is answered, although not every edge of it has converged. */
   question_answered: z.boolean().optional(),
-  summary: text(4000),
+  summary: boundedText(4000),
   recommendation: z.enum(['proceed', 'pivot', 'abandon']),
-  artifacts: z.array(line(1024)).max(ARTIFACTS_MAX).optional(),
-  payload_path: line(1024).optional(),
-  ...common,
+  artifacts: z.array(singleLine(1024)).max(ARTIFACTS_MAX).optional(),
+  payload_path: singleLine(1024).optional(),
+  ...actorFields,
 });
 export const checkpointBody = z.strictObject({
   context_hash: contextHash,
-  message: text(4000).optional(),
-  git_ref: line(200).optional(),
-  snapshot_path: line(1024).optional(),
+  message: boundedText(4000).optional(),
+  git_ref: singleLine(200).optional(),
+  snapshot_path: singleLine(1024).optional(),
   /** Only these features; left out, all of them. */
   features: z.array(featureId).max(1000).optional(),
-  ...common,
+  ...actorFields,
 });
 
-export const DECISIONS = {
+export const DECISION_CODES = {
   approved: 'APPROVED',
   rejected: 'REJECTED',
   refined: 'CHANGES_REQUESTED',
@@ -122,16 +124,18 @@ export const DECISIONS = {
   CHANGES_REQUESTED: 'CHANGES_REQUESTED',
 } as const;
 export const reviewBody = z.strictObject({
-  task_id: line(200).optional(),
+  task_id: singleLine(200).optional(),
   feature_id: featureId.optional(),
   edge: edge.optional(),
   /** These three name the candidate that was looked at, as `reviews` told it. */
   generation: count,
   iteration: z.number().int().min(1).max(1_000_000),
   candidate_sha256: sha256,
-  decision: z.enum(Object.keys(DECISIONS) as [keyof typeof DECISIONS, ...(keyof typeof DECISIONS)[]]),
-  comment: text(4000).optional(),
-  ...mutating,
+  decision: z.enum(
+    Object.keys(DECISION_CODES) as [keyof typeof DECISION_CODES, ...(keyof typeof DECISION_CODES)[]],
+  ),
+  comment: boundedText(4000).optional(),
+  ...mutationFields,
 });
 
 /** How often a key is found: by layer 1 in code, by layer 2 in tests, by layer 3 in telemetry. */
@@ -143,19 +147,19 @@ export const gapsBody = z.strictObject({
   /** Every key of the specification, once. */
   keys: z.array(coveredKey).max(GAP_KEYS_MAX),
   /** Keys that the code names and the specification does not. */
-  orphan_keys: z.array(line(256)).max(GAP_KEYS_MAX).optional(),
+  orphan_keys: z.array(singleLine(256)).max(GAP_KEYS_MAX).optional(),
   untagged_files: count.optional(),
   dry_run: z.boolean().optional(),
-  ...common,
+  ...actorFields,
 });
 export const releaseBody = z.strictObject({
   version: z.string().max(160, { abort: true }).regex(SEMVER, { error: 'expected a version, as 1.2.0' }),
   dry_run: z.boolean().optional(),
-  git_tag: line(200).optional(),
+  git_tag: singleLine(200).optional(),
   context_hash: contextHash.optional(),
   coverage_pct: z.number().min(0).max(100).optional(),
   known_gaps: count.optional(),
-  ...common,
+  ...actorFields,
 });
 
 export type StartBody = z.input<typeof startBody>;
@@ -165,19 +169,19 @@ export type TraceBody = z.input<typeof traceBody>;
 export type SpawnBody = z.input<typeof spawnBody>;
 export type FoldBackBody = z.input<typeof foldBackBody>;
 export type CheckpointBody = z.input<typeof checkpointBody>;
-export type ReviewBody = z.input<typeof reviewBody>;
+export type MethodologyReviewBody = z.input<typeof reviewBody>;
 export type GapsBody = z.input<typeof gapsBody>;
-export type ReleaseBody = z.input<typeof releaseBody>;
+export type VersionReleaseBody = z.input<typeof releaseBody>;
 
 /** Replies. Each says up to where in the log it has looked. */
 
-export interface Seen {
+export interface LogPosition {
   position: number;
   last_updated: string | null;
 }
 
 /** Advice only: nothing is written, and only a claim decides. `execution_id` is for whoever runs the edge then. */
-export interface StartReply extends Seen {
+export interface StartReply extends LogPosition {
   execution_id: null;
   state: WorkspaceState;
   feature: string | null;
@@ -186,9 +190,9 @@ export interface StartReply extends Seen {
   /** The reasons in one line. */
   routing_reason: string;
   reasons: readonly string[];
-  skipped: Route['skipped'];
+  skipped: RouteAdvice['skipped'];
   escalations: readonly Escalation[];
-  parallel: readonly SharedWork[];
+  parallel: readonly OverlappingWork[];
   refused: string | null;
   next: string;
 }
@@ -221,7 +225,7 @@ export interface FoldBackReply {
   next: string;
 }
 
-export interface Snapshot {
+export interface CheckpointSnapshot {
   /** Made from the log up to here: made again, it says the same. */
   position: number;
   timestamp: string;
@@ -235,7 +239,7 @@ export interface CheckpointReply {
   success: boolean;
   /** CHECKPOINTED; NOT_INITIALISED, UNKNOWN_FEATURE. */
   reason: string;
-  snapshot: Snapshot | null;
+  snapshot: CheckpointSnapshot | null;
   event_id: string | null;
   next: string;
 }
@@ -263,18 +267,18 @@ export interface PendingReview {
   human_checks: readonly Pick<EffectiveCheck, 'name' | 'criterion'>[];
   next: string;
 }
-export interface ReviewsReply extends Seen {
+export interface ReviewsReply extends LogPosition {
   reviews: readonly PendingReview[];
 }
 
 /** A cluster of gaps, and what it is called: the same gaps have the same intent, however often they are found. */
-export interface FoundCluster extends GapCluster {
+export interface IdentifiedGapCluster extends GapCluster {
   /** At most 100 of them are named. */
   readonly keys: readonly string[];
   readonly key_count: number;
   readonly intent_id: string;
 }
-export interface GapsReply extends Seen {
+export interface GapsReply extends LogPosition {
   success: boolean;
   /** COMPLETE, or GAPS. */
   result: 'COMPLETE' | 'GAPS';
@@ -285,18 +289,18 @@ export interface GapsReply extends Seen {
   test_gaps: number;
   telemetry_gaps: number;
   layer_results: Readonly<Record<string, string>>;
-  clusters: readonly FoundCluster[];
+  clusters: readonly IdentifiedGapCluster[];
   /** Null: a dry run wrote nothing. */
   event_id: string | null;
   next: string;
 }
 /** What was found last, and the intents that nobody has acted on since. */
-export interface GapsFoundReply extends Seen {
-  last: GapsFound | null;
-  open: readonly Signal[];
+export interface GapsFoundReply extends LogPosition {
+  last: GapsSummary | null;
+  open: readonly MethodologySignal[];
 }
 
-export interface ReleaseReply {
+export interface VersionReleaseReply {
   success: boolean;
   /** RELEASED; READY for a dry run; NOT_INITIALISED, NOT_READY, VERSION_EXISTS. */
   reason: string;
@@ -316,6 +320,6 @@ export interface ReleaseReply {
 }
 
 /** Backward: where it comes from, intents and parents. Forward: what came of it, edges and children. */
-export interface TraceReply extends LogTrace, Seen {
+export interface TraceReply extends RequirementTrace, LogPosition {
   direction: (typeof TRACE_DIRECTIONS)[number];
 }

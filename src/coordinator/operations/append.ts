@@ -1,19 +1,24 @@
-import type { Handle } from '../../core/claims/commands.js';
-import { speakerFault } from '../../core/claims/decide/handle.js';
-import { checkNewEvent, isDecided, isOfHumans, isTold } from '../../core/events/catalogue.js';
+import type { ClaimHandle } from '../../core/claims/commands.js';
+import { reporterFault } from '../../core/claims/decide/handle.js';
+import {
+  checkNewEvent,
+  isAgentReported,
+  isCommandDecided,
+  isHumanOnly,
+} from '../../core/events/catalogue.js';
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
-import { kindOf, subjectKeys } from '../../core/subject.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
-import type { Desk } from '../desk.js';
-import { unknownSays } from '../facts.js';
+import type { DecisionView } from '../decision-view.js';
+import { unknownReason } from '../facts.js';
 import { newEventId, textDigest } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
 import { type Problem, problem } from '../problem.js';
-import { UnitBuilder } from '../unit-builder.js';
+import { TransactionBuilder } from '../transaction-builder.js';
 import type { AppendBody, AppendResult } from '../wire.js';
-import { requestOf } from './shared.js';
+import { requestKeyOf } from './shared.js';
 
 /**
  * A step of the methodology, told by who took it. It moves no head; where it concerns work that somebody holds, only
@@ -28,59 +33,65 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
     private readonly body: AppendBody,
     private readonly caller: Caller,
   ) {
-    this.request = toldOnce(body) ?? requestOf(caller, 'append_event', body);
+    this.request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
   }
 
-  attempt(desk: Desk): Attempt<AppendResult | Problem> {
-    const unit = new UnitBuilder(desk, this.body.request_id ?? null);
-    const refusal = this.subject === null ? null : this.refusal(desk, unit, this.subject);
-    if (refusal !== null) return { unit: unit.build(this.request), reply: refusal };
-    const event_id = this.body.event_id ?? newEventId(desk.environment, desk.now_ms);
-    const draft = this.draft(desk);
-    const checked = checkNewEvent({ ...desk.key, event_id, ...draft });
+  attempt(view: DecisionView): Attempt<AppendResult | Problem> {
+    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
+    const refusal = this.subject === null ? null : this.refusal(view, transaction, this.subject);
+    if (refusal !== null) return { transaction: transaction.build(this.request), reply: refusal };
+    const event_id = this.body.event_id ?? newEventId(view.environment, view.now_ms);
+    const draft = this.draft(view);
+    const checked = checkNewEvent({ ...view.key, event_id, ...draft });
     if (!checked.ok) {
       const faults = checked.faults.slice(0, 20);
       const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
-      return { unit: unit.build(this.request), reply: problem('INVALID_EVENT', detail, faults) };
+      return {
+        transaction: transaction.build(this.request),
+        reply: problem('INVALID_EVENT', detail, faults),
+      };
     }
     const { signature, occurred_at } = this.body;
     // After the check, and over anything the payload says of it: only the server knows which credential it was.
     draft.payload = { ...draft.payload, principal: this.caller.principal };
     if (occurred_at !== undefined) draft.payload = { ...draft.payload, occurred_at };
     if (signature !== undefined) draft.payload = { ...draft.payload, signature };
-    return { unit: unit.told(draft, event_id).build(this.request), reply: appended(event_id) };
+    return {
+      transaction: transaction.addLooseEvent(draft, event_id).build(this.request),
+      reply: appendedResult(event_id),
+    };
   }
 
   replay([event]: readonly EventEnvelope[]): AppendResult {
     if (event === undefined) throw new Error('what was told and remembered has no event');
-    return appended(event.event_id);
+    return appendedResult(event.event_id);
   }
 
   /** Checked where it was decided: the one who holds it may be another by the time of the commit. */
-  private refusal(desk: Desk, unit: UnitBuilder, subject: string): AppendResult | null {
-    const head = desk.head(subject);
-    unit.check(subject, head.seq);
-    const unknown = head.seq === 0 ? unknownSays(desk, subject) : null;
+  private refusal(view: DecisionView, transaction: TransactionBuilder, subject: string): AppendResult | null {
+    const head = view.head(subject);
+    transaction.check(subject, head.seq);
+    const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
     if (unknown !== null) {
-      return refused(
+      return refusedAppend(
         'UNKNOWN_TASK',
-        kindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK', subject),
+        subjectKindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK', subject),
       );
     }
-    const fault = speakerFault(head, this.handle(), desk.context(subject));
-    return fault === null ? null : refused(fault);
+    const fault = reporterFault(head, this.handle(), view.decisionContext(subject));
+    return fault === null ? null : refusedAppend(fault);
   }
 
-  private handle(): Handle | null {
+  private handle(): ClaimHandle | null {
     const { generation, session_id, claim_id } = this.body;
     if (generation === undefined || session_id === undefined) return null;
     if (claim_id === undefined && !this.caller.claim_id_optional) return null;
     return { generation, session_id, claim_id: claim_id ?? null };
   }
 
-  private draft(desk: Desk): EventDraft {
+  private draft(view: DecisionView): EventDraft {
     const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = this.body;
-    const draft: EventDraft = { event_type, timestamp: isoTime(desk.now_ms), agent_id, payload };
+    const draft: EventDraft = { event_type, timestamp: isoTime(view.now_ms), agent_id, payload };
     if (this.subject !== null) Object.assign(draft, { subject: this.subject }, subjectKeys(this.subject));
     else if (feature_id !== undefined) draft.feature_id = feature_id;
     if (agent_role !== undefined) draft.agent_role = agent_role;
@@ -94,18 +105,18 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
  * An event that brings its own id is remembered under it, whoever tells it and with whatever request: told again it is
  * the same event, and with other words a mistake.
  */
-function toldOnce(body: AppendBody): Operation<unknown>['request'] {
-  const { event_id, request_id: _, signature: __, ...told } = body;
+function requestKeyByEventId(body: AppendBody): Operation<unknown>['request'] {
+  const { event_id, request_id: _, signature: __, ...content } = body;
   if (event_id === undefined) return null;
-  return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(told)) };
+  return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(content)) };
 }
 
 /** What the event is about: a task, an edge of a feature, a feature as a whole, or the project. */
-export function readTold(
+export function appendSubjectOf(
   { event_type, task_id, feature_id, edge }: AppendBody,
   caller: Caller,
 ): string | null | Problem {
-  const fault = tellerFault(event_type, caller);
+  const fault = emitterProblem(event_type, caller);
   if (fault !== null) return fault;
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
   if (task_id === undefined && feature_id !== undefined && edge !== undefined) {
@@ -117,27 +128,27 @@ export function readTold(
 }
 
 /** Who may tell what. */
-function tellerFault(event_type: string, { may_work, may_review }: Caller): Problem | null {
-  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', says: string): Problem => {
-    const message = `${event_type} ${says}`;
+function emitterProblem(eventType: string, { may_work, may_review }: Caller): Problem | null {
+  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem => {
+    const message = `${eventType} ${reason}`;
     return problem(code, `event_type: ${message}`, [{ path: 'event_type', message }]);
   };
-  if (!isTold(event_type) || (isDecided(event_type) && !may_review)) {
+  if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review)) {
     return fault(
       'INVALID_EVENT',
       'is not told by an agent: it is written by the command that makes it happen',
     );
   }
-  if (isOfHumans(event_type) && !may_review) {
+  if (isHumanOnly(eventType) && !may_review) {
     return fault('FORBIDDEN', 'is decided by a human: ask somebody who may review to tell it');
   }
-  if (may_work || isOfHumans(event_type)) return null;
+  if (may_work || isHumanOnly(eventType)) return null;
   return fault('FORBIDDEN', 'is told by who works: a reviewer tells only what a human decides');
 }
 
-const appended = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });
+const appendedResult = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });
 
-const refused = (reason: string, next = adviceFor(reason)): AppendResult => ({
+const refusedAppend = (reason: string, next = adviceFor(reason)): AppendResult => ({
   success: false,
   reason,
   event_id: null,

@@ -1,21 +1,21 @@
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
+import { hasFeatureChanged, hasMethodologyChanged } from '../../core/graph/config-diff.js';
 import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
-import { isNewFeature, isNewMethodology } from '../../core/graph/said-anew.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
-import { type Desk, policyOf } from '../desk.js';
+import { type DecisionView, policyFromRecord } from '../decision-view.js';
 import { newEventId } from '../identity.js';
 import type { Attempt, Operation } from '../operation.js';
 import { type Problem, problem } from '../problem.js';
-import { UnitBuilder } from '../unit-builder.js';
+import { TransactionBuilder } from '../transaction-builder.js';
 import type { ConfigureResult } from '../wire.js';
-import { requestOf } from './shared.js';
+import { requestKeyOf } from './shared.js';
 
 /** An engine takes so many records in one unit; the rest follow in units of their own. */
-const FEATURES_PER_UNIT_MAX = 30;
+const FEATURES_PER_TRANSACTION_MAX = 30;
 
-export interface Configuration {
+export interface ConfigureRequest {
   readonly methodology: Methodology;
   readonly warnings: readonly ConfigFault[];
   /** Of all features that the files have. */
@@ -40,29 +40,34 @@ export interface ConfigureStep extends ConfigureResult {
 export class ConfigureOperation implements Operation<ConfigureStep> {
   readonly kind = 'configure';
   readonly request;
-  private readonly by: string;
+  private readonly actor: string;
 
   constructor(
-    private readonly asked: Configuration,
+    private readonly configuration: ConfigureRequest,
     caller: Caller,
   ) {
-    const { request_id, digest } = asked;
-    this.request = requestOf(caller, 'configure', { ...{ digest }, request_id });
-    this.by = caller.user_id ?? caller.principal;
+    const { request_id, digest } = configuration;
+    this.request = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
+    this.actor = caller.user_id ?? caller.principal;
   }
 
-  attempt(desk: Desk): Attempt<ConfigureStep> {
-    const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
-    const isNew = isNewMethodology(this.asked.methodology, desk);
-    const features = this.nextFeatures(desk);
-    const changes = isNew || features.length > 0;
-    if (isNew) this.configure(desk, unit);
-    for (const vector of features) writeFeature(unit, desk, vector, this.by);
-    const reply = this.reply(desk, changes, features.length, this.asked.changed.length - features.length);
-    if (!changes) unit.check(METHODOLOGY_SUBJECT, desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
+  attempt(view: DecisionView): Attempt<ConfigureStep> {
+    const transaction = new TransactionBuilder(view, this.configuration.request_id ?? null);
+    const isNew = hasMethodologyChanged(this.configuration.methodology, view);
+    const features = this.nextFeatures(view);
+    const hasChanges = isNew || features.length > 0;
+    if (isNew) this.configure(view, transaction);
+    for (const vector of features) writeFeature(transaction, view, vector, this.actor);
+    const reply = this.reply(
+      view,
+      hasChanges,
+      features.length,
+      this.configuration.changed.length - features.length,
+    );
+    if (!hasChanges) transaction.check(METHODOLOGY_SUBJECT, view.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
     // What is known, allowed and asked for is decided by these records: whoever was decided on others decides again.
-    else unit.changingRules();
-    return { unit: unit.build(this.request, reply), reply };
+    else transaction.markRulesChanged();
+    return { transaction: transaction.build(this.request, reply), reply };
   }
 
   replay(): ConfigureStep {
@@ -70,33 +75,53 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
   }
 
   /** As many of those that are still new as one unit takes. */
-  private nextFeatures(desk: Desk): FeatureVector[] {
-    const { changed } = this.asked;
-    while (changed[0] !== undefined && !isNewFeature(changed[0], desk)) changed.shift();
-    return changed.slice(0, FEATURES_PER_UNIT_MAX).filter((vector) => isNewFeature(vector, desk));
+  private nextFeatures(view: DecisionView): FeatureVector[] {
+    const { changed } = this.configuration;
+    while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
+    return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((vector) => hasFeatureChanged(vector, view));
   }
 
-  private configure(desk: Desk, unit: UnitBuilder): void {
-    const before = desk.methodology;
-    const policy = policySaid(policyOf(desk.record(POLICY_SUBJECT)), before, this.asked.methodology);
-    if (policy !== null) this.write(unit, desk, POLICY_SUBJECT, 'POLICY_CHANGED', policy);
-    this.write(unit, desk, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.asked.methodology);
+  private configure(view: DecisionView, transaction: TransactionBuilder): void {
+    const before = view.methodology;
+    const policy = mergePolicyChanges(
+      policyFromRecord(view.record(POLICY_SUBJECT)),
+      before,
+      this.configuration.methodology,
+    );
+    if (policy !== null) this.write(transaction, view, POLICY_SUBJECT, 'POLICY_CHANGED', policy);
+    this.write(transaction, view, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.configuration.methodology);
     if (before === null) {
-      const event_id = newEventId(desk.environment, desk.now_ms);
-      unit.told(initialized(this.asked.methodology, this.by, desk.now_ms), event_id);
+      const eventId = newEventId(view.environment, view.now_ms);
+      transaction.addLooseEvent(
+        projectInitializedEvent(this.configuration.methodology, this.actor, view.now_ms),
+        eventId,
+      );
     }
   }
 
-  private write(unit: UnitBuilder, desk: Desk, subject: string, event_type: string, record: object): void {
-    unit.record(subject, desk.record(subject), [recordEvent(event_type, record, this.by, desk.now_ms)]);
+  private write(
+    transaction: TransactionBuilder,
+    view: DecisionView,
+    subject: string,
+    eventType: string,
+    record: object,
+  ): void {
+    transaction.putRecord(subject, view.record(subject), [
+      recordEvent(eventType, record, this.actor, view.now_ms),
+    ]);
   }
 
-  private reply(desk: Desk, changes: boolean, features_changed: number, left: number): ConfigureStep {
-    const { feature_count, warnings } = this.asked;
+  private reply(
+    view: DecisionView,
+    hasChanges: boolean,
+    features_changed: number,
+    left: number,
+  ): ConfigureStep {
+    const { feature_count, warnings } = this.configuration;
     return {
       success: true,
-      reason: changes ? 'CONFIGURED' : 'UNCHANGED',
-      version: desk.record(METHODOLOGY_SUBJECT)?.seq ?? 0,
+      reason: hasChanges ? 'CONFIGURED' : 'UNCHANGED',
+      version: view.record(METHODOLOGY_SUBJECT)?.seq ?? 0,
       feature_count,
       features_changed,
       warnings,
@@ -106,14 +131,21 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
 }
 
 /** A feature as it is from now on. Whoever writes one changes what can be claimed, and so the rules. */
-export function writeFeature(unit: UnitBuilder, desk: Desk, vector: FeatureVector, by: string): void {
+export function writeFeature(
+  transaction: TransactionBuilder,
+  view: DecisionView,
+  vector: FeatureVector,
+  by: string,
+): void {
   const subject = featureSubject(vector.feature_id);
-  unit.record(subject, desk.record(subject), [recordEvent('FEATURE_CHANGED', vector, by, desk.now_ms)]);
+  transaction.putRecord(subject, view.record(subject), [
+    recordEvent('FEATURE_CHANGED', vector, by, view.now_ms),
+  ]);
 }
 
-const recordEvent = (event_type: string, record: object, by: string, now_ms: number): EventDraft => ({
+const recordEvent = (event_type: string, record: object, by: string, nowMs: number): EventDraft => ({
   event_type,
-  timestamp: isoTime(now_ms),
+  timestamp: isoTime(nowMs),
   agent_id: by,
   payload: { by, record },
 });
@@ -122,13 +154,17 @@ const recordEvent = (event_type: string, record: object, by: string, now_ms: num
  * The policy with what the files say of claims. A word of the files counts when it changes: what an admin has set
  * meanwhile stands until then. Null: nothing is said anew.
  */
-function policySaid(policy: Policy, before: Methodology | null, now: Methodology): Policy | null {
-  const [was, is] = [claimPolicy(before), claimPolicy(now)];
-  const keys = (Object.keys(is) as (keyof typeof is)[]).filter((key) => was[key] !== is[key]);
+function mergePolicyChanges(policy: Policy, before: Methodology | null, now: Methodology): Policy | null {
+  const [previous, current] = [claimPolicy(before), claimPolicy(now)];
+  const keys = (Object.keys(current) as (keyof typeof current)[]).filter(
+    (key) => previous[key] !== current[key],
+  );
   if (keys.length === 0) return null;
-  const { edge, ...said } = Object.fromEntries(keys.map((key) => [key, is[key]])) as Partial<typeof is>;
+  const { edge, ...changes } = Object.fromEntries(keys.map((key) => [key, current[key]])) as Partial<
+    typeof current
+  >;
   const stale_policy = edge === undefined ? policy.stale_policy : { ...policy.stale_policy, edge };
-  return { ...policy, ...said, stale_policy };
+  return { ...policy, ...changes, stale_policy };
 }
 
 const claimPolicy = (methodology: Methodology | null) => ({
@@ -139,18 +175,18 @@ const claimPolicy = (methodology: Methodology | null) => ({
   edge: methodology?.claims?.on_ttl ?? DEFAULT_POLICY.stale_policy.edge,
 });
 
-function initialized(methodology: Methodology, by: string, now_ms: number): EventDraft {
+function projectInitializedEvent(methodology: Methodology, by: string, nowMs: number): EventDraft {
   const { topology, constraints, default_profile } = methodology;
-  const settled = Object.values(constraints.constraint_dimensions).filter(
-    (said) => said !== null && said !== undefined && said !== '',
+  const configured = Object.values(constraints.constraint_dimensions).filter(
+    (value) => value !== null && value !== undefined && value !== '',
   );
   return {
     event_type: 'project_initialized',
-    timestamp: isoTime(now_ms),
+    timestamp: isoTime(nowMs),
     agent_id: by,
     payload: {
       ...(constraints.language === null ? {} : { language: constraints.language }),
-      constraint_dimensions_configured: settled.length,
+      constraint_dimensions_configured: configured.length,
       asset_types: topology.asset_types.length,
       transitions: topology.transitions.length,
       profile: default_profile,
@@ -159,13 +195,13 @@ function initialized(methodology: Methodology, by: string, now_ms: number): Even
 }
 
 /** Every fault with the file, the line and the column it was found at. */
-export function invalidMethodology(faults: readonly ConfigFault[]): Problem {
+export function invalidMethodologyProblem(faults: readonly ConfigFault[]): Problem {
   const [first] = faults;
-  const place = [first?.file, first?.line, first?.column].filter((part) => part !== undefined).join(':');
+  const location = [first?.file, first?.line, first?.column].filter((part) => part !== undefined).join(':');
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const says = first?.message.replace(/\.$/, '');
-  const detail = `${place}: ${says}${more}. Nothing was changed.`;
-  return problem('INVALID_METHODOLOGY', detail, faults.slice(0, FAULTS_TOLD_MAX));
+  const message = first?.message.replace(/\.$/, '');
+  const detail = `${location}: ${message}${more}. Nothing was changed.`;
+  return problem('INVALID_METHODOLOGY', detail, faults.slice(0, FAULTS_REPORTED_MAX));
 }
 
-const FAULTS_TOLD_MAX = 100;
+const FAULTS_REPORTED_MAX = 100;

@@ -1,9 +1,14 @@
 import type { ClaimsCommand, Decision } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
-import type { Desk } from '../desk.js';
+import type { DecisionView } from '../decision-view.js';
 import type { Attempt, Operation } from '../operation.js';
-import { UnitBuilder } from '../unit-builder.js';
-import { countLoser, countSession, countTrackAgent, type Said } from './shared.js';
+import { TransactionBuilder } from '../transaction-builder.js';
+import {
+  extendSessionPermit,
+  type RequestFields,
+  shortenSessionPermit,
+  updateTrackPermits,
+} from './shared.js';
 
 /**
  * A command about one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent from
@@ -14,26 +19,26 @@ export class HolderOperation<Reply> implements Operation<Reply> {
   readonly kind: string;
   constructor(
     private readonly subject: string,
-    private readonly command: ClaimsCommand | ((desk: Desk) => ClaimsCommand),
+    private readonly command: ClaimsCommand | ((view: DecisionView) => ClaimsCommand),
     private readonly render: (decision: Decision) => Reply,
-    private readonly said: Said = {},
+    private readonly requestFields: RequestFields = {},
     readonly request: Operation<Reply>['request'] = null,
   ) {
     this.kind = typeof command === 'function' ? 'record_review' : command.type;
   }
 
-  attempt(desk: Desk): Attempt<Reply> {
-    const command = typeof this.command === 'function' ? this.command(desk) : this.command;
-    const decision = decide(desk.head(this.subject), command, desk.context(this.subject));
-    const unit = new UnitBuilder(desk, this.said.request_id ?? null);
-    unit.decided(decision, this.said.signature);
+  attempt(view: DecisionView): Attempt<Reply> {
+    const command = typeof this.command === 'function' ? this.command(view) : this.command;
+    const decision = decide(view.head(this.subject), command, view.decisionContext(this.subject));
+    const transaction = new TransactionBuilder(view, this.requestFields.request_id ?? null);
+    transaction.addDecision(decision, this.requestFields.signature);
     // Time itself is no sign of life: an expiry keeps no session active.
-    if (command.type !== 'expire') countSession(unit, desk, decision);
-    else if (decision.next.claim?.state === 'EXPIRED') countLoser(unit, desk, decision.head);
-    countTrackAgent(unit, desk, decision);
-    if (decision.ok) unit.takingEffect();
+    if (command.type !== 'expire') extendSessionPermit(transaction, view, decision);
+    else if (decision.next.claim?.state === 'EXPIRED') shortenSessionPermit(transaction, view, decision.head);
+    updateTrackPermits(transaction, view, decision);
+    if (decision.ok) transaction.markEffective();
     const reply = this.render(decision);
-    return { unit: unit.build(this.request, reply), reply };
+    return { transaction: transaction.build(this.request, reply), reply };
   }
 
   replay(): Reply {

@@ -4,17 +4,17 @@ import {
   type Plan,
   type PlanChange,
   type PlanFault,
-  type Standing,
+  type StartedTasks,
   subtaskCount,
   subtaskId,
 } from '../../core/plan/index.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../caller.js';
-import type { Desk } from '../desk.js';
-import type { Attempt, Needs, Operation } from '../operation.js';
+import type { DecisionView } from '../decision-view.js';
+import type { Attempt, NeedsFetch, Operation } from '../operation.js';
 import { type Problem, problem } from '../problem.js';
-import { UnitBuilder } from '../unit-builder.js';
-import { requestOf } from './shared.js';
+import { TransactionBuilder } from '../transaction-builder.js';
+import { requestKeyOf } from './shared.js';
 
 /** More than a plan may have. */
 const NESTING_MAX = 64;
@@ -38,10 +38,10 @@ export interface PlanProposal {
   isPrepared(plan: Plan): boolean;
   /** Works out beforehand what takes long, while others are served. */
   prepare(plan: Plan): Promise<void>;
-  propose(plan: Plan, standing: Standing): ProposedChange;
+  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange;
 }
 
-export interface PlanAsked {
+export interface PlanRequest {
   readonly verb: 'put_plan' | 'add_tasks';
   readonly proposal: PlanProposal;
   /** The version the caller saw; null: whatever it is. */
@@ -56,68 +56,70 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
   readonly request;
 
   constructor(
-    private readonly asked: PlanAsked,
+    private readonly planRequest: PlanRequest,
     private readonly caller: Caller,
   ) {
-    const { verb, body, request_id } = asked;
+    const { verb, body, request_id } = planRequest;
     // What is nested beyond all plans is refused each time it comes, and must not exhaust the stack before.
     this.request = isShallow(body, NESTING_MAX)
-      ? requestOf(caller, verb, { body, request_id } as { request_id?: string })
+      ? requestKeyOf(caller, verb, { body, request_id } as { request_id?: string })
       : null;
   }
 
-  attempt(desk: Desk): Attempt<PlanResult | Problem> | Needs {
+  attempt(view: DecisionView): Attempt<PlanResult | Problem> | NeedsFetch {
     // Two changes of one plan never share a batch: the second is proposed on what the first has made.
-    if (desk.isChanging(PLAN_SUBJECT)) return { needs: () => desk.settled() };
-    const { plan } = desk.state;
-    if (!this.asked.proposal.isPrepared(plan)) return { needs: () => this.asked.proposal.prepare(plan) };
-    const unit = new UnitBuilder(desk, this.asked.request_id ?? null);
-    const known = desk.record(PLAN_SUBJECT);
-    const version = versionOf(desk);
-    unit.check(PLAN_SUBJECT, known?.seq ?? 0);
-    const refused = (reply: Problem) => ({ unit: unit.build(this.request), reply });
-    if (this.asked.if_match !== null && this.asked.if_match !== version) {
+    if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
+    const { plan } = view.state;
+    if (!this.planRequest.proposal.isPrepared(plan))
+      return { needs: () => this.planRequest.proposal.prepare(plan) };
+    const transaction = new TransactionBuilder(view, this.planRequest.request_id ?? null);
+    const existing = view.record(PLAN_SUBJECT);
+    const version = planVersionOf(view);
+    transaction.check(PLAN_SUBJECT, existing?.seq ?? 0);
+    const refused = (reply: Problem) => ({ transaction: transaction.build(this.request), reply });
+    if (this.planRequest.if_match !== null && this.planRequest.if_match !== version) {
       return refused(
         problem('PLAN_CHANGED', `The plan is at version ${version}. Read it again, then change it.`),
       );
     }
-    const proposed = this.asked.proposal.propose(plan, {
-      isStarted: (id) => desk.isKnownHead(id) && desk.head(id).generation > 0,
-      isCompleted: (id) => desk.head(id).phase === 'COMPLETED',
+    const proposed = this.planRequest.proposal.propose(plan, {
+      isStarted: (id) => view.hasHead(id) && view.head(id).generation > 0,
+      isCompleted: (id) => view.head(id).phase === 'COMPLETED',
     });
-    if (!proposed.ok) return refused(invalidPlan(proposed.faults));
+    if (!proposed.ok) return refused(invalidPlanProblem(proposed.faults));
     const { change, parts } = proposed;
     const reply = planResult(plan, change, isNoChange(change) ? version : version + 1);
-    if (isNoChange(change)) return { unit: unit.build(this.request), reply };
-    const changing = new UnitBuilder(desk, this.asked.request_id ?? null);
+    if (isNoChange(change)) return { transaction: transaction.build(this.request), reply };
+    const changeTransaction = new TransactionBuilder(view, this.planRequest.request_id ?? null);
     // Whoever takes a task in this very moment must not see it vanish.
-    for (const id of leaving(plan, change)) {
-      if (desk.isKnownHead(id)) changing.check(id, desk.head(id).seq);
-      else if (desk.hasOtherWriters) changing.check(id, 0);
+    for (const id of affectedSubjects(plan, change)) {
+      if (view.hasHead(id)) changeTransaction.check(id, view.head(id).seq);
+      else if (view.hasOtherWriters) changeTransaction.check(id, 0);
     }
-    changing.record(PLAN_SUBJECT, known, this.events(desk, parts, reply)).changingRules();
-    return { unit: changing.build(this.request, reply), reply };
+    changeTransaction.putRecord(PLAN_SUBJECT, existing, this.events(view, parts, reply)).markRulesChanged();
+    return { transaction: changeTransaction.build(this.request, reply), reply };
   }
 
   replay(): PlanResult {
     throw new Error('a change of plan is remembered with its reply');
   }
 
-  private events(desk: Desk, parts: readonly PlanChange[], { version, task_count }: PlanResult) {
+  private events(view: DecisionView, parts: readonly PlanChange[], { version, task_count }: PlanResult) {
     return parts.map((part) => ({
       event_type: 'PLAN_CHANGED',
-      timestamp: isoTime(desk.now_ms),
+      timestamp: isoTime(view.now_ms),
       agent_id: this.caller.user_id ?? this.caller.principal,
       payload: { version, ...part, record: { version, task_count } },
     }));
   }
 }
 
-export const versionOf = (desk: Desk): number => (desk.record(PLAN_SUBJECT)?.value.version as number) ?? 0;
+export const planVersionOf = (view: DecisionView): number =>
+  (view.record(PLAN_SUBJECT)?.value.version as number) ?? 0;
 
-function isShallow(value: unknown, depth_max: number): boolean {
+function isShallow(value: unknown, depthMax: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  return depth_max > 0 && Object.values(value).every((item) => isShallow(item, depth_max - 1));
+  return depthMax > 0 && Object.values(value).every((item) => isShallow(item, depthMax - 1));
 }
 
 function planResult(plan: Plan, change: PlanChange, version: number): PlanResult {
@@ -125,14 +127,14 @@ function planResult(plan: Plan, change: PlanChange, version: number): PlanResult
   return { version, added, changed, removed, task_count: plan.task_count + added - removed };
 }
 
-function invalidPlan(faults: readonly PlanFault[]): Problem {
+function invalidPlanProblem(faults: readonly PlanFault[]): Problem {
   const first = faults[0];
-  const place = first?.line === undefined ? (first?.path ?? '') : `line ${first.line}`;
+  const location = first?.line === undefined ? (first?.path ?? '') : `line ${first.line}`;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const says = (first?.message ?? 'not a plan').replace(/\.$/, '');
+  const summary = (first?.message ?? 'not a plan').replace(/\.$/, '');
   return problem(
     'INVALID_PLAN',
-    `${place}: ${says}${more}. Nothing was changed.`,
+    `${location}: ${summary}${more}. Nothing was changed.`,
     faults.map(({ code, path, message, line, column }) => ({
       code,
       path,
@@ -143,7 +145,7 @@ function invalidPlan(faults: readonly PlanFault[]): Problem {
   );
 }
 
-function* leaving(plan: Plan, { removed, changed }: PlanChange): Generator<string> {
+function* affectedSubjects(plan: Plan, { removed, changed }: PlanChange): Generator<string> {
   for (const task of [...removed, ...changed.map(({ id }) => id)]) {
     const planned = plan.task(task);
     if (planned === undefined) continue;

@@ -5,11 +5,11 @@ import { sessionSubject } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { adviceFor } from '../advice.js';
 import type { Caller } from '../caller.js';
-import type { Desk } from '../desk.js';
+import type { DecisionView } from '../decision-view.js';
 import type { Attempt, Operation } from '../operation.js';
+import { SESSIONS_SCOPE } from '../permit-limits.js';
 import { type Problem, problem } from '../problem.js';
-import { SESSIONS_SCOPE } from '../rooms.js';
-import { sessionOpened, UnitBuilder } from '../unit-builder.js';
+import { sessionOpenedEvent, TransactionBuilder } from '../transaction-builder.js';
 
 export interface SessionRecord {
   session_id: string;
@@ -30,7 +30,7 @@ export interface SessionResult {
   next?: string;
 }
 
-export interface OpenSession {
+export interface OpenSessionRequest {
   readonly session_id: string;
   readonly user_id: string | null;
   readonly public_key: string | null;
@@ -40,40 +40,40 @@ export interface OpenSession {
 export class OpenSessionOperation implements Operation<SessionResult | Problem> {
   readonly kind = 'open_session';
   constructor(
-    private readonly opening: OpenSession,
+    private readonly opening: OpenSessionRequest,
     private readonly caller: Caller,
     readonly request: Operation<SessionResult>['request'],
   ) {}
 
-  attempt(desk: Desk): Attempt<SessionResult | Problem> {
+  attempt(view: DecisionView): Attempt<SessionResult | Problem> {
     const { session_id, user_id } = this.opening;
     const subject = sessionSubject(session_id);
-    const unit = new UnitBuilder(desk);
-    const known = desk.record(subject);
-    if (known !== null || desk.full !== null) {
-      unit.check(subject, known?.seq ?? 0);
-      const reply = notYours(session_id, known, this.caller) ?? this.answer(desk);
-      return { unit: unit.build(this.request), reply };
+    const transaction = new TransactionBuilder(view);
+    const existing = view.record(subject);
+    if (existing !== null || view.exhaustedLimit !== null) {
+      transaction.check(subject, existing?.seq ?? 0);
+      const reply = notOwnerProblem(session_id, existing, this.caller) ?? this.buildReply(view);
+      return { transaction: transaction.build(this.request), reply };
     }
     const { principal } = this.caller;
     const agent_id = user_id ?? principal;
-    const draft = sessionOpened({ ...this.opening, agent_id, principal, now_ms: desk.now_ms });
-    unit.record(subject, null, [draft]);
-    unit.slot(SESSIONS_SCOPE, session_id, desk.sessionUntilMs(session_id, 0));
-    unit.room(SESSIONS_SCOPE, desk.limits.max_active_sessions);
-    const reply = this.answer(desk);
-    return { unit: unit.build(this.request, reply), reply };
+    const draft = sessionOpenedEvent({ ...this.opening, agent_id, principal, now_ms: view.now_ms });
+    transaction.putRecord(subject, null, [draft]);
+    transaction.setPermit(SESSIONS_SCOPE, session_id, view.extendSessionUntilMs(session_id, 0));
+    transaction.addPermitLimit(SESSIONS_SCOPE, view.limits.max_active_sessions);
+    const reply = this.buildReply(view);
+    return { transaction: transaction.build(this.request, reply), reply };
   }
 
   replay(): SessionResult {
     throw new Error('an opening that was made is remembered with its reply');
   }
 
-  private answer(desk: Desk): SessionResult {
-    const session = sessionRecord(desk, this.opening.session_id);
+  private buildReply(view: DecisionView): SessionResult {
+    const session = sessionRecord(view, this.opening.session_id);
     const reason = this.refusal(session);
     if (reason === null) return { success: true, reason: 'OPENED', session };
-    const limit = session === null ? { limit: desk.full ?? 'max_active_sessions' } : {};
+    const limit = session === null ? { limit: view.exhaustedLimit ?? 'max_active_sessions' } : {};
     return { success: false, reason, session, ...limit, next: adviceFor(reason) };
   }
 
@@ -86,11 +86,11 @@ export class OpenSessionOperation implements Operation<SessionResult | Problem> 
 }
 
 /** Null: there is no such session, or the caller controls it. */
-function notYours(session_id: string, known: RecordHead | null, caller: Caller): Problem | null {
-  if (known === null || controlsSession(known.value as unknown as SessionOwner, caller)) return null;
+function notOwnerProblem(sessionId: string, existing: RecordHead | null, caller: Caller): Problem | null {
+  if (existing === null || controlsSession(existing.value as unknown as SessionOwner, caller)) return null;
   return problem(
     'FORBIDDEN',
-    `The session ${session_id} was opened by another credential. Use a session of your own, or the credential or ` +
+    `The session ${sessionId} was opened by another credential. Use a session of your own, or the credential or ` +
       'the user that opened this one, or ask an admin.',
   );
 }
@@ -100,41 +100,41 @@ export class CloseSessionOperation implements Operation<SessionResult | Problem>
   readonly request = null;
 
   constructor(
-    private readonly session_id: string,
+    private readonly sessionId: string,
     private readonly caller: Caller,
   ) {}
 
-  attempt(desk: Desk): Attempt<SessionResult | Problem> {
-    const subject = sessionSubject(this.session_id);
-    const known = desk.record(subject);
-    const unit = new UnitBuilder(desk);
-    const forbidden = notYours(this.session_id, known, this.caller);
+  attempt(view: DecisionView): Attempt<SessionResult | Problem> {
+    const subject = sessionSubject(this.sessionId);
+    const existing = view.record(subject);
+    const transaction = new TransactionBuilder(view);
+    const forbidden = notOwnerProblem(this.sessionId, existing, this.caller);
     if (forbidden !== null) {
-      return { unit: unit.check(subject, known?.seq ?? 0).build(null), reply: forbidden };
+      return { transaction: transaction.check(subject, existing?.seq ?? 0).build(null), reply: forbidden };
     }
-    if (known === null || known.value.state === 'closed') {
-      unit.check(subject, known?.seq ?? 0);
+    if (existing === null || existing.value.state === 'closed') {
+      transaction.check(subject, existing?.seq ?? 0);
     } else {
-      const closed_at = isoTime(desk.now_ms);
+      const closed_at = isoTime(view.now_ms);
       const by = this.caller.user_id ?? this.caller.principal;
-      unit.record(subject, known, [
+      transaction.putRecord(subject, existing, [
         {
           event_type: 'SESSION_CLOSED',
           timestamp: closed_at,
           agent_id: by,
-          session_id: this.session_id,
+          session_id: this.sessionId,
           payload: {
             by,
             principal: this.caller.principal,
-            record: { ...known.value, state: 'closed', closed_at },
+            record: { ...existing.value, state: 'closed', closed_at },
           },
         },
       ]);
-      unit.slot(SESSIONS_SCOPE, this.session_id, null);
+      transaction.setPermit(SESSIONS_SCOPE, this.sessionId, null);
     }
-    const session = sessionRecord(desk, this.session_id);
+    const session = sessionRecord(view, this.sessionId);
     const reply = { success: session !== null, reason: session === null ? 'NO_SESSION' : 'CLOSED', session };
-    return { unit: unit.build(null), reply };
+    return { transaction: transaction.build(null), reply };
   }
 
   replay(): SessionResult {
@@ -142,13 +142,13 @@ export class CloseSessionOperation implements Operation<SessionResult | Problem>
   }
 }
 
-export function sessionRecord(desk: Desk, session_id: string): SessionRecord | null {
-  const value = desk.session(session_id).record?.value;
+export function sessionRecord(view: DecisionView, session_id: string): SessionRecord | null {
+  const value = view.lookUpSession(session_id).record?.value;
   if (value === undefined) return null;
   const { principal: _, ...shown } = value as unknown as Omit<
     SessionRecord,
     'session_id' | keyof ProjectKey
   > &
     SessionOwner;
-  return { session_id, ...desk.key, ...shown };
+  return { session_id, ...view.key, ...shown };
 }

@@ -1,9 +1,9 @@
 import { isoTime } from '../../core/events/envelope.js';
 import type { Caller } from '../caller.js';
-import type { Desk } from '../desk.js';
+import type { DecisionView } from '../decision-view.js';
 import type { Attempt, Operation } from '../operation.js';
-import { UnitBuilder } from '../unit-builder.js';
-import { requestOf } from './shared.js';
+import { TransactionBuilder } from '../transaction-builder.js';
+import { requestKeyOf } from './shared.js';
 
 /** Changes a record of settings: the policy of a project, the limits of a tenant. */
 export class SettingsOperation<Settings extends object> implements Operation<Settings> {
@@ -12,26 +12,28 @@ export class SettingsOperation<Settings extends object> implements Operation<Set
 
   constructor(
     private readonly subject: string,
-    private readonly event_type: 'POLICY_CHANGED' | 'LIMITS_CHANGED',
-    private readonly changed: (desk: Desk) => Settings,
+    private readonly eventType: 'POLICY_CHANGED' | 'LIMITS_CHANGED',
+    private readonly computeSettings: (view: DecisionView) => Settings,
     private readonly caller: Caller,
     body: { request_id?: string | undefined },
   ) {
-    this.request = requestOf(caller, event_type, body);
+    this.request = requestKeyOf(caller, eventType, body);
   }
 
-  attempt(desk: Desk): Attempt<Settings> {
-    const reply = this.changed(desk);
+  attempt(view: DecisionView): Attempt<Settings> {
+    const reply = this.computeSettings(view);
     const by = this.caller.user_id ?? this.caller.principal;
-    const unit = new UnitBuilder(desk).changingRules().record(this.subject, desk.record(this.subject), [
-      {
-        event_type: this.event_type,
-        timestamp: isoTime(desk.now_ms),
-        agent_id: by,
-        payload: { by, record: reply },
-      },
-    ]);
-    return { unit: unit.build(this.request, reply), reply };
+    const transaction = new TransactionBuilder(view)
+      .markRulesChanged()
+      .putRecord(this.subject, view.record(this.subject), [
+        {
+          event_type: this.eventType,
+          timestamp: isoTime(view.now_ms),
+          agent_id: by,
+          payload: { by, record: reply },
+        },
+      ]);
+    return { transaction: transaction.build(this.request, reply), reply };
   }
 
   replay(): Settings {

@@ -1,18 +1,18 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
-import { cursorAhead, cursorAt, positionOf } from '../cursor.js';
+import { cursorAheadProblem, cursorAt, positionOfCursor } from '../cursor.js';
 import type { Environment } from '../environment.js';
-import { problem, type Reply } from '../problem.js';
+import { type AsyncReply, problem } from '../problem.js';
 import type { Project } from '../project.js';
-import { type Projects, reachable } from '../projects.js';
-import { scopeFault } from '../scope.js';
+import { catchStoreErrors, type Projects } from '../projects.js';
+import { scopeProblem } from '../scope.js';
+import { canonicalFilter } from './canonical-filter.js';
 import { PAGE_CHARS_MAX } from './page.js';
-import type { ReadTurns } from './read-turns.js';
-import { asInTheLog } from './wanted.js';
+import type { ReadScheduler } from './read-scheduler.js';
 
-const PAGE = 1000;
+const PAGE_EVENTS_MAX = 1000;
 /** How many events are read from the store at a time for a page. */
-const PART = 250;
+const READ_CHUNK_EVENTS = 250;
 
 export interface EventFilter {
   after?: string;
@@ -32,32 +32,35 @@ export class EventFeed {
   constructor(
     private readonly projects: Projects,
     private readonly store: Store,
-    private readonly turns: ReadTurns,
-    private readonly environment: Pick<Environment, 'breathe'>,
+    private readonly readScheduler: ReadScheduler,
+    private readonly environment: Pick<Environment, 'yieldToEventLoop'>,
   ) {}
 
-  async page(key: ProjectKey, filter: EventFilter = {}): Reply<{ events: EventEnvelope[]; next: string }> {
-    const fault = scopeFault(key);
+  async page(
+    key: ProjectKey,
+    filter: EventFilter = {},
+  ): AsyncReply<{ events: EventEnvelope[]; next: string }> {
+    const fault = scopeProblem(key);
     if (fault !== null) return fault;
-    const after = positionOf(filter.after ?? '');
+    const after = positionOfCursor(filter.after ?? '');
     if (after === null) {
       const message = 'expected a cursor that this server gave';
       return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
     }
-    const { after: _, limit = 100, type, ...rest } = asInTheLog(filter);
+    const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
     const query: EventQuery = {
       ...rest,
       ...(type === undefined ? {} : { types: [type] }),
       after,
-      limit: Math.min(Math.max(limit, 1), PAGE),
+      limit: Math.min(Math.max(limit, 1), PAGE_EVENTS_MAX),
     };
     const readPage = async () => {
       const events = await this.read(key, query);
       const end = events.length === 0 ? await this.endBefore(key, after) : null;
-      if (end !== null) return cursorAhead('after', after, end);
+      if (end !== null) return cursorAheadProblem('after', after, end);
       return { events, next: cursorAt(events.at(-1)?.position ?? after) };
     };
-    return reachable(() => this.turns.take(key.tenant_id, readPage));
+    return catchStoreErrors(() => this.readScheduler.run(key.tenant_id, readPage));
   }
 
   /** Where the log ends, if that is before the position; null: the position is in the log. */
@@ -74,19 +77,19 @@ export class EventFeed {
     const events: EventEnvelope[] = [];
     let chars = 0;
     while (events.length < query.limit && chars < PAGE_CHARS_MAX) {
-      const limit = Math.min(query.limit - events.length, PART);
-      const part = await this.store.events(key, {
+      const limit = Math.min(query.limit - events.length, READ_CHUNK_EVENTS);
+      const chunk = await this.store.events(key, {
         ...query,
         after: events.at(-1)?.position ?? query.after,
         limit,
       });
-      for (const event of part) {
+      for (const event of chunk) {
         if (chars >= PAGE_CHARS_MAX) break;
         events.push(event);
         chars += JSON.stringify(event.payload).length;
       }
-      if (part.length < limit) break;
-      await this.environment.breathe();
+      if (chunk.length < limit) break;
+      await this.environment.yieldToEventLoop();
     }
     return events;
   }
@@ -100,30 +103,30 @@ export class EventFeed {
     cursor: string,
     signal: AbortSignal,
   ): AsyncGenerator<{ event: EventEnvelope; cursor: string }> {
-    if (scopeFault(key) !== null) return;
+    if (scopeProblem(key) !== null) return;
     try {
-      const project = await this.projects.enter(key);
-      let position = positionOf(cursor) ?? 0;
+      const project = await this.projects.addReference(key);
+      let position = positionOfCursor(cursor) ?? 0;
       if ((await this.endBefore(key, position)) !== null) return;
       while (!signal.aborted) {
-        const events = await this.store.events(key, { after: position, limit: PAGE });
+        const events = await this.store.events(key, { after: position, limit: PAGE_EVENTS_MAX });
         for (const event of events) {
           if (signal.aborted) return;
           position = event.position;
           yield { event, cursor: cursorAt(position) };
         }
-        if (events.length === 0 && !signal.aborted) await movedBeyond(project, position, signal);
+        if (events.length === 0 && !signal.aborted) await waitUntilBeyond(project, position, signal);
       }
     } finally {
-      this.projects.leave(key);
+      this.projects.dropReference(key);
     }
   }
 }
 
-function movedBeyond(project: Project, position: number, signal: AbortSignal): Promise<void> {
+function waitUntilBeyond(project: Project, position: number, signal: AbortSignal): Promise<void> {
   if (project.state.position > position) return Promise.resolve();
   return new Promise((resolve) => {
-    const stop = project.moved.once(done);
+    const stop = project.changeNotifier.once(done);
     signal.addEventListener('abort', done, { once: true });
     function done() {
       stop();

@@ -1,4 +1,4 @@
-import type { Steps } from '../../core/steps.js';
+import type { StepGenerator } from '../../core/steps.js';
 
 /** No list that can be asked for has more items in one reply. */
 export const PAGE_MAX = 1000;
@@ -29,7 +29,7 @@ export function pageOf<T>(
 const NAMES_PER_STEP = 200;
 
 /** The first names after one, in order, without sorting all of them. */
-export function* firstNames(names: Iterable<string>, after: string, count: number): Steps<string[]> {
+export function* firstNames(names: Iterable<string>, after: string, count: number): StepGenerator<string[]> {
   let kept: string[] = [];
   let seen = 0;
   for (const name of names) {
@@ -42,19 +42,19 @@ export function* firstNames(names: Iterable<string>, after: string, count: numbe
 }
 
 /** The latest items that fit into one reply. What is older leaves, and is counted. */
-export class Latest<T> {
+export class LatestItems<T> {
   readonly items: T[] = [];
   omitted = 0;
   private readonly chars: number[] = [];
   private total = 0;
 
-  constructor(private readonly count_max = PAGE_MAX) {}
+  constructor(private readonly countMax = PAGE_MAX) {}
 
   push(item: T, chars = 0): void {
     this.items.push(item);
     this.chars.push(chars);
     this.total += chars;
-    while (this.items.length > 1 && (this.items.length > this.count_max || this.total > PAGE_CHARS_MAX)) {
+    while (this.items.length > 1 && (this.items.length > this.countMax || this.total > PAGE_CHARS_MAX)) {
       this.items.shift();
       this.total -= this.chars.shift() ?? 0;
       this.omitted += 1;

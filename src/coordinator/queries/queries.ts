@@ -1,8 +1,8 @@
-import { factOf } from '../../core/claims/facts.js';
-import { live } from '../../core/claims/lease.js';
+import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import { isLive } from '../../core/claims/lease.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subtaskIds } from '../../core/plan/index.js';
-import type { Steps } from '../../core/steps.js';
+import type { StepGenerator } from '../../core/steps.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { TENANT_PROJECT } from '../../core/subject.js';
 import {
@@ -21,30 +21,38 @@ import {
 } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { cursorAhead, cursorAt, positionOf } from '../cursor.js';
-import type { Desk } from '../desk.js';
+import { cursorAheadProblem, cursorAt, positionOfCursor } from '../cursor.js';
+import type { DecisionView } from '../decision-view.js';
 import type { Environment } from '../environment.js';
 import { type Explanation, explain } from '../explain.js';
-import { isKnown, notKnown } from '../facts.js';
-import { inSlices } from '../in-slices.js';
-import { readSubject } from '../operations/read.js';
-import { isProblem, type Problem, problem, type Reply } from '../problem.js';
+import { isKnownSubject, unknownSubjectProblem } from '../facts.js';
+import { parseSubject } from '../operations/parse-body.js';
+import { CLAIMS_SCOPE } from '../permit-limits.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
-import { CLAIMS_SCOPE } from '../rooms.js';
-import { tenantFault } from '../scope.js';
-import type { History } from './history.js';
-import { firstNames, Latest, limitOf, PAGE_CHARS_MAX, PAGE_MAX, type PageQuery, pageOf } from './page.js';
-import type { ReadTurns } from './read-turns.js';
-import { Tallies } from './tallies.js';
-import { edgeAsks, stateOf } from './task.js';
-import { vantage, vantageThen } from './vantage.js';
+import { runInSlices } from '../run-in-slices.js';
+import { tenantProblem } from '../scope.js';
+import { foldContext, foldContextAt } from './fold-context.js';
+import type { EventHistory } from './history.js';
+import {
+  firstNames,
+  LatestItems,
+  limitOf,
+  PAGE_CHARS_MAX,
+  PAGE_MAX,
+  type PageQuery,
+  pageOf,
+} from './page.js';
+import type { ReadScheduler } from './read-scheduler.js';
+import { ProjectTallies } from './tallies.js';
+import { edgeDetailsOf, taskStateOf } from './task.js';
 
 /** How many subjects a page of tasks looks at: where few are wanted, a page has few, and a cursor to go on from. */
 const SUBJECTS_SCANNED_MAX = 20_000;
 const SUBJECTS_PER_STEP = 20;
 /** How many events the story of a subject is told from, beside its refused results. */
-const STORY_MAX = 10_000;
+const LINEAGE_EVENTS_MAX = 10_000;
 
 export interface ProjectEntry {
   project_id: string;
@@ -60,7 +68,7 @@ export interface TaskFilter {
   limit?: number;
 }
 
-export interface Standing {
+export interface ProjectCounts {
   readonly key: ProjectKey;
   readonly active_claims: number;
   readonly pending_tasks: number;
@@ -69,23 +77,23 @@ export interface Standing {
 
 /** What can be asked. Every answer about a project's present comes from heads the coordinator has followed to now. */
 export class Queries {
-  private readonly tallies = new WeakMap<Project, Tallies>();
+  private readonly tallies = new WeakMap<Project, ProjectTallies>();
 
   constructor(
     private readonly projects: Projects,
     private readonly store: Store,
-    private readonly history: History,
+    private readonly history: EventHistory,
     private readonly blobs: Blobs,
-    private readonly turns: ReadTurns,
+    private readonly readScheduler: ReadScheduler,
     private readonly environment: Environment,
   ) {}
 
-  projectsOf(tenant_id: string): Promise<string[]> {
-    return this.projects.idsOf(tenant_id);
+  projectsOf(tenantId: string): Promise<string[]> {
+    return this.projects.projectIdsOf(tenantId);
   }
 
   /** How the projects at work stand, from memory alone. */
-  *standings(): Generator<Standing> {
+  *projectCounts(): Generator<ProjectCounts> {
     for (const project of this.projects.all()) {
       if (project.key.project_id === TENANT_PROJECT) continue;
       const { plan, completed } = project.state;
@@ -102,65 +110,66 @@ export class Queries {
   listProjects(
     tenant_id: string,
     query: PageQuery = {},
-  ): Reply<{ projects: ProjectEntry[]; next: string | null }> {
-    return this.turns.take(tenant_id, async () => {
-      const ids = (await this.projects.idsOf(tenant_id)).sort();
+  ): AsyncReply<{ projects: ProjectEntry[]; next: string | null }> {
+    return this.readScheduler.run(tenant_id, async () => {
+      const ids = (await this.projects.projectIdsOf(tenant_id)).sort();
       const { items, next } = pageOf(ids, (id) => id, query);
       const entries = items.map((project_id) => this.entryOf({ tenant_id, project_id }));
       return { projects: await Promise.all(entries), next };
     });
   }
 
-  getTaskState(key: ProjectKey, task_id: string): Reply<TaskState> {
-    return this.at(key, task_id, async (desk, subject) => {
-      const parked = parkedResults(await this.history.of(key, subject)).length;
-      return { ...stateOf(desk, desk.head(subject), parked), ...edgeAsks(desk, subject) };
+  getTaskState(key: ProjectKey, taskId: string): AsyncReply<TaskState> {
+    return this.withSubject(key, taskId, async (view, subject) => {
+      const parked = parkedResults(await this.history.ofSubject(key, subject)).length;
+      return { ...taskStateOf(view, view.head(subject), parked), ...edgeDetailsOf(view, subject) };
     });
   }
 
   /** Several at once; one that is not known is a problem of its own. */
   async batchGetStates(
     key: ProjectKey,
-    task_ids: readonly string[],
-  ): Reply<{ tasks: readonly (TaskState | Problem)[] }> {
-    if (task_ids.length > PAGE_MAX) return tooMany('task_ids');
-    return this.inTurn(key, async (project) => {
+    taskIds: readonly string[],
+  ): AsyncReply<{ tasks: readonly (TaskState | Problem)[] }> {
+    if (taskIds.length > PAGE_MAX) return tooManyProblem('task_ids');
+    return this.scheduleRead(key, async (project) => {
       const { parked } = await this.talliesOf(project);
-      const steps = statesOf(project, task_ids, (subject) => parked.get(subject)?.size ?? 0);
-      return { tasks: await inSlices(steps, this.environment) };
+      const steps = statesOf(project, taskIds, (subject) => parked.get(subject)?.size ?? 0);
+      return { tasks: await runInSlices(steps, this.environment) };
     });
   }
 
   listTasks(
     key: ProjectKey,
     filter: TaskFilter = {},
-  ): Reply<{ tasks: TaskState[]; next: string | null; position: number }> {
-    return this.inTurn(key, async (project) => {
+  ): AsyncReply<{ tasks: TaskState[]; next: string | null; position: number }> {
+    return this.scheduleRead(key, async (project) => {
       const { parked } = await this.talliesOf(project);
-      const page = await inSlices(tasksIn(project, filter, parked), this.environment);
+      const page = await runInSlices(tasksIn(project, filter, parked), this.environment);
       return { ...page, position: project.state.position };
     });
   }
 
-  getClaimHistory(key: ProjectKey, task_id: string, query: PageQuery = {}): Reply<Lineage> {
+  getClaimHistory(key: ProjectKey, taskId: string, query: PageQuery = {}): AsyncReply<Lineage> {
     const max = limitOf(query);
-    return this.longAt(key, task_id, async (_desk, subject) => {
-      const story = new Latest<EventEnvelope>(STORY_MAX);
-      const refused = new Latest<EventEnvelope>(max);
-      await this.history.each(key, { subject }, (event) => {
-        if (factOf(event.event_type) === 'result_denied') refused.push(event, JSON.stringify(event).length);
-        else if (TELLING.has(factOf(event.event_type) ?? '')) story.push(event);
+    return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
+      const lineageEvents = new LatestItems<EventEnvelope>(LINEAGE_EVENTS_MAX);
+      const refused = new LatestItems<EventEnvelope>(max);
+      await this.history.forEach(key, { subject }, (event) => {
+        if (claimEventKindOf(event.event_type) === 'result_denied')
+          refused.push(event, JSON.stringify(event).length);
+        else if (LINEAGE_EVENT_KINDS.has(claimEventKindOf(event.event_type) ?? '')) lineageEvents.push(event);
         return true;
       });
-      const events = [...story.items, ...refused.items].sort((a, b) => a.position - b.position);
-      const { generations, reviews, ...told } = lineageOf(subject, events);
+      const events = [...lineageEvents.items, ...refused.items].sort((a, b) => a.position - b.position);
+      const { generations, reviews, ...lineage } = lineageOf(subject, events);
       const omitted =
-        story.omitted +
+        lineageEvents.omitted +
         refused.omitted +
         Math.max(0, generations.length - max) +
         Math.max(0, reviews.length - max);
       return {
-        ...told,
+        ...lineage,
         generations: generations.slice(-max),
         reviews: reviews.slice(-max),
         ...(omitted === 0 ? {} : { omitted }),
@@ -170,16 +179,16 @@ export class Queries {
 
   listResults(
     key: ProjectKey,
-    task_id: string,
+    taskId: string,
     query: PageQuery = {},
-  ): Reply<{ results: TaskResult[]; next: string | null }> {
-    const after = positionOf(query.after ?? '');
-    if (after === null) return Promise.resolve(badCursor());
-    return this.longAt(key, task_id, async (_desk, subject) => {
+  ): AsyncReply<{ results: TaskResult[]; next: string | null }> {
+    const after = positionOfCursor(query.after ?? '');
+    if (after === null) return Promise.resolve(invalidCursorProblem());
+    return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
       const results: TaskResult[] = [];
       let chars = 0;
       let next: string | null = null;
-      await this.history.each(key, { subject, after }, (event) => {
+      await this.history.forEach(key, { subject, after }, (event) => {
         const [result] = resultsOf([event]);
         if (result === undefined) return true;
         results.push(result);
@@ -193,44 +202,44 @@ export class Queries {
   }
 
   /** One result with its data, also a refused and parked one; a large one is read from its blob. */
-  getResult(key: ProjectKey, task_id: string, result_id: string): Reply<TaskResult> {
-    return this.longAt(key, task_id, async (_desk, subject) => {
+  getResult(key: ProjectKey, taskId: string, resultId: string): AsyncReply<TaskResult> {
+    return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
       let found: TaskResult | undefined;
-      await this.history.each(key, { subject }, (event) => {
+      await this.history.forEach(key, { subject }, (event) => {
         const [result] = resultsOf([event]);
-        if (result?.id === result_id && (found === undefined || result.accepted)) found = result;
+        if (result?.id === resultId && (found === undefined || result.accepted)) found = result;
         return found?.accepted !== true;
       });
       const result = found as TaskResult | undefined;
       if (result === undefined) return problem('NOT_FOUND', 'There is no result by that id.');
       if (result.blob_sha256 === null) return result;
       const bytes = await this.blobs.get(key.tenant_id, result.blob_sha256);
-      return bytes === null ? result : { ...result, result_data: dataOf(bytes) };
+      return bytes === null ? result : { ...result, result_data: parseResultData(bytes) };
     });
   }
 
-  async getBlob(tenant_id: string, sha256: string): Reply<Uint8Array> {
-    const isName = tenantFault(tenant_id) === null && /^[0-9a-f]{64}$/.test(sha256);
-    const bytes = isName ? await this.blobs.get(tenant_id, sha256) : null;
+  async getBlob(tenantId: string, sha256: string): AsyncReply<Uint8Array> {
+    const isValidName = tenantProblem(tenantId) === null && /^[0-9a-f]{64}$/.test(sha256);
+    const bytes = isValidName ? await this.blobs.get(tenantId, sha256) : null;
     return bytes ?? problem('NOT_FOUND', 'There is no blob by that hash.');
   }
 
-  explain(key: ProjectKey, task_id: string): Reply<Explanation> {
-    return this.at(key, task_id, async (desk, subject) =>
-      explain(desk, subject, await this.store.occupancy(key.tenant_id, CLAIMS_SCOPE)),
+  explain(key: ProjectKey, taskId: string): AsyncReply<Explanation> {
+    return this.withSubject(key, taskId, async (view, subject) =>
+      explain(view, subject, await this.store.countPermits(key.tenant_id, CLAIMS_SCOPE)),
     );
   }
 
   /** How the project stands, now or as it stood at a position of its log. */
-  status(key: ProjectKey, at?: number): Reply<ProjectStatus> {
-    return this.inTurn(key, async (project) => {
+  status(key: ProjectKey, at?: number): AsyncReply<ProjectStatus> {
+    return this.scheduleRead(key, async (project) => {
       if (at !== undefined) {
         const state = await this.stateAt(project, at);
         if (isProblem(state)) return state;
-        return inSlices(statusSteps(state, vantageThen(project, state)), this.environment);
+        return runInSlices(statusSteps(state, foldContextAt(project, state)), this.environment);
       }
       const { parked } = await this.talliesOf(project);
-      return inSlices(statusSteps({ ...project.state, parked }, vantage(project)), this.environment);
+      return runInSlices(statusSteps({ ...project.state, parked }, foldContext(project)), this.environment);
     });
   }
 
@@ -238,25 +247,25 @@ export class Queries {
     key: ProjectKey,
     at?: number,
     query: PageQuery = {},
-  ): Reply<{ agents: AgentView[]; next: string | null; position: number; last_updated: string | null }> {
-    return this.inTurn(key, async (project) => {
+  ): AsyncReply<{ agents: AgentView[]; next: string | null; position: number; last_updated: string | null }> {
+    return this.scheduleRead(key, async (project) => {
       const past = at === undefined ? null : await this.stateAt(project, at);
       if (isProblem(past)) return past;
       const { agents: tallied } = past ?? (await this.talliesOf(project));
       const state = past ?? project.state;
       const limit = limitOf(query);
-      const named = await inSlices(
+      const agentIds = await runInSlices(
         firstNames(tallied.keys(), query.after ?? '', limit + 1),
         this.environment,
       );
-      const agents = agentViews({ ...state, agents: tallied }, named.slice(0, limit));
-      const next = named.length > limit ? (agents.at(-1)?.agent_id ?? null) : null;
+      const agents = agentViews({ ...state, agents: tallied }, agentIds.slice(0, limit));
+      const next = agentIds.length > limit ? (agents.at(-1)?.agent_id ?? null) : null;
       return { agents, next, position: state.position, last_updated: state.last_updated };
     });
   }
 
   private async stateAt({ key, state }: Project, at: number): Promise<ProjectState | Problem> {
-    return at > state.position ? cursorAhead('at', at, state.position) : this.history.stateAt(key, at);
+    return at > state.position ? cursorAheadProblem('at', at, state.position) : this.history.stateAt(key, at);
   }
 
   private async entryOf(key: ProjectKey): Promise<ProjectEntry> {
@@ -265,42 +274,42 @@ export class Queries {
     return { project_id: key.project_id, position, last_updated: last[0]?.timestamp ?? null };
   }
 
-  private async at<T>(
+  private async withSubject<T>(
     key: ProjectKey,
-    task_id: string,
-    ask: (desk: Desk, subject: string) => Promise<T | Problem>,
-  ): Reply<T> {
-    const subject = readSubject(task_id);
+    taskId: string,
+    query: (view: DecisionView, subject: string) => Promise<T | Problem>,
+  ): AsyncReply<T> {
+    const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
-    return this.projects.current(key, async (project) => {
-      const desk = project.desk();
-      if (isKnown(desk, subject) || project.state.heads.has(subject)) return ask(desk, subject);
-      return notKnown(desk, subject);
+    return this.projects.withRefreshedProject(key, async (project) => {
+      const view = project.view();
+      if (isKnownSubject(view, subject) || project.state.heads.has(subject)) return query(view, subject);
+      return unknownSubjectProblem(view, subject);
     });
   }
 
-  private longAt<T>(
+  private scheduleSubjectRead<T>(
     key: ProjectKey,
-    task_id: string,
-    ask: (desk: Desk, subject: string) => Promise<T | Problem>,
-  ): Reply<T> {
-    return this.turns.take(key.tenant_id, () => this.at(key, task_id, ask));
+    taskId: string,
+    query: (view: DecisionView, subject: string) => Promise<T | Problem>,
+  ): AsyncReply<T> {
+    return this.readScheduler.run(key.tenant_id, () => this.withSubject(key, taskId, query));
   }
 
   /** A read that may take long waits for its turn. */
-  private inTurn<T>(key: ProjectKey, ask: (project: Project) => Reply<T>): Reply<T> {
-    return this.turns.take(key.tenant_id, () => this.projects.current(key, ask));
+  private scheduleRead<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    return this.readScheduler.run(key.tenant_id, () => this.projects.withRefreshedProject(key, query));
   }
 
-  private async talliesOf(project: Project): Promise<Tallies> {
-    const known = this.tallies.get(project) ?? new Tallies();
-    this.tallies.set(project, known);
-    await known.reader.catchUp(project);
-    return known;
+  private async talliesOf(project: Project): Promise<ProjectTallies> {
+    const tallies = this.tallies.get(project) ?? new ProjectTallies();
+    this.tallies.set(project, tallies);
+    await tallies.reader.catchUp(project);
+    return tallies;
   }
 }
 
-const TELLING: ReadonlySet<string> = new Set([
+const LINEAGE_EVENT_KINDS: ReadonlySet<string> = new Set([
   'granted',
   'lost',
   'released',
@@ -311,18 +320,18 @@ const TELLING: ReadonlySet<string> = new Set([
 
 function* statesOf(
   project: Project,
-  task_ids: readonly string[],
+  taskIds: readonly string[],
   parkedOf: (subject: string) => number,
-): Steps<(TaskState | Problem)[]> {
+): StepGenerator<(TaskState | Problem)[]> {
   const states: (TaskState | Problem)[] = [];
-  for (const task_id of task_ids) {
-    const desk = project.desk();
-    const subject = readSubject(task_id);
+  for (const taskId of taskIds) {
+    const view = project.view();
+    const subject = parseSubject(taskId);
     if (isProblem(subject)) states.push(subject);
-    else if (isKnown(desk, subject) || project.state.heads.has(subject)) {
-      const state = stateOf(desk, desk.head(subject), parkedOf(subject));
-      states.push({ ...state, ...edgeAsks(desk, subject) });
-    } else states.push(notKnown(desk, subject));
+    else if (isKnownSubject(view, subject) || project.state.heads.has(subject)) {
+      const state = taskStateOf(view, view.head(subject), parkedOf(subject));
+      states.push({ ...state, ...edgeDetailsOf(view, subject) });
+    } else states.push(unknownSubjectProblem(view, subject));
     yield;
   }
   return states;
@@ -332,22 +341,22 @@ function* statesOf(
 function* tasksIn(
   project: Project,
   filter: TaskFilter,
-  parked: Tallies['parked'],
-): Steps<{ tasks: TaskState[]; next: string | null }> {
+  parked: ProjectTallies['parked'],
+): StepGenerator<{ tasks: TaskState[]; next: string | null }> {
   const limit = limitOf({ limit: filter.limit ?? 100 });
   const tasks: TaskState[] = [];
-  let desk = project.desk();
+  let view = project.view();
   let seen = 0;
   let last = '';
   for (const subject of subjectsAfter(project, filter.after ?? '')) {
     if (tasks.length === limit || seen === SUBJECTS_SCANNED_MAX) return { tasks, next: last };
     last = subject;
     seen += 1;
-    const state = stateOf(desk, desk.head(subject), parked.get(subject)?.size ?? 0);
-    if (isWanted(project, state, filter)) tasks.push(state);
+    const state = taskStateOf(view, view.head(subject), parked.get(subject)?.size ?? 0);
+    if (matchesFilter(project, state, filter)) tasks.push(state);
     if (seen % SUBJECTS_PER_STEP !== 0) continue;
     yield;
-    desk = project.desk();
+    view = project.view();
   }
   return { tasks, next: null };
 }
@@ -364,31 +373,31 @@ function* subjectsAfter({ state: { plan } }: Project, after: string): Generator<
   }
 }
 
-function isWanted(project: Project, state: TaskState, filter: TaskFilter): boolean {
+function matchesFilter(project: Project, state: TaskState, filter: TaskFilter): boolean {
   if (filter.phase !== undefined && state.phase !== filter.phase) return false;
   if (filter.readiness !== undefined && state.readiness !== filter.readiness) return false;
   return filter.track === undefined || project.state.plan.get(state.task_id)?.task.track === filter.track;
 }
 
 function liveClaims(project: Project): number {
-  const desk = project.desk();
+  const view = project.view();
   let count = 0;
   for (const subject of project.state.live) {
-    if (live(desk.glimpse(subject), desk.now_ms, desk.rulesOf(subject))) count += 1;
+    if (isLive(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) count += 1;
   }
   return count;
 }
 
 /** Null: it is not JSON that every reader reads alike. The blob itself can be fetched. */
-function dataOf(bytes: Uint8Array): unknown {
+function parseResultData(bytes: Uint8Array): unknown {
   const read = readStrictJson(Buffer.from(bytes).toString());
   return 'value' in read ? read.value : null;
 }
 
-const tooMany = (path: string): Problem =>
+const tooManyProblem = (path: string): Problem =>
   problem('INVALID_REQUEST', `${path}: at most ${PAGE_MAX}`, [{ path, message: `at most ${PAGE_MAX}` }]);
 
-const badCursor = (): Problem => {
+const invalidCursorProblem = (): Problem => {
   const message = 'expected a cursor that this server gave';
   return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
 };

@@ -1,12 +1,12 @@
-import { type AgentTally, keepParked, type ParkedIds, tallyAgent } from '../../core/views/index.js';
-import { Reader } from '../reader.js';
+import { type AgentStats, type ParkedIds, updateAgentStats, updateParked } from '../../core/views/index.js';
+import { ProjectEventReader } from '../project-event-reader.js';
 
 /** What only the events tell and no head keeps: what each agent did, how much refused work is kept. */
-export class Tallies {
-  readonly agents = new Map<string, AgentTally>();
+export class ProjectTallies {
+  readonly agents = new Map<string, AgentStats>();
   readonly parked: ParkedIds = new Map();
-  readonly reader = new Reader((event) => {
-    tallyAgent(this.agents, event);
-    keepParked(this.parked, event);
+  readonly reader = new ProjectEventReader((event) => {
+    updateAgentStats(this.agents, event);
+    updateParked(this.parked, event);
   });
 }

@@ -6,55 +6,58 @@ import {
   BindKeyOperation,
   CreateKeyOperation,
   type KeyScope,
-  noKey,
   RequireBindingOperation,
   RevokeKeyOperation,
+  unknownKeyProblem,
 } from '../operations/keys.js';
-import { readBody } from '../operations/read.js';
-import { isProblem, type Problem, problem, type Reply } from '../problem.js';
-import { type Projects, reachable } from '../projects.js';
+import { parseBody } from '../operations/parse-body.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
+import { catchStoreErrors, type Projects } from '../projects.js';
 import { type PageQuery, pageOf } from '../queries/page.js';
-import { tenantFault } from '../scope.js';
+import { tenantProblem } from '../scope.js';
 import * as wire from '../wire.js';
 
 /** Who may come in: the keys of tenants, and of those who run the platform. */
-export class Keys {
+export class KeyService {
   constructor(
     private readonly projects: Projects,
     private readonly environment: Environment,
   ) {}
 
   /** The platform's keys, for whoever must know who asks. */
-  ring(): Promise<KeyRing> {
+  openKeyRing(): Promise<KeyRing> {
     return KeyRing.open(this.projects);
   }
 
-  async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): Reply<wire.KeyCreated> {
-    const read = readBody(wire.keyBody, body);
+  async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.CreatedApiKey> {
+    const read = parseBody(wire.keyBody, body);
     if (isProblem(read)) return read;
     if (read.role === 'operator' && !scope.platform) {
       return problem('FORBIDDEN', 'A key of role operator is made by an operator.');
     }
-    return this.with(scope, async ({ project }) =>
+    return this.withKeyRing(scope, async ({ project }) =>
       project.store.capabilities.untrusted_files === 'secret'
-        ? useless()
+        ? unusableKeyProblem()
         : project.run(new CreateKeyOperation(scope, read, caller, project.meta, this.environment), caller),
     );
   }
 
   /** In the order in which they were made. */
-  list(scope: KeyScope, query: PageQuery = {}): Reply<{ keys: readonly wire.Key[]; next: string | null }> {
-    return this.with(scope, async (ring) => {
-      await ring.project.follow();
+  list(
+    scope: KeyScope,
+    query: PageQuery = {},
+  ): AsyncReply<{ keys: readonly wire.ApiKey[]; next: string | null }> {
+    return this.withKeyRing(scope, async (ring) => {
+      await ring.project.refresh();
       const { items, next } = pageOf(ring.list(scope), (key) => key.created_at + key.key_id, query);
       return { keys: items, next };
     });
   }
 
-  async revoke(scope: KeyScope, key_id: string, caller = OPEN_CALLER): Reply<wire.Key> {
-    if (!keyIdSchema.safeParse(key_id).success) return noKey();
-    return this.with(scope, ({ project, isTrusted }) =>
-      project.run(new RevokeKeyOperation(scope, key_id, caller, isTrusted), caller),
+  async revoke(scope: KeyScope, keyId: string, caller = OPEN_CALLER): AsyncReply<wire.ApiKey> {
+    if (!keyIdSchema.safeParse(keyId).success) return unknownKeyProblem();
+    return this.withKeyRing(scope, ({ project, isTrusted }) =>
+      project.run(new RevokeKeyOperation(scope, keyId, caller, isTrusted), caller),
     );
   }
 
@@ -62,36 +65,36 @@ export class Keys {
    * Binds the keys from before keys were bound, and from then on refuses unbound ones. A log that others may have
    * written is refused: its unbound keys may come from anywhere. Repeated, it goes on where it stopped.
    */
-  bind(caller = OPEN_CALLER): Reply<{ keys: readonly wire.Key[] }> {
-    return reachable(async () => {
-      const ring = await this.ring();
+  bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly wire.ApiKey[] }> {
+    return catchStoreErrors(async () => {
+      const ring = await this.openKeyRing();
       const { project } = ring;
-      await project.follow();
-      if (project.store.capabilities.untrusted_files !== undefined) return notBindable();
-      const keys = ring.unbound();
+      await project.refresh();
+      if (project.store.capabilities.untrusted_files !== undefined) return notBindableProblem();
+      const keys = ring.legacyUnboundKeys();
       for (const { key_id } of keys) {
         const bound = await project.run(new BindKeyOperation(key_id, caller, project.meta), caller);
         if (isProblem(bound)) return bound;
       }
-      if (!ring.any) return { keys };
+      if (!ring.hasAnyKey) return { keys };
       const required = await project.run(new RequireBindingOperation(caller), caller);
       return isProblem(required) ? required : { keys };
     });
   }
 
-  private async with<T>(scope: KeyScope, work: (ring: KeyRing) => Reply<T>): Reply<T> {
-    return tenantFault(scope.tenant_id) ?? reachable(async () => work(await this.ring()));
+  private async withKeyRing<T>(scope: KeyScope, work: (ring: KeyRing) => AsyncReply<T>): AsyncReply<T> {
+    return tenantProblem(scope.tenant_id) ?? catchStoreErrors(async () => work(await this.openKeyRing()));
   }
 }
 
 /** It would work nowhere, and close an open server for good. */
-const useless = (): Problem =>
+const unusableKeyProblem = (): Problem =>
   problem(
     'FORBIDDEN',
     'Git tracks the secret or the key log of this store, so no key works here. gen verify shows the commands that end this.',
   );
 
-const notBindable = (): Problem =>
+const notBindableProblem = (): Problem =>
   problem(
     'FORBIDDEN',
     'This log is in a repository, so its unbound keys may have been made anywhere. Create new ones: gen key create.',

@@ -1,40 +1,40 @@
 import { z } from 'zod';
 import {
-  locateIn,
-  type PlanDocument,
+  locateInSourceMap,
+  type ParsedPlanDocument,
   type PlanInput,
   readPlanDocument,
   readTaskItems,
   renderPlan,
-  renderSteps,
-  soundTaskItems,
+  renderPlanSteps,
+  validTaskItems,
 } from '../../core/plan/index.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
-import { type Documents, LARGE_YAML_CHARS } from '../documents/documents.js';
-import { type DocumentJob, type DocumentParcel, unpackList, unpackPlan } from '../documents/job.js';
+import { type DocumentReader, LARGE_YAML_CHARS } from '../documents/documents.js';
+import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
 import type { Environment } from '../environment.js';
 import { sha256Hex } from '../identity.js';
-import { inSlices } from '../in-slices.js';
+import { parseBody } from '../operations/parse-body.js';
 import {
-  type PlanAsked,
   PlanOperation,
   type PlanProposal,
+  type PlanRequest,
   type PlanResult,
-  versionOf,
+  planVersionOf,
 } from '../operations/plan.js';
-import { readBody } from '../operations/read.js';
-import { Additions, Faulty, Replacement } from '../plan-proposals.js';
-import { isProblem, type Problem, problem, type Reply } from '../problem.js';
+import { InvalidPlanProposal, PlanAdditions, PlanReplacement } from '../plan-proposals.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
 import type { Projects } from '../projects.js';
-import type { ReadTurns } from '../queries/read-turns.js';
-import { scopeFault } from '../scope.js';
-import { mutating } from '../wire/bodies.js';
+import type { ReadScheduler } from '../queries/read-scheduler.js';
+import { runInSlices } from '../run-in-slices.js';
+import { scopeProblem } from '../scope.js';
+import { mutationFields } from '../wire/bodies.js';
 
 /** A proposal, what tells its request from another, and what the document says of its request. */
-interface Read {
+interface ParsedPlanRequest {
   readonly proposal: PlanProposal;
   readonly body: unknown;
   readonly request_id?: string | undefined;
@@ -43,34 +43,34 @@ interface Read {
 /** A plan that changes so often is rendered at once. */
 const RENDER_ATTEMPTS_MAX = 3;
 
-const besideBody = z.strictObject(mutating);
+const extraFieldsBody = z.strictObject(mutationFields);
 
 /** What is to be done: the plan of a project, and the tasks that join it while it runs. */
-export class Plans {
+export class PlanService {
   constructor(
     private readonly projects: Projects,
-    private readonly documents: Documents,
-    private readonly turns: ReadTurns,
+    private readonly documentReader: DocumentReader,
+    private readonly readScheduler: ReadScheduler,
     private readonly environment: Environment,
   ) {}
 
-  get(scope: ProjectKey): Reply<{ version: number; plan: PlanInput }> {
-    return this.turns.take(scope.tenant_id, () =>
-      this.projects.in(scope, (project) => this.rendered(project)),
+  get(scope: ProjectKey): AsyncReply<{ version: number; plan: PlanInput }> {
+    return this.readScheduler.run(scope.tenant_id, () =>
+      this.projects.withProject(scope, (project) => this.renderConsistent(project)),
     );
   }
 
   /** A version and the plan of that version: where the plan changed meanwhile, it is rendered again. */
-  private async rendered(project: Project): Promise<{ version: number; plan: PlanInput }> {
+  private async renderConsistent(project: Project): Promise<{ version: number; plan: PlanInput }> {
     const { plan } = project.state;
     const { project_id } = project.key;
     for (let attempt = 0; attempt < RENDER_ATTEMPTS_MAX; attempt += 1) {
       const { revision } = plan;
-      const version = versionOf(project.desk());
-      const rendered = await inSlices(renderSteps(plan, project_id), this.environment);
+      const version = planVersionOf(project.view());
+      const rendered = await runInSlices(renderPlanSteps(plan, project_id), this.environment);
       if (plan.revision === revision) return { version, plan: rendered };
     }
-    return { version: versionOf(project.desk()), plan: renderPlan(plan, project_id) };
+    return { version: planVersionOf(project.view()), plan: renderPlan(plan, project_id) };
   }
 
   /** `plan`: YAML as text, a value, or JSON as text. What is large is read in a thread. */
@@ -79,8 +79,8 @@ export class Plans {
     plan: unknown,
     options: { if_match?: number; request_id?: string } = {},
     caller = OPEN_CALLER,
-  ): Reply<PlanResult> {
-    const fault = scopeFault(scope);
+  ): AsyncReply<PlanResult> {
+    const fault = scopeProblem(scope);
     if (fault !== null) return fault;
     const read = await this.readPlan(scope, plan);
     if (isProblem(read)) return read;
@@ -93,69 +93,80 @@ export class Plans {
     tasks: unknown,
     options: { request_id?: string } = {},
     caller = OPEN_CALLER,
-  ): Reply<PlanResult> {
-    const fault = scopeFault(scope);
+  ): AsyncReply<PlanResult> {
+    const fault = scopeProblem(scope);
     if (fault !== null) return fault;
     const read =
       tasks instanceof JsonText
         ? await this.readLarge(scope, { kind: 'tasks', text: tasks.text }, tasks)
-        : { proposal: new Additions(readTaskItems(tasks)), body: tasks };
+        : { proposal: new PlanAdditions(readTaskItems(tasks)), body: tasks };
     if (isProblem(read)) return read;
     return this.run(scope, 'add_tasks', { request_id: options.request_id, ...read }, undefined, caller);
   }
 
   private run(
     scope: ProjectKey,
-    verb: PlanAsked['verb'],
-    { proposal, body, request_id }: Read,
-    if_match: number | undefined,
+    verb: PlanRequest['verb'],
+    { proposal, body, request_id }: ParsedPlanRequest,
+    ifMatch: number | undefined,
     caller: Caller,
-  ): Reply<PlanResult> {
-    const asked: PlanAsked = { verb, proposal, body, request_id, if_match: if_match ?? null };
-    return this.projects.in(scope, (project) => project.run(new PlanOperation(asked, caller), caller));
+  ): AsyncReply<PlanResult> {
+    const planRequest: PlanRequest = { verb, proposal, body, request_id, if_match: ifMatch ?? null };
+    return this.projects.withProject(scope, (project) =>
+      project.run(new PlanOperation(planRequest, caller), caller),
+    );
   }
 
-  private async readPlan(scope: ProjectKey, plan: unknown): Promise<Read | Problem> {
+  private async readPlan(scope: ProjectKey, plan: unknown): Promise<ParsedPlanRequest | Problem> {
     if (plan instanceof JsonText) {
       return this.readLarge(scope, { kind: 'plan', form: 'json', text: plan.text }, plan);
     }
     if (typeof plan !== 'string')
-      return { proposal: this.replacing(readPlanDocument({ json: plan })), body: plan };
+      return { proposal: this.proposalFromDocument(readPlanDocument({ json: plan })), body: plan };
     if (plan.length > LARGE_YAML_CHARS)
       return this.readLarge(scope, { kind: 'plan', form: 'yaml', text: plan });
-    return { proposal: this.replacing(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
+    return { proposal: this.proposalFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
   }
 
-  private async readLarge(scope: ProjectKey, job: DocumentJob, source?: JsonText): Promise<Read | Problem> {
-    const parcel = await this.documents.read(scope.tenant_id, job);
-    if (isProblem(parcel)) return parcel;
-    if (parcel.kind === 'malformed') {
-      return problem('INVALID_REQUEST', `body: ${parcel.fault}`, [{ path: '', message: parcel.fault }]);
+  private async readLarge(
+    scope: ProjectKey,
+    job: DocumentJob,
+    source?: JsonText,
+  ): Promise<ParsedPlanRequest | Problem> {
+    const document = await this.documentReader.read(scope.tenant_id, job);
+    if (isProblem(document)) return document;
+    if (document.kind === 'malformed') {
+      return problem('INVALID_REQUEST', `body: ${document.fault}`, [{ path: '', message: document.fault }]);
     }
-    const named = readBody(besideBody, parcel.beside);
-    if (isProblem(named)) return named;
-    if (source !== undefined && named.request_id !== undefined) source.request_id = named.request_id;
-    const proposal = await this.proposalOf(parcel);
-    const about = named.request_id === undefined ? {} : { request_id: named.request_id };
-    return { proposal, body: 'digest' in parcel ? parcel.digest : '', ...about };
+    const extraFields = parseBody(extraFieldsBody, document.beside);
+    if (isProblem(extraFields)) return extraFields;
+    if (source !== undefined && extraFields.request_id !== undefined)
+      source.request_id = extraFields.request_id;
+    const proposal = await this.proposalFromParsed(document);
+    const requestFields = extraFields.request_id === undefined ? {} : { request_id: extraFields.request_id };
+    return { proposal, body: 'digest' in document ? document.digest : '', ...requestFields };
   }
 
-  private async proposalOf(parcel: DocumentParcel): Promise<PlanProposal> {
-    switch (parcel.kind) {
+  private async proposalFromParsed(document: ParsedDocument): Promise<PlanProposal> {
+    switch (document.kind) {
       case 'plan_faults':
-        return new Faulty(parcel.faults);
+        return new InvalidPlanProposal(document.faults);
       case 'plan': {
-        const input = await inSlices(unpackPlan(parcel), this.environment);
-        return this.replacing({ ok: true, input, locate: locateIn(parcel.places) });
+        const input = await runInSlices(planFromChunks(document), this.environment);
+        return this.proposalFromDocument({ ok: true, input, locate: locateInSourceMap(document.places) });
       }
       case 'tasks':
-        return new Additions(soundTaskItems(await inSlices(unpackList(parcel.pieces), this.environment)));
+        return new PlanAdditions(
+          validTaskItems(await runInSlices(listFromChunks(document.pieces), this.environment)),
+        );
       default:
-        throw new Error(`a plan was read as ${parcel.kind}`);
+        throw new Error(`a plan was read as ${document.kind}`);
     }
   }
 
-  private replacing(document: PlanDocument): PlanProposal {
-    return document.ok ? new Replacement(document, this.environment) : new Faulty(document.faults);
+  private proposalFromDocument(document: ParsedPlanDocument): PlanProposal {
+    return document.ok
+      ? new PlanReplacement(document, this.environment)
+      : new InvalidPlanProposal(document.faults);
   }
 }

@@ -1,47 +1,51 @@
 import type { Limits, Policy } from '../../core/claims/policy.js';
+import { changedFeatures } from '../../core/graph/config-diff.js';
 import type { FeatureVector } from '../../core/graph/methodology.js';
-import { changedFeatures } from '../../core/graph/said-anew.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../caller.js';
-import { policyOf } from '../desk.js';
-import type { Documents } from '../documents/documents.js';
-import { type DocumentJob, type DocumentParcel, unpackList } from '../documents/job.js';
+import { policyFromRecord } from '../decision-view.js';
+import type { DocumentReader } from '../documents/documents.js';
+import { type DocumentJob, listFromChunks, type ParsedDocument } from '../documents/job.js';
 import type { JsonText } from '../documents/json-text.js';
 import type { Environment } from '../environment.js';
-import { inSlices } from '../in-slices.js';
-import { type Configuration, ConfigureOperation, invalidMethodology } from '../operations/configure.js';
-import { readBody } from '../operations/read.js';
+import {
+  ConfigureOperation,
+  type ConfigureRequest,
+  invalidMethodologyProblem,
+} from '../operations/configure.js';
+import { parseBody } from '../operations/parse-body.js';
 import { SettingsOperation } from '../operations/settings.js';
-import { isProblem, type Problem, problem, type Reply } from '../problem.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
 import type { Project } from '../project.js';
-import { type Projects, reachable } from '../projects.js';
-import { tenantFault } from '../scope.js';
+import { catchStoreErrors, type Projects } from '../projects.js';
+import { runInSlices } from '../run-in-slices.js';
+import { tenantProblem } from '../scope.js';
 import * as wire from '../wire.js';
 
 /** How work is done: a project's policy and methodology, and the limits of its tenant. */
-export class Settings {
+export class SettingsService {
   constructor(
     private readonly projects: Projects,
-    private readonly documents: Documents,
+    private readonly documentReader: DocumentReader,
     private readonly environment: Environment,
   ) {}
 
-  getPolicy(scope: ProjectKey): Reply<Policy> {
-    return this.projects.in(scope, async (project) => project.desk().policy);
+  getPolicy(scope: ProjectKey): AsyncReply<Policy> {
+    return this.projects.withProject(scope, async (project) => project.view().policy);
   }
 
-  async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<Policy> {
-    const read = readBody(wire.policyBody, body);
+  async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {
+    const read = parseBody(wire.policyBody, body);
     if (isProblem(read)) return read;
-    const changed = (policy: Policy): Policy => policyWith(policy, read);
-    return this.projects.in(scope, (project) =>
+    const changed = (policy: Policy): Policy => applyPolicyChanges(policy, read);
+    return this.projects.withProject(scope, (project) =>
       project.run(
         new SettingsOperation(
           POLICY_SUBJECT,
           'POLICY_CHANGED',
-          (desk) => changed(policyOf(desk.record(POLICY_SUBJECT))),
+          (view) => changed(policyFromRecord(view.record(POLICY_SUBJECT))),
           caller,
           read,
         ),
@@ -50,24 +54,24 @@ export class Settings {
     );
   }
 
-  async getLimits(tenant_id: string): Reply<Limits> {
-    const fault = tenantFault(tenant_id);
+  async getLimits(tenantId: string): AsyncReply<Limits> {
+    const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
-    return reachable(async () => {
-      const tenant = await this.projects.tenant(tenant_id);
-      await tenant.project.follow();
+    return catchStoreErrors(async () => {
+      const tenant = await this.projects.tenantLimits(tenantId);
+      await tenant.project.refresh();
       return tenant.currentLimits();
     });
   }
 
-  async putLimits(tenant_id: string, body: unknown, caller = OPEN_CALLER): Reply<Limits> {
-    const read = readBody(wire.limitsBody, body);
+  async putLimits(tenantId: string, body: unknown, caller = OPEN_CALLER): AsyncReply<Limits> {
+    const read = parseBody(wire.limitsBody, body);
     if (isProblem(read)) return read;
-    const fault = tenantFault(tenant_id);
+    const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
     const { request_id: _, signature: __, ...change } = read;
-    return reachable(async () => {
-      const tenant = await this.projects.tenant(tenant_id);
+    return catchStoreErrors(async () => {
+      const tenant = await this.projects.tenantLimits(tenantId);
       const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
       const operation = new SettingsOperation(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read);
       return tenant.project.run(operation, caller);
@@ -75,11 +79,11 @@ export class Settings {
   }
 
   /** Takes the files of a workspace as what the project says of how it works. */
-  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): Reply<wire.ConfigureResult> {
-    const read = readBody(wire.configureBody, body);
+  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ConfigureResult> {
+    const read = parseBody(wire.configureBody, body);
     if (isProblem(read)) return read;
     const { files, request_id } = read;
-    return this.configureBy(
+    return this.configureFromJob(
       scope,
       { kind: 'methodology', files: Object.entries(files) },
       { request_id },
@@ -88,66 +92,81 @@ export class Settings {
   }
 
   /** The same of a whole body that is still text, and names its project. */
-  async configureText(tenant_id: string, body: JsonText, caller = OPEN_CALLER): Reply<wire.ConfigureResult> {
-    const parcel = await this.documents.read(tenant_id, { kind: 'files', text: body.text });
-    if (isProblem(parcel)) return parcel;
-    if (parcel.kind === 'malformed') return malformed(parcel.fault);
-    const read = readBody(besideFiles, parcel.beside);
+  async configureText(
+    tenant_id: string,
+    body: JsonText,
+    caller = OPEN_CALLER,
+  ): AsyncReply<wire.ConfigureResult> {
+    const document = await this.documentReader.read(tenant_id, { kind: 'files', text: body.text });
+    if (isProblem(document)) return document;
+    if (document.kind === 'malformed') return malformedProblem(document.fault);
+    const read = parseBody(configureExtraFields, document.beside);
     if (isProblem(read)) return read;
     const { project_id, request_id } = read;
     if (request_id !== undefined) body.request_id = request_id;
-    return this.take({ tenant_id, project_id }, parcel, { request_id }, caller);
+    return this.applyDocument({ tenant_id, project_id }, document, { request_id }, caller);
   }
 
-  private async configureBy(
+  private async configureFromJob(
     scope: ProjectKey,
     job: DocumentJob,
-    named: { request_id: string | undefined },
+    requestFields: { request_id: string | undefined },
     caller: Caller,
-  ): Reply<wire.ConfigureResult> {
-    const parcel = await this.documents.read(scope.tenant_id, job);
-    return isProblem(parcel) ? parcel : this.take(scope, parcel, named, caller);
+  ): AsyncReply<wire.ConfigureResult> {
+    const document = await this.documentReader.read(scope.tenant_id, job);
+    return isProblem(document) ? document : this.applyDocument(scope, document, requestFields, caller);
   }
 
-  private async take(
+  private async applyDocument(
     scope: ProjectKey,
-    parcel: DocumentParcel,
+    document: ParsedDocument,
     { request_id }: { request_id: string | undefined },
     caller: Caller,
-  ): Reply<wire.ConfigureResult> {
-    if (parcel.kind === 'methodology_faults') return invalidMethodology(parcel.faults);
-    if (parcel.kind !== 'methodology') throw new Error(`files were read as ${parcel.kind}`);
-    const { methodology, warnings, digest } = parcel;
-    const features = await inSlices(unpackList<FeatureVector>(parcel.pieces), this.environment);
-    return this.projects.in(scope, async (project) => {
-      const changed = await inSlices(changedFeatures(features, project.desk()), this.environment);
-      const asked = { methodology, warnings, feature_count: features.length, changed, request_id, digest };
-      return configureIn(project, asked, caller);
+  ): AsyncReply<wire.ConfigureResult> {
+    if (document.kind === 'methodology_faults') return invalidMethodologyProblem(document.faults);
+    if (document.kind !== 'methodology') throw new Error(`files were read as ${document.kind}`);
+    const { methodology, warnings, digest } = document;
+    const features = await runInSlices(listFromChunks<FeatureVector>(document.pieces), this.environment);
+    return this.projects.withProject(scope, async (project) => {
+      const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
+      const configuration = {
+        methodology,
+        warnings,
+        feature_count: features.length,
+        changed,
+        request_id,
+        digest,
+      };
+      return configureInParts(project, configuration, caller);
     });
   }
 }
 
-const malformed = (fault: string): Problem =>
+const malformedProblem = (fault: string): Problem =>
   problem('INVALID_REQUEST', `body: ${fault}`, [{ path: '', message: fault }]);
 
-const besideFiles = wire.configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
+const configureExtraFields = wire.configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
 
-function policyWith(policy: Policy, said: wire.PolicyBody): Policy {
-  const { request_id: _, signature: __, stale_policy, ...rest } = said;
-  const both = typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : stale_policy;
-  return { ...policy, ...rest, stale_policy: { ...policy.stale_policy, ...both } } as Policy;
+function applyPolicyChanges(policy: Policy, changes: wire.PolicyBody): Policy {
+  const { request_id: _, signature: __, stale_policy, ...rest } = changes;
+  const stalePolicyChange =
+    typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : stale_policy;
+  return { ...policy, ...rest, stale_policy: { ...policy.stale_policy, ...stalePolicyChange } } as Policy;
 }
 
 /** As many features as a unit takes, and then the next, until all is written. */
-async function configureIn(
+async function configureInParts(
   project: Project,
-  asked: Configuration,
+  configuration: ConfigureRequest,
   caller: Caller,
-): Reply<wire.ConfigureResult> {
+): AsyncReply<wire.ConfigureResult> {
   let changed = 0;
   for (let part = 0; ; part += 1) {
-    const request_id = part === 0 || !asked.request_id ? asked.request_id : `${asked.request_id}~${part}`;
-    const step = await project.run(new ConfigureOperation({ ...asked, request_id }, caller), caller);
+    const request_id =
+      part === 0 || !configuration.request_id
+        ? configuration.request_id
+        : `${configuration.request_id}~${part}`;
+    const step = await project.run(new ConfigureOperation({ ...configuration, request_id }, caller), caller);
     if (isProblem(step)) return step;
     const { left, ...done } = step;
     changed += done.features_changed;

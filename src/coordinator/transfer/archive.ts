@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { dataIn, digestsIn } from '../../core/graph/manifest.js';
+import { manifestDigests, parseResultBlob } from '../../core/graph/manifest.js';
 
 /** A project outside of any store: its header, then its events in order, each blob before the event that names it. */
 export type ArchiveLine = ArchiveHeader | ArchivedBlob | ArchivedEvent;
@@ -42,8 +42,8 @@ export async function* blobsOf(
   const own = blobIn(event);
   const result = own === null ? null : await get(own);
   if (own !== null && result !== null) yield { blob_sha256: own, bytes: result };
-  const data = own === null ? event.payload.result_data : dataIn(result ?? new Uint8Array());
-  for (const blob_sha256 of digestsIn(data)) {
+  const data = own === null ? event.payload.result_data : parseResultBlob(result ?? new Uint8Array());
+  for (const blob_sha256 of manifestDigests(data)) {
     const bytes = await get(blob_sha256);
     if (bytes !== null) yield { blob_sha256, bytes };
   }

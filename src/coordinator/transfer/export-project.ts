@@ -2,7 +2,7 @@ import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { ARCHIVE_FORMAT, type ArchiveLine, blobLine, blobsOf } from './archive.js';
 
-const PAGE = 1000;
+const PAGE_EVENTS = 1000;
 
 /** Everything a project has come to until now. Work may go on meanwhile: what comes later is not in it. */
 export async function* exportProject(
@@ -13,15 +13,15 @@ export async function* exportProject(
   const { tenant_id, project_id } = key;
   const position = (await store.project(key))?.position ?? 0;
   yield { archive: ARCHIVE_FORMAT, tenant_id, project_id, position };
-  const told = new Set<string>();
+  const exportedBlobs = new Set<string>();
   // A blob that is gone is gone here too: the event tells its digest and size all the same.
   const getOnce = async (sha256: string) => {
-    if (told.has(sha256)) return null;
-    told.add(sha256);
+    if (exportedBlobs.has(sha256)) return null;
+    exportedBlobs.add(sha256);
     return blobs.get(tenant_id, sha256);
   };
   for (let after = 0; after < position; ) {
-    const events = await store.events(key, { after, until_position: position, limit: PAGE });
+    const events = await store.events(key, { after, until_position: position, limit: PAGE_EVENTS });
     for (const event of events) {
       for await (const blob of blobsOf(event, getOnce)) yield blobLine(blob);
       yield { event };

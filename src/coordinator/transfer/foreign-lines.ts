@@ -5,38 +5,38 @@ import type { ForeignLine } from '../../core/events/foreign-log.js';
 /** A longer line is kept as a blob, and named by its event. */
 const INLINE_BYTES_MAX = 64 * 1024;
 /** A line longer than this is not held at all: its digest, its size and how it begins are what is kept of it. */
-const HELD_BYTES_MAX = 16 * 1024 * 1024;
-const BEGINNING_BYTES = 1024;
+const BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
+const PREFIX_BYTES = 1024;
 const NEWLINE = 0x0a;
-const RETURN = 0x0d;
+const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-export type KeepBlob = (sha256: string, bytes: Uint8Array) => Promise<void>;
+export type StoreBlob = (sha256: string, bytes: Uint8Array) => Promise<void>;
 
 /** Cuts a log into lines, whatever it holds: no line, however long, takes more memory than the longest that is kept. */
 export async function* foreignLines(
   input: AsyncIterable<Uint8Array>,
-  keep: KeepBlob,
+  storeBlob: StoreBlob,
 ): AsyncGenerator<ForeignLine> {
   let number = 1;
-  let line = new LineBytes();
+  let line = new LineBuffer();
   for await (const piece of input) {
     const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       line.add(chunk.subarray(start, end));
-      yield await line.found(number, keep);
+      yield await line.finish(number, storeBlob);
       number += 1;
-      line = new LineBytes();
+      line = new LineBuffer();
       start = end + 1;
     }
     // The reader may use its memory again.
     line.add(Buffer.from(chunk.subarray(start)));
   }
-  if (line.size > 0) yield await line.found(number, keep);
+  if (line.size > 0) yield await line.finish(number, storeBlob);
 }
 
-class LineBytes {
+class LineBuffer {
   size = 0;
   private chunks: Buffer[] = [];
   /** Once the line is longer than what is held. */
@@ -45,37 +45,37 @@ class LineBytes {
   add(bytes: Buffer): void {
     this.size += bytes.length;
     if (this.hash !== null) this.hash.update(bytes);
-    else if (this.size <= HELD_BYTES_MAX) this.chunks.push(bytes);
-    else this.holdNoMore(bytes);
+    else if (this.size <= BUFFERED_BYTES_MAX) this.chunks.push(bytes);
+    else this.switchToHashing(bytes);
   }
 
-  async found(line: number, keep: KeepBlob): Promise<ForeignLine> {
-    const bytes = plain(Buffer.concat(this.chunks), line);
+  async finish(line: number, storeBlob: StoreBlob): Promise<ForeignLine> {
+    const bytes = stripMarkers(Buffer.concat(this.chunks), line);
     if (this.hash !== null) {
-      const why = `it is longer than ${HELD_BYTES_MAX} bytes: only its digest and its beginning are kept`;
+      const why = `it is longer than ${BUFFERED_BYTES_MAX} bytes: only its digest and its beginning are kept`;
       const held = { why, sha256: this.hash.digest('hex'), size_bytes: this.size };
-      return { line, text: beginning(bytes), held };
+      return { line, text: textPrefix(bytes), held };
     }
     if (bytes.length <= INLINE_BYTES_MAX && isUtf8(bytes)) return { line, text: bytes.toString('utf8') };
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    await keep(sha256, bytes);
+    await storeBlob(sha256, bytes);
     const why = isUtf8(bytes) ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is no text in UTF-8';
     const held = { why, sha256, size_bytes: bytes.length, blob_sha256: sha256 };
-    return { line, text: beginning(bytes), held };
+    return { line, text: textPrefix(bytes), held };
   }
 
-  private holdNoMore(bytes: Buffer): void {
+  private switchToHashing(bytes: Buffer): void {
     this.hash = createHash('sha256');
     for (const chunk of this.chunks) this.hash.update(chunk);
     this.hash.update(bytes);
-    this.chunks = [Buffer.from(Buffer.concat(this.chunks).subarray(0, BEGINNING_BYTES))];
+    this.chunks = [Buffer.from(Buffer.concat(this.chunks).subarray(0, PREFIX_BYTES))];
   }
 }
 
-const beginning = (bytes: Buffer): string => bytes.toString('utf8', 0, BEGINNING_BYTES);
+const textPrefix = (bytes: Buffer): string => bytes.toString('utf8', 0, PREFIX_BYTES);
 
 /** Without the mark that some editors begin a file with, and the return that others end a line with. */
-function plain(bytes: Buffer, line: number): Buffer {
+function stripMarkers(bytes: Buffer, line: number): Buffer {
   const from = line === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
-  return bytes.subarray(from, bytes.at(-1) === RETURN ? -1 : undefined);
+  return bytes.subarray(from, bytes.at(-1) === CARRIAGE_RETURN ? -1 : undefined);
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { answered, House, P, planOf, STORES } from '../../../test/support/house.js';
-import { LogJudge } from '../../core/claims/log-judge.js';
-import { importedFault } from '../../core/events/imported.js';
-import { familyLog } from '../../core/events/testing/family-log.js';
+import { CoordinatorHarness, P, planOf, STORES, unwrap } from '../../../test/support/coordinator-harness.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import { importedEventFault } from '../../core/events/imported-event.js';
+import { foreignLogArbitrary } from '../../core/events/testing/foreign-log-arbitrary.js';
 import { evolveMethodology } from '../../core/features/evolve.js';
-import { emptyMethodology } from '../../core/features/feature-state.js';
+import { emptyMethodologyState } from '../../core/features/feature-state.js';
 import {
   agentViews,
   emptySession,
@@ -21,13 +21,13 @@ import { importProject } from './import-project.js';
 import { commitImported } from './imported-events.js';
 
 const EDGES = new Set(['code_unit_tests', 'design_code']);
-const asked = {
+const importOptions = {
   ...P,
   source: 'old.jsonl',
   now_ms: Date.parse('2026-01-04T06:00:00Z'),
   known_edges: EDGES,
 };
-const intoStore = ({ store, blobs }: House): ForeignTarget => ({
+const intoStore = ({ store, blobs }: CoordinatorHarness): ForeignTarget => ({
   put: (events) => commitImported(store, P, events),
   putBlob: (sha256, bytes) => blobs.put(P.tenant_id, sha256, bytes),
 });
@@ -52,8 +52,8 @@ const OLD = [
 
 describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
   test('is there whole, in its order, and says what could not be placed', async () => {
-    const house = await House.open(name);
-    const report = await importForeign(bytesOf(OLD), intoStore(house), asked);
+    const harness = await CoordinatorHarness.open(name);
+    const report = await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     expect(report).toEqual({
       source: 'old.jsonl',
       read: 7,
@@ -65,7 +65,7 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
       projects_seen: { shop: 1, 'shop-of-old': 3 },
       edges_unknown: { closure: 1 },
     });
-    const events = await house.events();
+    const events = await harness.events();
     expect(
       events.map(({ event_type, payload }) => [event_type, (payload.imported as { line: number }).line]),
     ).toEqual([
@@ -77,40 +77,49 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
       ['brand_new', 7],
       ['edge_started', 8],
     ]);
-    for (const { position: _, ...event } of events) expect(importedFault(event)).toBeNull();
-    expect(await house.store.scanHeads(P, { after: null, limit: 10 })).toEqual([]);
+    for (const { position: _, ...event } of events) expect(importedEventFault(event)).toBeNull();
+    expect(await harness.store.scanHeads(P, { after: null, limit: 10 })).toEqual([]);
   });
 
   test('twice is there once, and what was added since is added', async () => {
-    const house = await House.open(name);
-    await importForeign(bytesOf(OLD), intoStore(house), asked);
-    const before = await house.events();
-    const again = await importForeign(bytesOf(OLD, 7), intoStore(house), { ...asked, source: 'copy.jsonl' });
+    const harness = await CoordinatorHarness.open(name);
+    await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
+    const before = await harness.events();
+    const again = await importForeign(bytesOf(OLD, 7), intoStore(harness), {
+      ...importOptions,
+      source: 'copy.jsonl',
+    });
     expect(again).toMatchObject({ read: 7, written: 0, already_there: 7 });
-    expect(await house.events()).toEqual(before);
+    expect(await harness.events()).toEqual(before);
     const longer = `${OLD}\n${flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' })}`;
-    expect(await importForeign(bytesOf(longer), intoStore(house), asked)).toMatchObject({ written: 1 });
+    expect(await importForeign(bytesOf(longer), intoStore(harness), importOptions)).toMatchObject({
+      written: 1,
+    });
   });
 
   test('moves no work of ours, and work goes on beside it', async () => {
-    const house = await House.open(name);
-    await house.plan(planOf('A-001-core'));
-    await importForeign(bytesOf(OLD), intoStore(house), asked);
+    const harness = await CoordinatorHarness.open(name);
+    await harness.plan(planOf('A-001-core'));
+    await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     const claim = { task_id: 'A-001-core', agent_id: 'ada', session_id: 's' };
-    expect(answered(await house.coordinator.claimTask(P, claim))).toMatchObject({ success: true });
-    const judge = new LogJudge();
-    for (const event of await house.events()) expect(judge.see(event)).toEqual([]);
+    expect(unwrap(await harness.coordinator.claimTask(P, claim))).toMatchObject({ success: true });
+    const judge = new PolicyAwareLogChecker();
+    for (const event of await harness.events()) expect(judge.checkEvent(event)).toEqual([]);
   });
 
   test('moves on with its project, blobs and all', async () => {
-    const house = await House.open(name);
+    const harness = await CoordinatorHarness.open(name);
     const long = flat({ event_type: 'x', note: 'n'.repeat(10_000_000) });
-    const report = await importForeign(bytesOf(`${OLD}\n${long}`, 65_536), intoStore(house), asked);
+    const report = await importForeign(bytesOf(`${OLD}\n${long}`, 65_536), intoStore(harness), importOptions);
     expect(report.unplaced.at(-1)).toEqual({ line: 9, why: 'it is longer than 65536 bytes' });
-    const target = await House.open(name);
-    const moved = await importProject(target.store, target.blobs, exportProject(house.store, house.blobs, P));
+    const target = await CoordinatorHarness.open(name);
+    const moved = await importProject(
+      target.store,
+      target.blobs,
+      exportProject(harness.store, harness.blobs, P),
+    );
     expect(moved).toMatchObject({ events: 8 });
-    expect(await target.events()).toEqual(await house.events());
+    expect(await target.events()).toEqual(await harness.events());
     const sha256 = createHash('sha256').update(long).digest('hex');
     const last = (await target.events()).at(-1);
     expect(last).toMatchObject({
@@ -122,14 +131,14 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
 });
 
 test('bytes that are no text, and a line beyond every bound, are kept as far as they can be', async () => {
-  const house = await House.open('memory');
+  const harness = await CoordinatorHarness.open('memory');
   const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0x0a]), Buffer.alloc(17 * 1024 * 1024, 'a')]);
-  const report = await importForeign(bytesOf(bytes, 1024 * 1024), intoStore(house), asked);
+  const report = await importForeign(bytesOf(bytes, 1024 * 1024), intoStore(harness), importOptions);
   expect(report.unplaced.map(({ why }) => why)).toEqual([
     'it is no text in UTF-8',
     'it is longer than 16777216 bytes: only its digest and its beginning are kept',
   ]);
-  const [broken, long] = await house.events();
+  const [broken, long] = await harness.events();
   expect(broken?.payload).toMatchObject({ size_bytes: 2, blob_sha256: expect.any(String) });
   const sha256 = createHash('sha256')
     .update(Buffer.alloc(17 * 1024 * 1024, 'a'))
@@ -139,9 +148,9 @@ test('bytes that are no text, and a line beyond every bound, are kept as far as 
 });
 
 test('cut short, it goes on where it stopped', async () => {
-  const house = await House.open('memory');
+  const harness = await CoordinatorHarness.open('memory');
   const text = Array.from({ length: 1000 }, (_, at) => flat({ event_type: 'x', at: at % 300 })).join('\n');
-  const target = intoStore(house);
+  const target = intoStore(harness);
   let batches = 0;
   const failing: ForeignTarget = {
     ...target,
@@ -151,15 +160,15 @@ test('cut short, it goes on where it stopped', async () => {
       return target.put(events);
     },
   };
-  await expect(importForeign(bytesOf(text), failing, asked)).rejects.toThrow('the power went');
-  const again = await importForeign(bytesOf(text), target, asked);
+  await expect(importForeign(bytesOf(text), failing, importOptions)).rejects.toThrow('the power went');
+  const again = await importForeign(bytesOf(text), target, importOptions);
   expect(again).toMatchObject({ read: 1000, written: 488, already_there: 512 });
-  const lines = (await house.events()).map(({ payload }) => (payload.imported as { line: number }).line);
+  const lines = (await harness.events()).map(({ payload }) => (payload.imported as { line: number }).line);
   expect(lines).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
 });
 
 test('without a target nothing is written, and the report is the same but for that', async () => {
-  expect(await importForeign(bytesOf(OLD), null, asked)).toMatchObject({
+  expect(await importForeign(bytesOf(OLD), null, importOptions)).toMatchObject({
     read: 7,
     written: 0,
     unplaced_count: 1,
@@ -168,18 +177,18 @@ test('without a target nothing is written, and the report is the same but for th
 
 test('whatever a log holds: every line is accounted for, twice is once, and every view can look at it', async () => {
   await fc.assert(
-    fc.asyncProperty(familyLog(), async (lines) => {
-      const house = await House.open('memory');
+    fc.asyncProperty(foreignLogArbitrary(), async (lines) => {
+      const harness = await CoordinatorHarness.open('memory');
       const text = lines.join('\n');
-      const first = await importForeign(bytesOf(text), intoStore(house), asked);
+      const first = await importForeign(bytesOf(text), intoStore(harness), importOptions);
       expect(first.read).toBe(lines.filter((line) => line.trim() !== '').length);
       expect(first.written).toBe(first.read);
-      const events = await house.events();
+      const events = await harness.events();
       expect(events).toHaveLength(first.read);
-      const again = await importForeign(bytesOf(text), intoStore(house), asked);
+      const again = await importForeign(bytesOf(text), intoStore(harness), importOptions);
       expect([again.written, again.already_there]).toEqual([0, first.read]);
-      expect(await house.events()).toEqual(events);
-      const methodology = emptyMethodology();
+      expect(await harness.events()).toEqual(events);
+      const methodology = emptyMethodologyState();
       for (const event of events) evolveMethodology(methodology, event);
       agentViews(foldProject(events));
       lineageOf('REQ-F-2#design_code', events);

@@ -1,24 +1,24 @@
 import type { NewEvent } from '../../core/events/envelope.js';
-import { isFamilyType } from '../../core/events/family-types.js';
-import { FOREIGN_LINE, ForeignReader, type TakenLine } from '../../core/events/foreign-log.js';
-import type { ForeignLog } from '../../core/events/read-flat.js';
-import { foreignId } from '../identity.js';
-import { foreignLines, type KeepBlob } from './foreign-lines.js';
+import { FOREIGN_LINE, ForeignLogReader, type ImportedLine } from '../../core/events/foreign-log.js';
+import { isKnownEventType } from '../../core/events/known-event-types.js';
+import type { ForeignLogContext } from '../../core/events/read-flat.js';
+import { foreignEventIdFor } from '../identity.js';
+import { foreignLines, type StoreBlob } from './foreign-lines.js';
 import type { ImportedCount } from './imported-events.js';
 
 const BATCH_EVENTS = 256;
 /** What goes out at once fits into one request. */
 const BATCH_CHARS = 384 * 1024;
 /** One fault of a log may be in every line of it; the first of them tell enough. */
-const LISTED_MAX = 100;
+const REPORTED_MAX = 100;
 
 /** Where the events go. Absent: nowhere, the log is only looked at. */
 export interface ForeignTarget {
   put(events: readonly NewEvent[]): Promise<ImportedCount>;
-  readonly putBlob: KeepBlob;
+  readonly putBlob: StoreBlob;
 }
 
-export interface ForeignImport extends ForeignLog {
+export interface ForeignImportOptions extends ForeignLogContext {
   /** Null: whether an edge is known is not asked. */
   readonly known_edges: ReadonlySet<string> | null;
   /** Told after every batch. */
@@ -46,11 +46,12 @@ export interface ForeignReport {
 export async function importForeign(
   input: AsyncIterable<Uint8Array>,
   target: ForeignTarget | null,
-  asked: ForeignImport,
+  options: ForeignImportOptions,
 ): Promise<ForeignReport> {
-  const report = emptyReport(asked.source);
-  const reader = new ForeignReader(asked, foreignId(asked));
-  const keep: KeepBlob = target === null ? async () => {} : (sha256, bytes) => target.putBlob(sha256, bytes);
+  const report = emptyReport(options.source);
+  const reader = new ForeignLogReader(options, foreignEventIdFor(options));
+  const storeBlob: StoreBlob =
+    target === null ? async () => {} : (sha256, bytes) => target.putBlob(sha256, bytes);
   let batch: NewEvent[] = [];
   let chars = 0;
   const flush = async (): Promise<void> => {
@@ -61,12 +62,12 @@ export async function importForeign(
     }
     batch = [];
     chars = 0;
-    asked.onRead?.(report.read);
+    options.onRead?.(report.read);
   };
-  for await (const line of foreignLines(input, keep)) {
-    const taken = reader.take(line);
+  for await (const line of foreignLines(input, storeBlob)) {
+    const taken = reader.readLine(line);
     if (taken === null) continue;
-    note(report, taken, asked.known_edges);
+    addToReport(report, taken, options.known_edges);
     const size = JSON.stringify(taken.event).length;
     if (batch.length === BATCH_EVENTS || chars + size > BATCH_CHARS) await flush();
     batch.push(taken.event);
@@ -76,25 +77,26 @@ export async function importForeign(
   return report;
 }
 
-function note(
+function addToReport(
   report: ForeignReport,
-  { line, event, why }: TakenLine,
+  { line, event, why }: ImportedLine,
   edges: ReadonlySet<string> | null,
 ): void {
   report.read += 1;
   if (why !== null) {
     report.unplaced_count += 1;
-    if (report.unplaced.length < LISTED_MAX) report.unplaced.push({ line, why });
+    if (report.unplaced.length < REPORTED_MAX) report.unplaced.push({ line, why });
   }
   const { event_type, edge, payload } = event;
-  if (event_type !== FOREIGN_LINE && !isFamilyType(event_type)) count(report.unknown_types, event_type);
-  if (edge !== undefined && edges !== null && !edges.has(edge)) count(report.edges_unknown, edge);
+  if (event_type !== FOREIGN_LINE && !isKnownEventType(event_type))
+    increment(report.unknown_types, event_type);
+  if (edge !== undefined && edges !== null && !edges.has(edge)) increment(report.edges_unknown, edge);
   const { project } = payload.imported as { project?: string };
-  if (project !== undefined) count(report.projects_seen, project);
+  if (project !== undefined) increment(report.projects_seen, project);
 }
 
-function count(counts: Record<string, number>, name: string): void {
-  if (!Object.hasOwn(counts, name) && Object.keys(counts).length >= LISTED_MAX) return;
+function increment(counts: Record<string, number>, name: string): void {
+  if (!Object.hasOwn(counts, name) && Object.keys(counts).length >= REPORTED_MAX) return;
   counts[name] = (Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0) + 1;
 }
 

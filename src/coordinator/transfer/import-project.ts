@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { LogJudge } from '../../core/claims/log-judge.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import {
   checkNewEvent,
   type EventCheck,
@@ -11,13 +11,13 @@ import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
-import type { ProjectKey, Slot, Store, Unit } from '../../stores/store.js';
-import { unitOf } from '../../stores/unit.js';
-import { scopeFault } from '../scope.js';
+import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
+import { transactionOf } from '../../stores/transaction.js';
+import { scopeProblem } from '../scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
-import { placesOf } from './places.js';
+import { permitsOf } from './permits.js';
 
-const BATCH = 256;
+const BATCH_TRANSACTIONS = 256;
 
 /** Nothing, or nothing more, was brought in. */
 export interface ImportRefusal {
@@ -25,7 +25,7 @@ export interface ImportRefusal {
   readonly detail: string;
 }
 
-export interface Imported extends ProjectKey {
+export interface ImportedProject extends ProjectKey {
   readonly events: number;
   /** Events that were there already, from an import that was cut short. */
   readonly found: number;
@@ -40,46 +40,50 @@ export async function importProject(
   blobs: Blobs,
   lines: AsyncIterable<ArchiveLine>,
   onEvent: (position: number) => void = () => {},
-): Promise<Imported | ImportRefusal> {
+): Promise<ImportedProject | ImportRefusal> {
   const reading = lines[Symbol.asyncIterator]();
   const first = await reading.next();
-  const header = first.done === true ? null : headerIn(first.value);
-  if (header === null) return broken('It does not begin with the header of an archive.');
-  const fault = scopeFault(header);
-  if (fault !== null) return broken(fault.detail);
-  const moving = new Move(store, header);
-  await moving.begin();
+  const header = first.done === true ? null : asHeader(first.value);
+  if (header === null) return brokenArchive('It does not begin with the header of an archive.');
+  const fault = scopeProblem(header);
+  if (fault !== null) return brokenArchive(fault.detail);
+  const projectImport = new ProjectImport(store, header);
+  await projectImport.begin();
   for (let line = await reading.next(); line.done !== true; line = await reading.next()) {
-    const refusal = await take(moving, blobs, line.value);
+    const refusal = await importLine(projectImport, blobs, line.value);
     if (refusal !== null) return refusal;
-    onEvent(moving.position);
+    onEvent(projectImport.position);
   }
-  return moving.end();
+  return projectImport.end();
 }
 
-async function take(moving: Move, blobs: Blobs, line: ArchiveLine): Promise<ImportRefusal | null> {
-  if ('event' in line) return moving.event(line.event);
-  if (!('blob_sha256' in line)) return broken('A line of it is neither an event nor a blob.');
+async function importLine(
+  projectImport: ProjectImport,
+  blobs: Blobs,
+  line: ArchiveLine,
+): Promise<ImportRefusal | null> {
+  if ('event' in line) return projectImport.event(line.event);
+  if (!('blob_sha256' in line)) return brokenArchive('A line of it is neither an event nor a blob.');
   const bytes = Buffer.from(line.base64, 'base64');
   if (createHash('sha256').update(bytes).digest('hex') !== line.blob_sha256) {
-    return broken(`The blob ${line.blob_sha256} has other contents than its name says.`);
+    return brokenArchive(`The blob ${line.blob_sha256} has other contents than its name says.`);
   }
-  await blobs.put(moving.header.tenant_id, line.blob_sha256, bytes);
+  await blobs.put(projectImport.header.tenant_id, line.blob_sha256, bytes);
   return null;
 }
 
 /** One project on its way into a store. */
-class Move {
+class ProjectImport {
   /** Of the last event taken. */
   position = 0;
-  private found = 0;
+  private existingPosition = 0;
   private readonly state = emptyWork();
-  private readonly judge = new LogJudge();
+  private readonly judge = new PolicyAwareLogChecker();
   private readonly heads = new Map<string, AnyHead>();
-  private units: Unit[] = [];
-  private there: EventEnvelope[] = [];
+  private transactions: Transaction[] = [];
+  private existingEvents: EventEnvelope[] = [];
   /** What was occupied after the last event that was there already. */
-  private occupied_before: readonly Slot[] = [];
+  private permitsBefore: readonly Permit[] = [];
 
   constructor(
     private readonly store: Store,
@@ -87,19 +91,19 @@ class Move {
   ) {}
 
   async begin(): Promise<void> {
-    this.found = (await this.store.project(this.header))?.position ?? 0;
+    this.existingPosition = (await this.store.project(this.header))?.position ?? 0;
   }
 
   async event(event: EventEnvelope): Promise<ImportRefusal | null> {
     const fault = this.faultOf(event);
-    if (fault !== null) return broken(fault);
+    if (fault !== null) return brokenArchive(fault);
     this.position = event.position;
-    const unit = this.unitOf(event);
+    const transaction = this.transactionOf(event);
     evolveWork(this.state, event);
-    if (event.position === this.found) this.occupied_before = placesOf(this.state);
-    if (event.position <= this.found) return this.compare(event);
-    this.units.push(unit);
-    return this.units.length < BATCH ? null : this.flush();
+    if (event.position === this.existingPosition) this.permitsBefore = permitsOf(this.state);
+    if (event.position <= this.existingPosition) return this.compare(event);
+    this.transactions.push(transaction);
+    return this.transactions.length < BATCH_TRANSACTIONS ? null : this.flush();
   }
 
   /** What an archive says is believed no more than what a client says: each event must be one, and break no rule. */
@@ -107,83 +111,90 @@ class Move {
     const { tenant_id, project_id } = this.header;
     if (typeof event !== 'object' || event === null)
       return `What follows event ${this.position} is no event.`;
-    const { position, ...said } = event;
-    const read = envelopeSchema.safeParse(said);
+    const { position, ...envelope } = event;
+    const read = envelopeSchema.safeParse(envelope);
     if (!read.success)
       return `Event ${position}: ${read.error.issues[0]?.path.join('.')} is not as it should be.`;
     if (position !== this.position + 1) return `Event ${position} follows event ${this.position}.`;
-    if (said.tenant_id !== tenant_id || said.project_id !== project_id) {
-      return `Event ${position} belongs to ${said.tenant_id}/${said.project_id}.`;
+    if (envelope.tenant_id !== tenant_id || envelope.project_id !== project_id) {
+      return `Event ${position} belongs to ${envelope.tenant_id}/${envelope.project_id}.`;
     }
     // It moves a head, and a head is believed.
-    const checked: EventCheck = said.seq === undefined ? { ok: true } : checkNewEvent(said);
+    const checked: EventCheck = envelope.seq === undefined ? { ok: true } : checkNewEvent(envelope);
     if (!checked.ok) {
       const { path, message } = checked.faults[0] as EventFault;
       return `Event ${position}: ${path}: ${message}.`;
     }
-    const [violation] = this.judge.see(event);
+    const [violation] = this.judge.checkEvent(event);
     return violation === undefined
       ? null
-      : `Event ${position} breaks ${violation.invariant}: ${violation.says}.`;
+      : `Event ${position} breaks ${violation.invariant}: ${violation.message}.`;
   }
 
-  async end(): Promise<Imported | ImportRefusal> {
+  async end(): Promise<ImportedProject | ImportRefusal> {
     const { tenant_id, project_id, position } = this.header;
     if (this.position !== position) {
-      return broken(`It was cut short: it ends with event ${this.position} of ${position}.`);
+      return brokenArchive(`It was cut short: it ends with event ${this.position} of ${position}.`);
     }
-    if (this.found > position) return this.occupied();
+    if (this.existingPosition > position) return this.projectExistsRefusal();
     // Other rules than before: whatever another coordinator decided on the way here is decided anew.
-    if (position > 0) this.units.push(unitOf(this.header, { slots: this.slots(), changes_rules: true }));
+    if (position > 0)
+      this.transactions.push(
+        transactionOf(this.header, { permits: this.permitChanges(), changes_rules: true }),
+      );
     const refusal = await this.flush();
-    return refusal ?? { tenant_id, project_id, events: position, found: this.found };
+    return refusal ?? { tenant_id, project_id, events: position, found: this.existingPosition };
   }
 
   /** Of two words about one place the last stands: what has ended since is freed, what goes on is taken. */
-  private slots(): Slot[] {
-    const freed = this.occupied_before.map((place) => ({ ...place, until_ms: null }));
-    return [...freed, ...placesOf(this.state)];
+  private permitChanges(): Permit[] {
+    const freed = this.permitsBefore.map((permit) => ({ ...permit, until_ms: null }));
+    return [...freed, ...permitsOf(this.state)];
   }
 
-  private unitOf({ position: _, ...event }: EventEnvelope): Unit {
+  private transactionOf({ position: _, ...event }: EventEnvelope): Transaction {
     if (event.seq === undefined || event.subject === undefined)
-      return unitOf(this.header, { notes: [event] });
+      return transactionOf(this.header, { loose_events: [event] });
     const { subject, seq } = event;
     const head = fold(this.heads.get(subject) ?? null, event);
     this.heads.set(subject, head);
-    return unitOf(this.header, {
+    return transactionOf(this.header, {
       swaps: [{ subject, expected_seq: seq - 1, head, events: [event as NewEvent] }],
     });
   }
 
   private async compare(event: EventEnvelope): Promise<ImportRefusal | null> {
-    if (this.there.length === 0) {
+    if (this.existingEvents.length === 0) {
       const after = event.position - 1;
-      this.there = await this.store.events(this.header, { after, until_position: this.found, limit: 1000 });
+      this.existingEvents = await this.store.events(this.header, {
+        after,
+        until_position: this.existingPosition,
+        limit: 1000,
+      });
     }
-    return isDeepStrictEqual(this.there.shift(), event) ? null : this.occupied();
+    return isDeepStrictEqual(this.existingEvents.shift(), event) ? null : this.projectExistsRefusal();
   }
 
   private async flush(): Promise<ImportRefusal | null> {
-    const { units } = this;
-    this.units = [];
-    if (units.length === 0) return null;
-    const outcomes = await this.store.commit(units);
-    return outcomes.every(({ kind }) => kind === 'committed') ? null : this.occupied();
+    const { transactions } = this;
+    this.transactions = [];
+    if (transactions.length === 0) return null;
+    const outcomes = await this.store.commit(transactions);
+    return outcomes.every(({ kind }) => kind === 'committed') ? null : this.projectExistsRefusal();
   }
 
-  private occupied(): ImportRefusal {
+  private projectExistsRefusal(): ImportRefusal {
     const { tenant_id, project_id } = this.header;
     const detail = `${tenant_id}/${project_id} has a history of its own in this store. Nothing of it was changed.`;
     return { refused: 'PROJECT_EXISTS', detail };
   }
 }
 
-function headerIn(line: ArchiveLine): ArchiveHeader | null {
+function asHeader(line: ArchiveLine): ArchiveHeader | null {
   return 'archive' in line && line.archive === ARCHIVE_FORMAT ? line : null;
 }
 
-const broken = (why: string): ImportRefusal => ({
+const brokenArchive = (why: string): ImportRefusal => ({
   refused: 'ARCHIVE_BROKEN',
   detail: `This archive cannot be read. ${why}`,
 });

@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../core/events/envelope.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { unitOf } from '../../stores/unit.js';
+import { transactionOf } from '../../stores/transaction.js';
 
 export interface ImportedCount {
   readonly written: number;
@@ -13,7 +13,7 @@ export async function commitImported(
   key: ProjectKey,
   events: readonly NewEvent[],
 ): Promise<ImportedCount> {
-  const outcomes = await store.commit(events.map((event) => unitOf(key, { notes: [event] })));
+  const outcomes = await store.commit(events.map((event) => transactionOf(key, { loose_events: [event] })));
   let written = 0;
   for (const outcome of outcomes) {
     if (outcome.kind !== 'committed') throw new Error(`a note met ${outcome.kind}, which stands on nothing`);

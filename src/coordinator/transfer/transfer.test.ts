@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { answered, House, P, planOf, type StoreName } from '../../../test/support/house.js';
+import {
+  CoordinatorHarness,
+  P,
+  planOf,
+  type TestStoreName,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import { MemoryBlobs } from '../../stores/blobs.js';
 import type { Store } from '../../stores/store.js';
-import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../rooms.js';
+import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../permit-limits.js';
 import type { ArchiveLine } from './archive.js';
 import { exportProject } from './export-project.js';
 import { importProject } from './import-project.js';
@@ -11,24 +17,26 @@ const [A, B, C] = ['A-001-core', 'A-002-more', 'B-001-data'] as const;
 const LARGE = 'x'.repeat(100_000);
 
 /** A project with every kind of thing in it: a result by blob, refused work, a held claim, sessions, a policy. */
-async function lived(name: StoreName): Promise<{ house: House; lines: ArchiveLine[] }> {
-  const house = await House.open(name);
-  const { coordinator } = house;
-  await house.plan(planOf(A, B, C));
-  answered(await coordinator.settings.putPolicy(P, { max_agents_per_track: 2 }));
+async function exportedSampleProject(
+  name: TestStoreName,
+): Promise<{ house: CoordinatorHarness; lines: ArchiveLine[] }> {
+  const harness = await CoordinatorHarness.open(name);
+  const { coordinator } = harness;
+  await harness.plan(planOf(A, B, C));
+  unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 2 }));
   const by = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
   for (const [task_id, agent] of [
     [A, 'alpha'],
     [B, 'beta'],
   ] as const) {
-    answered(await coordinator.claimTask(P, { task_id, ...by(agent) }));
+    unwrap(await coordinator.claimTask(P, { task_id, ...by(agent) }));
   }
-  answered(await coordinator.claimTask(P, { task_id: A, ...by('gamma') }));
-  answered(await coordinator.submitResult(P, submission(A, 'alpha', LARGE)));
-  answered(await coordinator.claimTask(P, { task_id: C, ...by('alpha') }));
+  unwrap(await coordinator.claimTask(P, { task_id: A, ...by('gamma') }));
+  unwrap(await coordinator.submitResult(P, submission(A, 'alpha', LARGE)));
+  unwrap(await coordinator.claimTask(P, { task_id: C, ...by('alpha') }));
   const lines: ArchiveLine[] = [];
-  for await (const line of exportProject(house.store, house.blobs, P)) lines.push(line);
-  return { house, lines };
+  for await (const line of exportProject(harness.store, harness.blobs, P)) lines.push(line);
+  return { house: harness, lines };
 }
 
 const submission = (task_id: string, agent: string, result_data: unknown) => ({
@@ -38,7 +46,7 @@ const submission = (task_id: string, agent: string, result_data: unknown) => ({
   result_data,
 });
 
-async function* told(lines: readonly ArchiveLine[]): AsyncGenerator<ArchiveLine> {
+async function* linesOf(lines: readonly ArchiveLine[]): AsyncGenerator<ArchiveLine> {
   yield* lines;
 }
 
@@ -53,31 +61,31 @@ describe('a project that moves', () => {
     ['memory', 'memory'],
   ] as const) {
     test(`is the same after it, from ${from} to ${to}`, async () => {
-      const { house, lines } = await lived(from);
-      const target = await House.open(to);
-      const position = await house.position();
-      const moved = await importProject(target.store, target.blobs, told(lines));
+      const { house: harness, lines } = await exportedSampleProject(from);
+      const target = await CoordinatorHarness.open(to);
+      const position = await harness.position();
+      const moved = await importProject(target.store, target.blobs, linesOf(lines));
       expect(moved).toEqual({ ...P, events: position, found: 0 });
-      expect(await eventsOf(target.store)).toEqual(await eventsOf(house.store));
-      expect(await headsOf(target.store)).toEqual(await headsOf(house.store));
+      expect(await eventsOf(target.store)).toEqual(await eventsOf(harness.store));
+      expect(await headsOf(target.store)).toEqual(await headsOf(harness.store));
       for (const [scope, taken] of [
         [CLAIMS_SCOPE, 2],
         [SESSIONS_SCOPE, 2],
         [trackScope('A'), 1],
         [trackScope('B'), 1],
       ] as const) {
-        expect(await target.store.occupancy(P.tenant_id, scope), scope).toBe(taken);
+        expect(await target.store.countPermits(P.tenant_id, scope), scope).toBe(taken);
       }
       const { queries } = target.coordinator;
-      const [result] = answered(await queries.listResults(P, A)).results;
+      const [result] = unwrap(await queries.listResults(P, A)).results;
       expect(await queries.getResult(P, A, result?.id ?? '')).toMatchObject({ result_data: LARGE });
     });
   }
 
   test('goes on working there: who holds a task submits under its generation', async () => {
-    const { lines } = await lived('memory');
-    const target = await House.open('memory');
-    await importProject(target.store, target.blobs, told(lines));
+    const { lines } = await exportedSampleProject('memory');
+    const target = await CoordinatorHarness.open('memory');
+    await importProject(target.store, target.blobs, linesOf(lines));
     expect(await target.coordinator.submitResult(P, submission(B, 'beta', 1))).toMatchObject({
       accepted: true,
       current_generation: 1,
@@ -87,40 +95,40 @@ describe('a project that moves', () => {
 
 describe('an import', () => {
   test('that was cut short goes on where it stopped', async () => {
-    const { house, lines } = await lived('memory');
-    const target = await House.open('memory');
+    const { house: harness, lines } = await exportedSampleProject('memory');
+    const target = await CoordinatorHarness.open('memory');
     const half = lines.slice(0, 4);
-    expect(await importProject(target.store, target.blobs, told(half))).toMatchObject({
+    expect(await importProject(target.store, target.blobs, linesOf(half))).toMatchObject({
       refused: 'ARCHIVE_BROKEN',
       detail: expect.stringContaining('cut short'),
     });
-    const begun = await House.open('memory');
-    await begun.store.commit(await unitsOf(half));
-    expect(await importProject(begun.store, begun.blobs, told(lines))).toMatchObject({ found: 3 });
-    expect(await eventsOf(begun.store)).toEqual(await eventsOf(house.store));
+    const begun = await CoordinatorHarness.open('memory');
+    await begun.store.commit(await committedTransactions(half));
+    expect(await importProject(begun.store, begun.blobs, linesOf(lines))).toMatchObject({ found: 3 });
+    expect(await eventsOf(begun.store)).toEqual(await eventsOf(harness.store));
   });
 
   test('leaves a project alone that has a history of its own', async () => {
-    const { lines } = await lived('memory');
-    const target = await House.open('memory');
+    const { lines } = await exportedSampleProject('memory');
+    const target = await CoordinatorHarness.open('memory');
     await target.plan(planOf(C));
     const before = await eventsOf(target.store);
-    expect(await importProject(target.store, target.blobs, told(lines))).toMatchObject({
+    expect(await importProject(target.store, target.blobs, linesOf(lines))).toMatchObject({
       refused: 'PROJECT_EXISTS',
     });
     expect(await eventsOf(target.store)).toEqual(before);
   });
 
   test('refuses what is no archive, has a gap or a forged blob, or breaks a rule', async () => {
-    const { lines } = await lived('memory');
+    const { lines } = await exportedSampleProject('memory');
     const blob = lines.findIndex((line) => 'blob_sha256' in line);
     const forged = lines.with(blob, { ...lines[blob], base64: 'AAAA' } as ArchiveLine);
     const grant = lines.findIndex((line) => 'event' in line && line.event.event_type === 'CLAIM_ACQUIRED');
     const skipped = lines.with(grant, withEvent(lines[grant], { generation: 7 }));
     const unnamed = lines.with(grant, withEvent(lines[grant], { event_id: '../..' }));
     for (const bad of [[], lines.slice(1), lines.toSpliced(2, 1), forged, skipped, unnamed]) {
-      const { store } = await House.open('memory');
-      expect(await importProject(store, new MemoryBlobs(), told(bad))).toMatchObject({
+      const { store } = await CoordinatorHarness.open('memory');
+      expect(await importProject(store, new MemoryBlobs(), linesOf(bad))).toMatchObject({
         refused: 'ARCHIVE_BROKEN',
       });
     }
@@ -131,17 +139,17 @@ const withEvent = (line: ArchiveLine | undefined, fields: object): ArchiveLine =
   line !== undefined && 'event' in line ? { event: { ...line.event, ...fields } } : expect.unreachable();
 
 /** What an import that ended after these lines had committed. */
-async function unitsOf(lines: readonly ArchiveLine[]) {
-  const { store } = await House.open('memory');
-  const units: Parameters<Store['commit']>[0][number][] = [];
+async function committedTransactions(lines: readonly ArchiveLine[]) {
+  const { store } = await CoordinatorHarness.open('memory');
+  const transactions: Parameters<Store['commit']>[0][number][] = [];
   const recording: Store = Object.assign(Object.create(store), {
-    commit: async (sent: typeof units) => {
-      units.push(...sent.filter(({ changes_rules }) => !changes_rules));
+    commit: async (sent: typeof transactions) => {
+      transactions.push(...sent.filter(({ changes_rules }) => !changes_rules));
       return store.commit(sent);
     },
   });
   const [header, ...rest] = lines;
   const complete = { ...header, position: rest.length } as ArchiveLine;
-  await importProject(recording, new MemoryBlobs(), told([complete, ...rest]));
-  return units;
+  await importProject(recording, new MemoryBlobs(), linesOf([complete, ...rest]));
+  return transactions;
 }

@@ -22,27 +22,28 @@ const leaseSeconds = z
   .min(1)
   .max(366 * 24 * 3600);
 const subject = z.string().min(1).max(SUBJECT_CHARS_MAX);
-const text = (max: number) => z.string().min(1).max(max);
+const boundedText = (max: number) => z.string().min(1).max(max);
 const claimId = z.string().min(1).max(64);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Plain data within bounds: no key that could reach a prototype, no depth that could exhaust a stack. */
-export function plainData(value: unknown, depth_max = 32): boolean {
+export function isPlainData(value: unknown, depthMax = 32): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || depth_max === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => plainData(item, depth_max - 1));
+  if (typeof value !== 'object' || depthMax === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => isPlainData(item, depthMax - 1));
   return Object.keys(value).every(
-    (key) => !FORBIDDEN_KEYS.has(key) && plainData((value as Record<string, unknown>)[key], depth_max - 1),
+    (key) => !FORBIDDEN_KEYS.has(key) && isPlainData((value as Record<string, unknown>)[key], depthMax - 1),
   );
 }
 
-const PLAIN = 'expected plain JSON data, at most 32 deep, without __proto__, constructor or prototype keys';
+const PLAIN_DATA_MESSAGE =
+  'expected plain JSON data, at most 32 deep, without __proto__, constructor or prototype keys';
 const plainObject = z.custom<Record<string, unknown>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && plainData(value),
-  PLAIN,
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && isPlainData(value),
+  PLAIN_DATA_MESSAGE,
 );
 const metadata = plainObject.refine(
   (value) => Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES_MAX,
@@ -50,22 +51,25 @@ const metadata = plainObject.refine(
 );
 
 /** What every body that changes something takes. */
-export const mutating = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
-const handle = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
-const lease = { lease_duration_seconds: leaseSeconds.optional() };
+export const mutationFields = {
+  request_id: requestIdSchema.optional(),
+  signature: z.string().max(512).optional(),
+};
+const handleFields = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
+const leaseFields = { lease_duration_seconds: leaseSeconds.optional() };
 
 export const claimBody = z.strictObject({
   task_id: subject.optional(),
-  feature_id: text(100).optional(),
-  edge: text(100).optional(),
+  feature_id: boundedText(100).optional(),
+  edge: boundedText(100).optional(),
   agent_id: agentIdSchema,
   session_id: sessionIdSchema,
-  ...lease,
-  agent_role: text(64).optional(),
+  ...leaseFields,
+  agent_role: boundedText(64).optional(),
   metadata: metadata.optional(),
   /** To be told what the work is, as `next` tells it. It is read for those who ask alone. */
   with_briefing: z.boolean().optional(),
-  ...mutating,
+  ...mutationFields,
 });
 export const batchClaimBody = z.strictObject({
   claims: z
@@ -73,24 +77,27 @@ export const batchClaimBody = z.strictObject({
     .min(1)
     .max(BATCH_ITEMS_MAX),
   mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
-  ...mutating,
+  ...mutationFields,
   // Room for the number of a claim, by which each claim of a batch is remembered.
   request_id: requestIdSchema.max(120).optional(),
 });
 /** A list of bodies, each read on its own: one that is wrong is refused alone. */
-export const itemsBody = z.strictObject({ items: z.array(z.unknown()).max(BATCH_ITEMS_MAX), ...mutating });
+export const itemsBody = z.strictObject({
+  items: z.array(z.unknown()).max(BATCH_ITEMS_MAX),
+  ...mutationFields,
+});
 export const renewBody = z.strictObject({
-  ...handle,
+  ...handleFields,
   expected_generation: generation,
-  ...lease,
-  ...mutating,
+  ...leaseFields,
+  ...mutationFields,
 });
 export const releaseBody = z.strictObject({
-  ...handle,
+  ...handleFields,
   expected_generation: generation,
   reason: z.enum(['VOLUNTARY', 'ERROR']).default('VOLUNTARY'),
-  message: text(2000).optional(),
-  ...mutating,
+  message: boundedText(2000).optional(),
+  ...mutationFields,
 });
 const EVALUATORS_BYTES_MAX = 64 * 1024;
 const checkCount = z.number().int().min(0).max(100_000);
@@ -104,8 +111,8 @@ const evaluators = z
     details: z
       .array(
         z.strictObject({
-          name: text(256),
-          type: text(64).optional(),
+          name: boundedText(256),
+          type: boundedText(64).optional(),
           result: z.enum(CHECK_RESULTS),
           required: z.boolean().optional(),
           says: z.string().max(2000).optional(),
@@ -114,46 +121,52 @@ const evaluators = z
       .max(500),
   })
   .refine(
-    (said) => JSON.stringify(said).length <= EVALUATORS_BYTES_MAX,
+    (value) => JSON.stringify(value).length <= EVALUATORS_BYTES_MAX,
     `at most ${EVALUATORS_BYTES_MAX} bytes`,
   )
   .refine(({ passed, failed, total, details }) => {
-    const not_passed = details.filter(({ result }) => result !== 'pass').length;
-    const known_failed = details.filter(({ result }) => result === 'fail').length;
-    return details.length <= total && passed <= total - not_passed && failed >= known_failed;
+    const notPassed = details.filter(({ result }) => result !== 'pass').length;
+    const knownFailed = details.filter(({ result }) => result === 'fail').length;
+    return details.length <= total && passed <= total - notPassed && failed >= knownFailed;
   }, 'expected counts that agree with the details');
 export const submitBody = z
   .strictObject({
-    ...handle,
+    ...handleFields,
     generation,
-    result_data: z.custom<unknown>((value) => value === undefined || plainData(value), PLAIN).optional(),
+    result_data: z
+      .custom<unknown>((value) => value === undefined || isPlainData(value), PLAIN_DATA_MESSAGE)
+      .optional(),
     blob_sha256: sha256.optional(),
     iteration: z.number().int().min(1).max(1_000_000).optional(),
     evaluators: evaluators.optional(),
-    convergence_type: text(256).optional(),
-    context_hash: text(256).optional(),
-    ...mutating,
+    convergence_type: boundedText(256).optional(),
+    context_hash: boundedText(256).optional(),
+    ...mutationFields,
   })
   .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
     path: ['result_data'],
     message: 'expected result_data or blob_sha256, one of the two',
   });
 export const suspendBody = z.strictObject({
-  ...handle,
+  ...handleFields,
   expected_generation: generation,
   iteration: z.number().int().min(1).max(1_000_000).optional(),
   candidate_sha256: sha256.optional(),
-  ...mutating,
+  ...mutationFields,
 });
-export const resumeBody = z.strictObject({ ...handle, expected_generation: generation, ...mutating });
+export const resumeBody = z.strictObject({
+  ...handleFields,
+  expected_generation: generation,
+  ...mutationFields,
+});
 export const reviewBody = z.strictObject({
   task_id: subject,
   generation,
   iteration: z.number().int().min(1).max(1_000_000),
   candidate_sha256: sha256,
   decision: z.enum(REVIEW_DECISIONS),
-  comment: text(4000).optional(),
-  ...mutating,
+  comment: boundedText(4000).optional(),
+  ...mutationFields,
 });
 export const nextBody = z.strictObject({
   agent_id: agentIdSchema,
@@ -162,28 +175,28 @@ export const nextBody = z.strictObject({
     .string()
     .regex(/^[A-Z]{1,8}$/)
     .optional(),
-  agent_role: text(64).optional(),
-  ...lease,
+  agent_role: boundedText(64).optional(),
+  ...leaseFields,
   wait_seconds: z.number().min(0).max(30).default(0),
-  ...mutating,
+  ...mutationFields,
 });
 export const noteBody = z.strictObject({
-  ...handle,
+  ...handleFields,
   generation,
-  text: text(NOTE_BYTES_MAX).refine(
+  text: boundedText(NOTE_BYTES_MAX).refine(
     (note) => Buffer.byteLength(note) <= NOTE_BYTES_MAX,
     `expected at most ${NOTE_BYTES_MAX} bytes`,
   ),
-  ...mutating,
+  ...mutationFields,
 });
 
 export const appendBody = z.strictObject({
-  event_type: text(100),
+  event_type: boundedText(100),
   task_id: subject.optional(),
-  feature_id: text(100).optional(),
-  edge: text(100).optional(),
+  feature_id: boundedText(100).optional(),
+  edge: boundedText(100).optional(),
   agent_id: agentIdSchema,
-  agent_role: text(64).optional(),
+  agent_role: boundedText(64).optional(),
   session_id: sessionIdSchema.optional(),
   generation: generation.optional(),
   claim_id: claimId.optional(),
@@ -198,12 +211,15 @@ export const appendBody = z.strictObject({
     (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
     `at most ${PAYLOAD_BYTES_MAX} bytes`,
   ),
-  ...mutating,
+  ...mutationFields,
 });
 /** Events of other tools, read by whoever brings them; `events/imported.ts` says what each must be. */
-export const importBody = z.strictObject({ events: z.array(plainObject).max(BATCH_ITEMS_MAX), ...mutating });
+export const importBody = z.strictObject({
+  events: z.array(plainObject).max(BATCH_ITEMS_MAX),
+  ...mutationFields,
+});
 
-const operatorFields = { expected_generation: generation, reason: text(2000), ...mutating };
+const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };
 export const OPERATOR_VERBS = ['force_release', 'reassign', 'reset', 'hold', 'unhold', 'adopt'] as const;
 export type OperatorVerb = (typeof OPERATOR_VERBS)[number];
 const plainOperator = z.strictObject(operatorFields);
@@ -216,25 +232,25 @@ export const operatorBodies = {
     ...operatorFields,
     agent_id: agentIdSchema,
     session_id: sessionIdSchema,
-    agent_role: text(64).optional(),
-    ...lease,
+    agent_role: boundedText(64).optional(),
+    ...leaseFields,
   }),
-  adopt: z.strictObject({ ...operatorFields, result_id: text(100) }),
+  adopt: z.strictObject({ ...operatorFields, result_id: boundedText(100) }),
 } as const;
 
-const PUBLIC_KEY =
+const PUBLIC_KEY_MESSAGE =
   'expected an Ed25519 public key: its 32 bytes in base64url, a point of the curve and no weak one';
 export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   /** The user of the credential, where it is left out. */
-  user_id: text(200).optional(),
+  user_id: boundedText(200).optional(),
   project_id: projectIdSchema,
   public_key: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY, abort: true })
-    .refine(isPublicKey, PUBLIC_KEY)
+    .regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY_MESSAGE, abort: true })
+    .refine(isPublicKey, PUBLIC_KEY_MESSAGE)
     .optional(),
-  ...mutating,
+  ...mutationFields,
 });
 
 const stalePolicy = z.enum(['takeover', 'hold']);
@@ -253,13 +269,13 @@ export const policyBody = z.strictObject({
   max_attempts: z.number().int().min(1).max(1000).optional(),
   max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
   compliance_profile: z.enum(['hipaa', 'soc2', 'pci']).nullable().optional(),
-  ...mutating,
+  ...mutationFields,
 });
 
 /** The YAML files of a workspace, by their path from `.ai-workspace/`. Whoever reads them says how many and how long. */
 export const configureBody = z.strictObject({
-  files: z.record(text(1024), z.string()),
-  ...mutating,
+  files: z.record(boundedText(1024), z.string()),
+  ...mutationFields,
   // Room for the number of a unit: features are written some at a time.
   request_id: requestIdSchema.max(120).optional(),
 });
@@ -275,18 +291,18 @@ export const limitsBody = z.strictObject({
   max_active_sessions: count(1_000_000).optional(),
   session_idle_seconds: seconds(YEAR_SECONDS).optional(),
   require_signatures: z.boolean().optional(),
-  ...mutating,
+  ...mutationFields,
 });
 
 const TEN_YEARS_SECONDS = 10 * YEAR_SECONDS;
 export const keyBody = z
   .strictObject({
     role: z.enum(ROLES),
-    label: text(100).optional(),
+    label: boundedText(100).optional(),
     user_id: agentIdSchema.optional(),
     expires_in_seconds: seconds(TEN_YEARS_SECONDS).optional(),
     expires_at: z.iso.datetime().optional(),
-    ...mutating,
+    ...mutationFields,
   })
   .refine((body) => body.expires_in_seconds === undefined || body.expires_at === undefined, {
     path: ['expires_at'],

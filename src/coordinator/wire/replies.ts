@@ -5,7 +5,7 @@ import type { Role } from '../../core/roles.js';
 
 /** Replies, field by field as the wire contract has them. */
 
-export interface TaskClaim {
+export interface GrantedClaim {
   /** Told to the holder alone. */
   id?: string;
   tenant_id: string;
@@ -27,7 +27,7 @@ export interface TaskClaim {
 export interface ClaimResult {
   success: boolean;
   reason: string;
-  claim: TaskClaim | null;
+  claim: GrantedClaim | null;
   current_holder: string | null;
   /** What to do next; on every refusal. */
   next?: string;
@@ -97,7 +97,7 @@ export interface GateResult {
   next?: string;
 }
 /** A key as its tenant sees it: everything but the secret. */
-export interface Key {
+export interface ApiKey {
   key_id: string;
   /** Null: an operator's, good in every tenant. */
   tenant_id: string | null;
@@ -113,7 +113,7 @@ export interface Key {
   expires_at: string | null;
   revoked_at: string | null;
 }
-export interface KeyCreated extends Key {
+export interface CreatedApiKey extends ApiKey {
   /** Shown this once: null when the request is repeated. */
   token: string | null;
   next?: string;

@@ -3,7 +3,7 @@ import type { Head, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
 
 /** What the caller was granted and shows again with everything it does. */
-export interface Handle {
+export interface ClaimHandle {
   readonly generation: number;
   readonly session_id: string;
   /** Null only where the caller's credential allows it to be left out. */
@@ -31,14 +31,14 @@ export interface ClaimFacts {
   /** Digest of the results this work builds on; null when it builds on none. */
   readonly inputs: string | null;
   /** The name of the limit that has no room left. */
-  readonly full: string | null;
+  readonly reached_limit: string | null;
   /** What a configured project says of an edge. Absent: a task, or a project that was never configured. */
   readonly edge?: EdgeFacts;
 }
 
 export interface EdgeFacts {
   /** Why there is no such edge to claim, in a sentence; null: there is. */
-  readonly unknown_says: string | null;
+  readonly unknown_message: string | null;
   /** One agent works in this project, and another asks. */
   readonly second_agent: boolean;
   /** What others hold now of work that touches the same modules. */
@@ -57,18 +57,18 @@ export interface SharedClaim {
 
 export interface RenewCommand {
   readonly type: 'renew';
-  readonly handle: Handle;
+  readonly handle: ClaimHandle;
   readonly lease_seconds: number | null;
 }
 export interface ReleaseCommand {
   readonly type: 'release';
-  readonly handle: Handle;
+  readonly handle: ClaimHandle;
   readonly reason: 'VOLUNTARY' | 'ERROR' | 'SESSION_CLOSED';
   readonly message: string | null;
 }
 export interface SubmitCommand {
   readonly type: 'submit';
-  readonly handle: Handle;
+  readonly handle: ClaimHandle;
   readonly result: SubmittedResult;
   readonly facts: SubmitFacts;
 }
@@ -84,7 +84,7 @@ export interface SubmitFacts {
   /** The subject keeps as many refused results of this agent as it may. */
   readonly parking_full: boolean;
   /** The tenant has no room for one more live claim. Known only once the store has said so. */
-  readonly no_room: boolean;
+  readonly is_permit_limit_reached: boolean;
 }
 export interface ConvergenceFacts {
   /** Required checks that nobody has passed, each with what is wrong. */
@@ -109,12 +109,12 @@ export interface PastGrant {
 }
 export interface SuspendCommand {
   readonly type: 'suspend';
-  readonly handle: Handle;
+  readonly handle: ClaimHandle;
   readonly gate: { readonly iteration: number; readonly candidate_sha256: string } | null;
 }
 export interface ResumeCommand {
   readonly type: 'resume';
-  readonly handle: Handle;
+  readonly handle: ClaimHandle;
 }
 export interface ReviewCommand {
   readonly type: 'record_review';
@@ -162,7 +162,7 @@ export interface AdoptCommand extends OperatorFields {
 /** The holder's remark to whoever comes after. */
 export interface NoteCommand {
   readonly type: 'note';
-  readonly handle: Handle;
+  readonly handle: ClaimHandle;
   readonly text: string;
 }
 /** The sweeper writes down what time has already decided. */
@@ -192,7 +192,7 @@ export type ClaimIdOf = (grant: { generation: number; request_id: string | null 
 
 export interface Decision {
   readonly ok: boolean;
-  readonly code: Code;
+  readonly code: DecisionCode;
   /** The head the decision was taken on. */
   readonly head: Head;
   /** The head it leads to: the same object when nothing happens. */
@@ -200,7 +200,7 @@ export interface Decision {
   /** What happened, in order; empty for every refusal. */
   readonly events: readonly EventDraft[];
   /** A refusal worth writing down. It moves no head. */
-  readonly notes: readonly EventDraft[];
+  readonly loose_events: readonly EventDraft[];
   /** The store's clock must have reached this (a takeover). */
   readonly not_before_ms: number | null;
   /** The store's clock must not have reached this (a renewal, a strict submission). */
@@ -285,7 +285,7 @@ export const OPERATOR_CODES = [
 ] as const;
 export const OTHER_CODES = ['SUSPENDED', 'RESUMED', 'NOTED', 'EXPIRED', 'STALE', 'NOT_EXPIRED'] as const;
 
-export type Code =
+export type DecisionCode =
   | (typeof CLAIM_CODES)[number]
   | (typeof RENEW_CODES)[number]
   | (typeof RELEASE_CODES)[number]
@@ -294,7 +294,7 @@ export type Code =
   | (typeof OPERATOR_CODES)[number]
   | (typeof OTHER_CODES)[number];
 
-export interface Context {
+export interface DecisionContext {
   readonly now_ms: number;
   readonly rules: Rules;
   readonly claimIdOf: ClaimIdOf;

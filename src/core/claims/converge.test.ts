@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { checkNewEvent } from '../events/catalogue.js';
 import type { ConvergenceFacts, EdgeFacts, SubmitFacts } from './commands.js';
-import type { Evidence } from './head.js';
-import { claim, reassign, result, review, seen, submit } from './testing/commands.js';
+import type { ConvergenceEvidence } from './head.js';
+import { claim, operatorFields, reassign, result, review, submit } from './testing/commands.js';
 import {
   ada,
   bob,
+  type DecisionScenario,
   EDGE,
   escalated,
-  type Given,
   given,
   granted,
   held,
-  type PastFact,
+  type PastEventBuilder,
 } from './testing/given.js';
 
 const SHA = 'ab'.repeat(32);
-const evidence: Evidence = {
+const evidence: ConvergenceEvidence = {
   iteration: 2,
   evaluators: {
     passed: 1,
@@ -29,24 +29,24 @@ const evidence: Evidence = {
   context_hash: 'sha256:77',
 };
 const candidate = { ...result(SHA, 1, EDGE), evidence };
-const asked = (fields: Partial<ConvergenceFacts> = {}): { convergence: ConvergenceFacts } => ({
+const withConvergence = (fields: Partial<ConvergenceFacts> = {}): { convergence: ConvergenceFacts } => ({
   convergence: { failing: [], needs_human: false, authority_reason: null, ...fields },
 });
-const edge = (...past: PastFact[]): Given => given(...past).on(EDGE);
+const edge = (...past: PastEventBuilder[]): DecisionScenario => given(...past).on(EDGE);
 const converges = (facts: Partial<SubmitFacts>) =>
   submit(ada, 1, { result: candidate }, { iteration: 2, ...facts });
 const failing = [{ name: 'tests_pass', says: 'It failed.' }];
 
 describe('an edge that converges', () => {
   it('tells by what: the iteration, the checks, the kind of convergence, the context', () => {
-    const { decision } = edge(granted(ada, 0)).when(converges(asked()), 5);
+    const { decision } = edge(granted(ada, 0)).when(converges(withConvergence()), 5);
     expect(decision.events.map(({ event_type, payload }) => ({ event_type, ...payload }))).toMatchObject([
       { event_type: 'edge_converged', outcome: 'ACCEPTED', ...evidence },
     ]);
   });
 
   it('is told so too when a human approved it', () => {
-    const { decision } = edge(granted(ada, 0)).when(converges(asked({ needs_human: true })), 5);
+    const { decision } = edge(granted(ada, 0)).when(converges(withConvergence({ needs_human: true })), 5);
     expect(decision).toMatchObject({ ok: false, code: 'ESCALATED' });
     expect(decision.events[0]?.payload).toMatchObject({ reason: 'human_review_required', ...evidence });
     expect(decision.next.claim?.state).toBe('SUSPENDED');
@@ -61,16 +61,19 @@ describe('an edge that converges', () => {
   });
 
   it('may not while a required check fails: the claim stays, nothing is lost and nothing is parked', () => {
-    const { decision } = edge(granted(ada, 0)).when(converges(asked({ failing, needs_human: true })), 5);
-    expect(decision).toMatchObject({ ok: false, code: 'NOT_CONVERGED', events: [], notes: [] });
+    const { decision } = edge(granted(ada, 0)).when(
+      converges(withConvergence({ failing, needs_human: true })),
+      5,
+    );
+    expect(decision).toMatchObject({ ok: false, code: 'NOT_CONVERGED', events: [], loose_events: [] });
     expect(decision.details).toEqual({ work_lost: false, parked: null, failing });
     expect(decision.next).toBe(decision.head);
   });
 
   it('may not where the role is rejected, unless a human approved exactly this', () => {
-    const rejected = { authority: 'reject', ...asked() } as const;
+    const rejected = { authority: 'reject', ...withConvergence() } as const;
     const { decision } = edge(granted(ada, 0)).when(converges(rejected), 5);
-    expect(decision).toMatchObject({ code: 'OUTSIDE_AUTHORITY', events: [], notes: [] });
+    expect(decision).toMatchObject({ code: 'OUTSIDE_AUTHORITY', events: [], loose_events: [] });
     expect(decision.next.claim?.state).toBe('ACTIVE');
     const gate = { iteration: 2, candidate_sha256: SHA };
     const suspended = edge(granted(ada, 0)).when(
@@ -88,18 +91,21 @@ describe('an edge that converges', () => {
   it('says which rule asked for the human', () => {
     const reasonOf = (facts: Partial<SubmitFacts>) =>
       edge(granted(ada, 0)).when(converges(facts), 5).decision.events[0]?.payload.reason;
-    expect(reasonOf({ authority: 'escalate', ...asked({ authority_reason: 'spec_mutation' }) })).toBe(
-      'spec_mutation',
-    );
+    expect(
+      reasonOf({ authority: 'escalate', ...withConvergence({ authority_reason: 'spec_mutation' }) }),
+    ).toBe('spec_mutation');
     expect(reasonOf({ authority: 'escalate' })).toBe('outside_role_authority');
-    expect(reasonOf(asked({ needs_human: true }))).toBe('human_review_required');
+    expect(reasonOf(withConvergence({ needs_human: true }))).toBe('human_review_required');
   });
 
   it('outside its role where that is only warned of: accepted, with a note that moves no head', () => {
-    const warned = { authority: 'warn', ...asked({ authority_reason: 'outside_role_authority' }) } as const;
+    const warned = {
+      authority: 'warn',
+      ...withConvergence({ authority_reason: 'outside_role_authority' }),
+    } as const;
     const { decision } = edge(granted(ada, 0)).when(converges(warned), 5);
     expect(decision).toMatchObject({ ok: true, code: 'ACCEPTED' });
-    expect(decision.notes).toMatchObject([
+    expect(decision.loose_events).toMatchObject([
       {
         event_type: 'convergence_escalated',
         agent_id: 'ada',
@@ -110,14 +116,14 @@ describe('an edge that converges', () => {
       event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
       tenant_id: 'acme',
       project_id: 'shop',
-      ...decision.notes[0],
+      ...decision.loose_events[0],
     };
     expect(checkNewEvent(written)).toEqual({ ok: true });
     expect(checkNewEvent({ ...written, seq: 2 })).toMatchObject({ ok: false });
   });
 
   it('once it waits for a human, waits for that one', () => {
-    const { decision } = edge(granted(ada, 0), escalated(1)).when(converges(asked()), 5);
+    const { decision } = edge(granted(ada, 0), escalated(1)).when(converges(withConvergence()), 5);
     expect(decision).toMatchObject({
       code: 'ESCALATED',
       events: [{ payload: { reason: 'review_pending' } }],
@@ -127,7 +133,7 @@ describe('an edge that converges', () => {
 
 describe('a claim to an edge', () => {
   const free: EdgeFacts = {
-    unknown_says: null,
+    unknown_message: null,
     second_agent: false,
     shared: [],
     enforced: false,
@@ -151,7 +157,7 @@ describe('a claim to an edge', () => {
     expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
     const refused = edge().when(claim(ada, {}, { edge: { ...free, shared, enforced: true } }), 0).decision;
     expect(refused).toMatchObject({ code: 'DENIED_PARALLEL', details: { shared } });
-    expect(refused.notes).toMatchObject([
+    expect(refused.loose_events).toMatchObject([
       {
         event_type: 'claim_rejected',
         payload: { reason: 'DENIED_PARALLEL', holding_agent: 'bob', shared_modules: ['auth', 'db'] },
@@ -160,11 +166,11 @@ describe('a claim to an edge', () => {
   });
 
   it('says why there is no such edge, and leaves no trace', () => {
-    const facts = { known: false, edge: { ...free, unknown_says: 'There is no vector.' } };
+    const facts = { known: false, edge: { ...free, unknown_message: 'There is no vector.' } };
     const { decision } = edge().when(claim(ada, {}, facts), 0);
     expect(decision).toMatchObject({
       code: 'UNKNOWN_TASK',
-      notes: [],
+      loose_events: [],
       details: { says: 'There is no vector.' },
     });
   });
@@ -179,7 +185,7 @@ describe('a claim to an edge', () => {
 
   it('without a lease is freed by its holder, or by force', () => {
     const past = granted(ada, 0, { lease_seconds: null });
-    const forced = edge(past).when({ type: 'force_release', ...seen(1) }, 10 ** 7).decision;
+    const forced = edge(past).when({ type: 'force_release', ...operatorFields(1) }, 10 ** 7).decision;
     expect(forced).toMatchObject({ code: 'FORCED' });
   });
 });

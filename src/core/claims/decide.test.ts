@@ -4,6 +4,7 @@ import type { Rules } from './policy.js';
 import {
   adopt,
   claim,
+  operatorFields,
   pastGrant,
   reassign,
   release,
@@ -11,7 +12,6 @@ import {
   result,
   resume,
   review,
-  seen,
   submit,
   suspend,
 } from './testing/commands.js';
@@ -22,13 +22,13 @@ import {
   escalated,
   eve,
   expired,
-  fact,
   given,
   granted,
   held,
   isoAt,
   msAt,
-  type PastFact,
+  type PastEventBuilder,
+  pastEvent,
   released,
   reset,
   suspended,
@@ -37,7 +37,7 @@ import {
 /** One row: the code it must give, given this past, to this command. Every row is wrong in all the ways of the rows below it. */
 interface Row {
   readonly code: string;
-  readonly past: readonly PastFact[];
+  readonly past: readonly PastEventBuilder[];
   readonly command: ClaimsCommand;
   readonly at?: number;
   readonly rules?: Partial<Rules>;
@@ -56,14 +56,14 @@ function table(name: string, rows: readonly Row[]): void {
 }
 
 /** Made active again whatever it was: no command does this, which is what lets one head be wrong in many ways. */
-const revived = (at: number): PastFact =>
-  fact('resumed', at, { lease_duration_seconds: 300, expires_at: isoAt(at + 300) });
-const failedUntil = (at: number, retry_at: number): PastFact =>
-  released(at, { reason: 'ERROR', message: 'broken', retry_at: isoAt(retry_at) });
+const revived = (at: number): PastEventBuilder =>
+  pastEvent('resumed', at, { lease_duration_seconds: 300, expires_at: isoAt(at + 300) });
+const failedUntil = (at: number, retryAt: number): PastEventBuilder =>
+  released(at, { reason: 'ERROR', message: 'broken', retry_at: isoAt(retryAt) });
 
 const waiting = { waiting_for: ['A-000-before'] };
-const full = { full: 'max_concurrent_claims' };
-const edge = { unknown_says: null, second_agent: false, shared: [], enforced: true, warnings: [] };
+const full = { reached_limit: 'max_concurrent_claims' };
+const edge = { unknown_message: null, second_agent: false, shared: [], enforced: true, warnings: [] };
 const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
 const alone = { edge: { ...edge, second_agent: true, shared } };
 const sharing = { edge: { ...edge, shared } };
@@ -168,7 +168,9 @@ describe('a refused claim', () => {
       .thenRefused('DENIED_ACTIVE_CLAIM', { expires_at_ms: msAt(300), stale: false });
   });
   it('leaves one note for the log, unless the request itself was wrong', () => {
-    const { notes } = given(granted(ada, 0)).when(claim(bob), 1).thenRefused('DENIED_ACTIVE_CLAIM');
+    const { loose_events: notes } = given(granted(ada, 0))
+      .when(claim(bob), 1)
+      .thenRefused('DENIED_ACTIVE_CLAIM');
     expect(notes).toMatchObject([
       {
         event_type: 'CLAIM_REJECTED',
@@ -181,7 +183,7 @@ describe('a refused claim', () => {
     expect(
       given()
         .when(claim(bob, { lease_seconds: 1 }), 1)
-        .thenRefused('INVALID_LEASE').notes,
+        .thenRefused('INVALID_LEASE').loose_events,
     ).toEqual([]);
   });
   it('takes leases from the least to the longest, both included', () => {
@@ -345,7 +347,7 @@ describe('a submission', () => {
   });
   it('that is refused is parked when its handle was once granted, and only then', () => {
     const zombie = submit(ada, 1, {}, { past_grant: pastGrant(ada, 1) });
-    const { notes } = given(...twice)
+    const { loose_events: notes } = given(...twice)
       .when(zombie, 5)
       .thenRefused('STALE_GENERATION', { work_lost: true, parked: 'result-aa11' });
     expect(notes).toMatchObject([
@@ -359,17 +361,17 @@ describe('a submission', () => {
     expect(
       given(...twice)
         .when(submit(eve, 1, {}, { past_grant: pastGrant(ada, 1) }), 5)
-        .thenRefused('STALE_GENERATION', { parked: null }).notes,
+        .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toEqual([]);
     expect(
       given(granted(ada, 0))
         .when(submit(bob, 1), 5)
-        .thenRefused('SESSION_MISMATCH', { work_lost: true, parked: null }).notes,
+        .thenRefused('SESSION_MISMATCH', { work_lost: true, parked: null }).loose_events,
     ).toEqual([]);
     expect(
       given(...twice)
         .when(submit(ada, 1, {}, { past_grant: pastGrant(ada, 1), parking_full: true }), 5)
-        .thenRefused('STALE_GENERATION', { parked: null }).notes,
+        .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toEqual([]);
   });
   it('in a strict project must be committed before the lease ends, escalated or not', () => {
@@ -441,7 +443,7 @@ describe('a pause', () => {
 });
 
 const gated = [granted(ada, 0), escalated(1)];
-const decided = fact('reviewed', 2, {
+const decided = pastEvent('reviewed', 2, {
   decision: 'CHANGES_REQUESTED',
   iteration: 1,
   candidate_sha256: 'aa11',
@@ -513,7 +515,7 @@ describe('a review', () => {
     given(...gated, decided)
       .when(review(1, { decision: 'CHANGES_REQUESTED' }), 10)
       .thenReplayed('CHANGES_REQUESTED');
-    const approved = fact('reviewed', 2, {
+    const approved = pastEvent('reviewed', 2, {
       decision: 'APPROVED',
       iteration: 1,
       candidate_sha256: 'aa11',
@@ -532,16 +534,20 @@ table('force_release', [
   {
     code: 'GENERATION_MISMATCH',
     past: [granted(ada, 0), released(1)],
-    command: { type: 'force_release', ...seen(2) },
+    command: { type: 'force_release', ...operatorFields(2) },
   },
-  { code: 'NO_CLAIM', past: [granted(ada, 0), released(1)], command: { type: 'force_release', ...seen(1) } },
-  { code: 'FORCED', past: [granted(ada, 0)], command: { type: 'force_release', ...seen(1) } },
+  {
+    code: 'NO_CLAIM',
+    past: [granted(ada, 0), released(1)],
+    command: { type: 'force_release', ...operatorFields(1) },
+  },
+  { code: 'FORCED', past: [granted(ada, 0)], command: { type: 'force_release', ...operatorFields(1) } },
   {
     code: 'FORCED',
     why: '(expired)',
     past: [granted(ada, 0), expired(300)],
     at: 300,
-    command: { type: 'force_release', ...seen(1) },
+    command: { type: 'force_release', ...operatorFields(1) },
   },
 ]);
 
@@ -607,36 +613,40 @@ describe('a reassignment', () => {
 });
 
 table('reset', [
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'reset', ...seen(2) } },
-  { code: 'NOT_COMPLETED', past: [granted(ada, 0)], command: { type: 'reset', ...seen(1) } },
-  { code: 'RESET', past: [granted(ada, 0), accepted(1)], command: { type: 'reset', ...seen(1) } },
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'reset', ...operatorFields(2) } },
+  { code: 'NOT_COMPLETED', past: [granted(ada, 0)], command: { type: 'reset', ...operatorFields(1) } },
+  { code: 'RESET', past: [granted(ada, 0), accepted(1)], command: { type: 'reset', ...operatorFields(1) } },
 ]);
 table('hold', [
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'hold', ...seen(0) } },
-  { code: 'HELD', past: [granted(ada, 0)], command: { type: 'hold', ...seen(1) } },
+  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'hold', ...operatorFields(0) } },
+  { code: 'HELD', past: [granted(ada, 0)], command: { type: 'hold', ...operatorFields(1) } },
 ]);
 table('unhold', [
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), held(1)], command: { type: 'unhold', ...seen(0) } },
-  { code: 'UNHELD', past: [granted(ada, 0), held(1)], command: { type: 'unhold', ...seen(1) } },
+  {
+    code: 'GENERATION_MISMATCH',
+    past: [granted(ada, 0), held(1)],
+    command: { type: 'unhold', ...operatorFields(0) },
+  },
+  { code: 'UNHELD', past: [granted(ada, 0), held(1)], command: { type: 'unhold', ...operatorFields(1) } },
 ]);
 
 describe('a hold', () => {
   it('repeated, or lifted where there is none, changes nothing', () => {
     given(held(1, 'because'))
-      .when({ type: 'hold', ...seen(0) }, 2)
+      .when({ type: 'hold', ...operatorFields(0) }, 2)
       .thenReplayed('HELD');
     given()
-      .when({ type: 'unhold', ...seen(0) }, 2)
+      .when({ type: 'unhold', ...operatorFields(0) }, 2)
       .thenReplayed('UNHELD');
   });
   it('for another reason is told', () => {
     given(held(1))
-      .when({ type: 'hold', ...seen(0) }, 2)
+      .when({ type: 'hold', ...operatorFields(0) }, 2)
       .thenEvents('HELD', ['TASK_HELD', { reason: 'because' }]);
   });
   it('lifted forgets failures and backoff', () => {
     const { next } = given(...failed, held(5))
-      .when({ type: 'unhold', ...seen(2) }, 6)
+      .when({ type: 'unhold', ...operatorFields(2) }, 6)
       .thenEvents('UNHELD', ['TASK_UNHELD']);
     expect(next).toMatchObject({ hold: null, failures: 0, last_error: null, retry_at_ms: null });
   });
@@ -722,10 +732,10 @@ table('expire', [
 
 describe('the sweeper', () => {
   it('reports a silent holder once an episode', () => {
-    const told = fact('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
-    const renewed = fact('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
-    given(granted(ada, 0), told).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
-    given(granted(ada, 0), told, renewed)
+    const reply = pastEvent('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
+    const renewed = pastEvent('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
+    given(granted(ada, 0), reply).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
+    given(granted(ada, 0), reply, renewed)
       .under(onHold)
       .when(expire, 3800)
       .thenEvents('STALE', ['CLAIM_LOST', { disposition: 'held' }]);
@@ -735,8 +745,8 @@ describe('the sweeper', () => {
       msAt(300),
     );
     for (const command of [
-      { type: 'hold', ...seen(1) },
-      { type: 'force_release', ...seen(1) },
+      { type: 'hold', ...operatorFields(1) },
+      { type: 'force_release', ...operatorFields(1) },
       reassign(1, bob),
       submit(ada, 1),
       claim(bob),

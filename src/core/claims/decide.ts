@@ -1,4 +1,4 @@
-import type { ClaimsCommand, Context, Decision } from './commands.js';
+import type { ClaimsCommand, Decision, DecisionContext } from './commands.js';
 import { decideClaim } from './decide/claim.js';
 import { decideExpire } from './decide/expire.js';
 import { decideNote } from './decide/note.js';
@@ -9,7 +9,7 @@ import {
   decideReassign,
   decideReset,
   decideUnhold,
-} from './decide/operate.js';
+} from './decide/operator-commands.js';
 import { decideRelease } from './decide/release.js';
 import { decideRenew, decideResume, decideSuspend } from './decide/renew.js';
 import { decideReview } from './decide/review.js';
@@ -20,7 +20,7 @@ import type { Head } from './head.js';
  * The specification: what a command does to a head, at a time, under the rules. Refusals are values.
  * Pure: the same inputs give the same decision on every machine, and nothing else in the system decides.
  */
-export function decide(head: Head, command: ClaimsCommand, ctx: Context): Decision {
+export function decide(head: Head, command: ClaimsCommand, ctx: DecisionContext): Decision {
   switch (command.type) {
     case 'claim':
       return decideClaim(head, command, ctx);

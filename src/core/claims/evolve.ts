@@ -1,8 +1,8 @@
 import { type EventDraft, msOf } from '../events/envelope.js';
-import { factOf } from './facts.js';
+import { claimEventKindOf } from './claim-event-kinds.js';
 import {
   type AcceptedResult,
-  type Evidence,
+  type ConvergenceEvidence,
   emptyHead,
   type Gate,
   type Head,
@@ -10,54 +10,54 @@ import {
   type ReleaseReason,
   type SubmittedResult,
 } from './head.js';
-import type { Payloads, ResultFields } from './payloads.js';
+import type { ClaimEventPayloads, ResultFields } from './payloads.js';
 
-type Fields = Partial<Omit<Head, 'subject' | 'seq' | 'last_at_ms'>>;
+type HeadChanges = Partial<Omit<Head, 'subject' | 'seq' | 'last_at_ms'>>;
 
 /** The fold: the head after one more event. Replaying a subject's events gives its head. */
 export function evolve(before: Head | null, event: EventDraft): Head {
   const head = before ?? emptyHead(event.subject ?? '');
-  const at_ms = msOf(event.timestamp);
-  return { ...head, ...change(head, event, at_ms), seq: head.seq + 1, last_at_ms: at_ms };
+  const atMs = msOf(event.timestamp);
+  return { ...head, ...headChanges(head, event, atMs), seq: head.seq + 1, last_at_ms: atMs };
 }
 
-function change(head: Head, event: EventDraft, at_ms: number): Fields {
-  const fact = factOf(event.event_type);
-  switch (fact) {
+function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges {
+  const kind = claimEventKindOf(event.event_type);
+  switch (kind) {
     case 'granted':
-      return granted(event, event.payload as unknown as Payloads['granted'], at_ms);
+      return granted(event, event.payload as unknown as ClaimEventPayloads['granted'], at_ms);
     case 'renewed':
     case 'resumed':
-      return { claim: leased(head, event.payload as unknown as Payloads['renewed'], at_ms) };
+      return { claim: renewedClaim(head, event.payload as unknown as ClaimEventPayloads['renewed'], at_ms) };
     case 'lost':
-      return lost(head, event.payload as unknown as Payloads['lost']);
+      return lost(head, event.payload as unknown as ClaimEventPayloads['lost']);
     case 'released':
-      return released(head, event.payload as unknown as Payloads['released']);
+      return released(head, event.payload as unknown as ClaimEventPayloads['released']);
     case 'suspended':
-      return suspended(head, event.payload as unknown as Payloads['suspended']);
+      return suspended(head, event.payload as unknown as ClaimEventPayloads['suspended']);
     case 'accepted':
     case 'adopted':
       return completed(head, event, event.payload as unknown as ResultFields, at_ms);
     case 'escalated':
-      return escalated(head, event.payload as unknown as Payloads['escalated']);
+      return escalated(head, event.payload as unknown as ClaimEventPayloads['escalated']);
     case 'reviewed':
-      return reviewed(head, event.payload as unknown as Payloads['reviewed'], at_ms);
+      return reviewed(head, event.payload as unknown as ClaimEventPayloads['reviewed'], at_ms);
     case 'held':
-      return { hold: { ...pick(event.payload as unknown as Payloads['held']), at_ms } };
+      return { hold: { ...holdFields(event.payload as unknown as ClaimEventPayloads['held']), at_ms } };
     case 'unheld':
       return { hold: null, failures: 0, last_error: null, retry_at_ms: null };
     case 'reset':
-      return reset(head, event.payload as unknown as Payloads['reset']);
+      return reset(head, event.payload as unknown as ClaimEventPayloads['reset']);
     default:
       // Strict on write, open on read: an event that a later version knows moves only the seq.
       return {};
   }
 }
 
-const pick = ({ reason, by }: Payloads['held']) => ({ reason, by });
+const holdFields = ({ reason, by }: ClaimEventPayloads['held']) => ({ reason, by });
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
 
-function granted(event: EventDraft, payload: Payloads['granted'], at_ms: number): Fields {
+function granted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs: number): HeadChanges {
   const claim: HeldClaim = {
     state: 'ACTIVE',
     agent_id: event.agent_id,
@@ -65,10 +65,10 @@ function granted(event: EventDraft, payload: Payloads['granted'], at_ms: number)
     agent_role: event.agent_role ?? null,
     user_id: payload.user_id ?? null,
     request_id: event.request_id ?? null,
-    claimed_at_ms: at_ms,
+    claimed_at_ms: atMs,
     lease_seconds: payload.lease_duration_seconds,
     expires_at_ms: msOrNull(payload.expires_at),
-    active_at_ms: at_ms,
+    active_at_ms: atMs,
     max_hold_until_ms: msOrNull(payload.max_hold_until),
     suspended_until_ms: null,
     stale: false,
@@ -79,36 +79,36 @@ function granted(event: EventDraft, payload: Payloads['granted'], at_ms: number)
   return { generation: event.generation ?? 0, claim, gate: null, retry_at_ms: null };
 }
 
-function leased(head: Head, payload: Payloads['renewed'], at_ms: number): HeldClaim | null {
+function renewedClaim(head: Head, payload: ClaimEventPayloads['renewed'], atMs: number): HeldClaim | null {
   if (head.claim === null) return null;
   return {
     ...head.claim,
     state: 'ACTIVE',
     lease_seconds: payload.lease_duration_seconds,
     expires_at_ms: msOrNull(payload.expires_at),
-    active_at_ms: at_ms,
+    active_at_ms: atMs,
     suspended_until_ms: null,
     stale: false,
     release_reason: null,
   };
 }
 
-function ended(head: Head, state: 'EXPIRED' | 'RELEASED' | 'SUPERSEDED', release_reason: ReleaseReason) {
+function endedClaim(head: Head, state: 'EXPIRED' | 'RELEASED' | 'SUPERSEDED', release_reason: ReleaseReason) {
   return head.claim === null ? null : { ...head.claim, state, release_reason, suspended_until_ms: null };
 }
 
-function lost(head: Head, payload: Payloads['lost']): Fields {
+function lost(head: Head, payload: ClaimEventPayloads['lost']): HeadChanges {
   if (payload.disposition === 'held') {
     return { claim: head.claim === null ? null : { ...head.claim, stale: true } };
   }
   if (payload.cause === 'SUPERSEDED') {
-    return { claim: ended(head, 'SUPERSEDED', 'SUPERSEDED'), failures: 0, last_error: null };
+    return { claim: endedClaim(head, 'SUPERSEDED', 'SUPERSEDED'), failures: 0, last_error: null };
   }
-  return { claim: ended(head, 'EXPIRED', 'EXPIRED'), failures: head.failures + 1, last_error: null };
+  return { claim: endedClaim(head, 'EXPIRED', 'EXPIRED'), failures: head.failures + 1, last_error: null };
 }
 
-function released(head: Head, payload: Payloads['released']): Fields {
-  const claim = ended(head, 'RELEASED', payload.reason);
+function released(head: Head, payload: ClaimEventPayloads['released']): HeadChanges {
+  const claim = endedClaim(head, 'RELEASED', payload.reason);
   if (payload.reason === 'ERROR') {
     return {
       claim,
@@ -119,12 +119,12 @@ function released(head: Head, payload: Payloads['released']): Fields {
     };
   }
   // Closing a session, or giving back what had run out before, says nothing of the work: what went wrong stays counted.
-  const tellsNothing = payload.reason === 'SESSION_CLOSED' || head.claim?.state === 'EXPIRED';
-  const forgiven = payload.reason === 'FORCED' || !tellsNothing;
-  return forgiven ? { claim, failures: 0, last_error: null } : { claim };
+  const isNeutral = payload.reason === 'SESSION_CLOSED' || head.claim?.state === 'EXPIRED';
+  const isForgiven = payload.reason === 'FORCED' || !isNeutral;
+  return isForgiven ? { claim, failures: 0, last_error: null } : { claim };
 }
 
-function suspended(head: Head, payload: Payloads['suspended']): Fields {
+function suspended(head: Head, payload: ClaimEventPayloads['suspended']): HeadChanges {
   if (head.claim === null) return {};
   const claim: HeldClaim = {
     ...head.claim,
@@ -140,30 +140,30 @@ function suspended(head: Head, payload: Payloads['suspended']): Fields {
 
 function openGate(
   head: Head,
-  on: { iteration: number; candidate_sha256: string },
+  candidateRef: { iteration: number; candidate_sha256: string },
   candidate: SubmittedResult | null,
 ): Gate {
   return {
     generation: head.generation,
-    iteration: on.iteration,
-    candidate_sha256: on.candidate_sha256,
+    iteration: candidateRef.iteration,
+    candidate_sha256: candidateRef.candidate_sha256,
     decision: null,
     reviewer: null,
     candidate,
   };
 }
 
-function escalated(head: Head, payload: Payloads['escalated']): Fields {
-  const on = { iteration: payload.iteration, candidate_sha256: payload.result_sha256 };
+function escalated(head: Head, payload: ClaimEventPayloads['escalated']): HeadChanges {
+  const candidateRef = { iteration: payload.iteration, candidate_sha256: payload.result_sha256 };
   return {
     ...suspended(head, { until: payload.until }),
-    gate: openGate(head, on, resultOf(payload)),
+    gate: openGate(head, candidateRef, resultOf(payload)),
     // A late candidate brings its generation back: the expiry that was counted did not end it.
     ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };
 }
 
-function reviewed(head: Head, payload: Payloads['reviewed'], at_ms: number): Fields {
+function reviewed(head: Head, payload: ClaimEventPayloads['reviewed'], atMs: number): HeadChanges {
   if (head.gate === null) return {};
   const gate: Gate = { ...head.gate, decision: payload.decision, reviewer: payload.reviewer };
   if (payload.expires_at === undefined) return { gate };
@@ -171,10 +171,10 @@ function reviewed(head: Head, payload: Payloads['reviewed'], at_ms: number): Fie
     lease_duration_seconds: payload.lease_duration_seconds ?? null,
     expires_at: payload.expires_at,
   };
-  return { gate, claim: leased(head, lease, at_ms) };
+  return { gate, claim: renewedClaim(head, lease, atMs) };
 }
 
-function completed(head: Head, event: EventDraft, payload: ResultFields, at_ms: number): Fields {
+function completed(head: Head, event: EventDraft, payload: ResultFields, atMs: number): HeadChanges {
   const result: AcceptedResult = {
     result_id: payload.result_id,
     generation: event.generation ?? head.generation,
@@ -182,12 +182,12 @@ function completed(head: Head, event: EventDraft, payload: ResultFields, at_ms: 
     session_id: event.session_id ?? '',
     sha256: payload.result_sha256,
     work_product_ref: payload.work_product_ref,
-    submitted_at_ms: at_ms,
+    submitted_at_ms: atMs,
   };
   return {
     phase: 'COMPLETED',
     result,
-    claim: ended(head, 'RELEASED', 'COMPLETED'),
+    claim: endedClaim(head, 'RELEASED', 'COMPLETED'),
     hold: null,
     failures: 0,
     last_error: null,
@@ -195,7 +195,7 @@ function completed(head: Head, event: EventDraft, payload: ResultFields, at_ms: 
   };
 }
 
-function reset(head: Head, payload: Payloads['reset']): Fields {
+function reset(head: Head, payload: ClaimEventPayloads['reset']): HeadChanges {
   return {
     phase: 'OPEN',
     epoch: payload.epoch,
@@ -221,10 +221,10 @@ export function resultOf(fields: ResultFields): SubmittedResult {
 }
 
 /** Every escalation has an iteration; only where more was said there is something to show. */
-function evidenceOf(fields: ResultFields): { evidence?: Evidence } {
+function evidenceOf(fields: ResultFields): { evidence?: ConvergenceEvidence } {
   const { iteration, evaluators, convergence_type, context_hash } = fields;
   if (iteration === undefined) return {};
-  const evidence: Evidence = {
+  const evidence: ConvergenceEvidence = {
     iteration,
     ...(evaluators === undefined ? {} : { evaluators }),
     ...(convergence_type === undefined ? {} : { convergence_type }),

@@ -4,13 +4,13 @@ import type { Head } from './head.js';
 import {
   claim,
   handleOf,
+  operatorFields,
   pastGrant,
   release,
   renew,
   result,
   resume,
   review,
-  seen,
   submit,
   suspend,
 } from './testing/commands.js';
@@ -22,11 +22,11 @@ import {
   escalated,
   eve,
   expired,
-  fact,
   given,
   granted,
   isoAt,
   msAt,
+  pastEvent,
   released,
   reset,
   suspended,
@@ -141,7 +141,7 @@ describe('claims as the seeds would have had them', () => {
   });
 
   it('F-37: a forged future generation leaves no trace on the head and parks nothing', () => {
-    const { notes } = given(granted(ada, 0))
+    const { loose_events: notes } = given(granted(ada, 0))
       .when(submit(bob, 9), 10)
       .thenRefused('FUTURE_GENERATION', { parked: null });
     expect(notes).toEqual([]);
@@ -163,7 +163,7 @@ describe('claims as the seeds would have had them', () => {
 
   it('F-46: a reset opens the work, keeps the generation, and wakes no old handle', () => {
     const { next } = given(granted(ada, 0), accepted(1))
-      .when({ type: 'reset', ...seen(1) }, 10)
+      .when({ type: 'reset', ...operatorFields(1) }, 10)
       .thenEvents('RESET', ['TASK_RESET', { epoch: 1 }]);
     expect(next).toMatchObject({ generation: 1, epoch: 1, phase: 'OPEN', result: null });
     const reopened = given(granted(ada, 0), accepted(1), reset(2));
@@ -208,7 +208,7 @@ describe('claims as the seeds would have had them', () => {
 
 describe('human gates as the seeds would have had them', () => {
   const approvedOf = (candidate_sha256: string) =>
-    fact('reviewed', 2, {
+    pastEvent('reviewed', 2, {
       decision: 'APPROVED',
       iteration: 1,
       candidate_sha256,
@@ -232,7 +232,7 @@ describe('human gates as the seeds would have had them', () => {
   });
 
   it('F-92: wanted changes are looked at again', () => {
-    const changes = fact('reviewed', 2, {
+    const changes = pastEvent('reviewed', 2, {
       decision: 'CHANGES_REQUESTED',
       ...gate,
       reviewer: 'hana',
@@ -245,7 +245,7 @@ describe('human gates as the seeds would have had them', () => {
   });
 
   it('F-92: a pause without a gate does not close the gate that is open', () => {
-    const back = fact('resumed', 2, { lease_duration_seconds: 300, expires_at: isoAt(302) });
+    const back = pastEvent('resumed', 2, { lease_duration_seconds: 300, expires_at: isoAt(302) });
     expect(
       given(granted(ada, 0), suspended(1, gate), back, suspended(3), back).when(submit(ada, 1), 10).decision
         .code,

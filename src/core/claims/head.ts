@@ -72,10 +72,10 @@ export interface SubmittedResult {
   readonly data?: unknown;
   readonly blob_sha256?: string;
   /** Of an edge: what is said to show that it has converged. */
-  readonly evidence?: Evidence;
+  readonly evidence?: ConvergenceEvidence;
 }
 
-export interface Evidence {
+export interface ConvergenceEvidence {
   readonly iteration: number;
   readonly evaluators?: CheckCounts;
   readonly convergence_type?: string;
@@ -91,7 +91,7 @@ export interface CheckCounts {
   readonly details?: readonly Readonly<Record<string, unknown>>[];
 }
 
-export interface Hold {
+export interface SubjectHold {
   readonly reason: string;
   readonly by: string;
   readonly at_ms: number;
@@ -108,7 +108,7 @@ export interface Head {
   readonly phase: 'OPEN' | 'COMPLETED';
   readonly claim: HeldClaim | null;
   readonly result: AcceptedResult | null;
-  readonly hold: Hold | null;
+  readonly hold: SubjectHold | null;
   readonly gate: Gate | null;
   /** Generations in a row that ended in error or expiry. */
   readonly failures: number;

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../events/envelope.js';
-import { factOf } from './facts.js';
+import { claimEventKindOf } from './claim-event-kinds.js';
 
 /** The role in which a human works. Only a caller who may review can have it, so that no agent passes for one. */
 export const HUMAN_ROLE = 'human';
@@ -10,10 +10,10 @@ export const HUMAN_ROLE = 'human';
  * by an agent, or imported) has no seq, and decides nothing.
  */
 export function isApprovedByHuman(accepted: EventEnvelope, reviews: readonly EventEnvelope[]): boolean {
-  if (factOf(accepted.event_type) === 'adopted' || accepted.agent_role === HUMAN_ROLE) return true;
+  if (claimEventKindOf(accepted.event_type) === 'adopted' || accepted.agent_role === HUMAN_ROLE) return true;
   return reviews.some(
     ({ event_type, subject, seq, generation, position, payload }) =>
-      factOf(event_type) === 'reviewed' &&
+      claimEventKindOf(event_type) === 'reviewed' &&
       subject === accepted.subject &&
       seq !== undefined &&
       generation === accepted.generation &&

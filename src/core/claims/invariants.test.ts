@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventDraft, EventEnvelope } from '../events/envelope.js';
 import { type AnyHead, fold } from '../fold.js';
 import { emptyHead, type Head } from './head.js';
-import { LogChecker, type Violation } from './invariants.js';
+import { type InvariantViolation, LogChecker } from './invariants.js';
 import type { Rules } from './policy.js';
 import {
   accepted,
@@ -12,11 +12,11 @@ import {
   EDGE_RULES,
   escalated,
   expired,
-  fact,
   granted,
   held,
   isoAt,
-  type PastFact,
+  type PastEventBuilder,
+  pastEvent,
   released,
   reset,
   resultPayload,
@@ -25,12 +25,12 @@ import {
   TASK_RULES,
 } from './testing/given.js';
 
-type Told = [subject: string, happened: PastFact, forged?: Partial<EventEnvelope>];
+type LoggedEvent = [subject: string, happened: PastEventBuilder, forged?: Partial<EventEnvelope>];
 
 /** A log as a store would keep it, with whatever was forged into it, and the heads its events fold to. */
-function logOf(told: readonly Told[]): { events: EventEnvelope[]; heads: Map<string, AnyHead> } {
+function logOf(logged: readonly LoggedEvent[]): { events: EventEnvelope[]; heads: Map<string, AnyHead> } {
   const heads = new Map<string, AnyHead>();
-  const events = told.map(([subject, happened, forged], index): EventEnvelope => {
+  const events = logged.map(([subject, happened, forged], index): EventEnvelope => {
     const before = (heads.get(subject) as Head | undefined) ?? emptyHead(subject);
     const ids = { event_id: `event-${index}`, tenant_id: 't', project_id: 'p', position: index + 1 };
     const event = { ...happened(before), ...ids, ...forged };
@@ -40,32 +40,32 @@ function logOf(told: readonly Told[]): { events: EventEnvelope[]; heads: Map<str
   return { events, heads };
 }
 
-function check(told: readonly Told[], rules: Rules = TASK_RULES): Violation[] {
+function check(logged: readonly LoggedEvent[], rules: Rules = TASK_RULES): InvariantViolation[] {
   const checker = new LogChecker(() => rules);
-  return logOf(told).events.flatMap((event) => checker.see(event));
+  return logOf(logged).events.flatMap((event) => checker.checkEvent(event));
 }
 
-const onTask = (...past: PastFact[]): Told[] => past.map((happened) => [TASK, happened]);
-const broken = (violations: readonly Violation[]): string[] => [
+const onTask = (...past: PastEventBuilder[]): LoggedEvent[] => past.map((happened) => [TASK, happened]);
+const brokenInvariants = (violations: readonly InvariantViolation[]): string[] => [
   ...new Set(violations.map((one) => one.invariant)),
 ];
 
 /** An event that moves no head carries no seq. */
-const withoutSeq = (happened: PastFact): PastFact => {
+const withoutSeq = (happened: PastEventBuilder): PastEventBuilder => {
   return (head) => {
     const { seq: _, ...event } = happened(head);
     return event;
   };
 };
-const approved = fact('reviewed', 3, {
+const approved = pastEvent('reviewed', 3, {
   decision: 'APPROVED',
   iteration: 1,
   candidate_sha256: 'aa11',
   reviewer: 'hana',
 });
-const parkedOf = (sha256: string): PastFact =>
+const parkedOf = (sha256: string): PastEventBuilder =>
   withoutSeq(
-    fact('result_denied', 5, {
+    pastEvent('result_denied', 5, {
       submitted_generation: 1,
       current_generation: 2,
       rejection_reason: 'STALE_GENERATION',
@@ -75,8 +75,8 @@ const parkedOf = (sha256: string): PastFact =>
       ...resultPayload(sha256, 1, TASK),
     }),
   );
-const adoptedOf = (sha256: string): PastFact =>
-  fact('adopted', 6, {
+const adoptedOf = (sha256: string): PastEventBuilder =>
+  pastEvent('adopted', 6, {
     reason: 'good',
     by: 'hana',
     adopted_from: { result_id: `result-${sha256}`, generation: 1, agent_id: 'ada', session_id: 's-1' },
@@ -89,7 +89,7 @@ describe('a log in order', () => {
     const gate = onTask(
       granted(ada, 600),
       escalated(601),
-      fact('reviewed', 602, approvedPayload),
+      pastEvent('reviewed', 602, approvedPayload),
       accepted(602),
     );
     expect(check([...takeover, ...gate])).toEqual([]);
@@ -101,7 +101,7 @@ describe('a log in order', () => {
       adoptedOf('bb22'),
     );
     expect(check(adoption)).toEqual([]);
-    const children: Told[] = ['::1', '::2'].flatMap((suffix): Told[] => [
+    const children: LoggedEvent[] = ['::1', '::2'].flatMap((suffix): LoggedEvent[] => [
       [TASK + suffix, granted(ada, 0)],
       [TASK + suffix, accepted(1)],
     ]);
@@ -115,8 +115,8 @@ describe('a log in order', () => {
   } as const;
 
   it('may hold events of later versions, records, and events about no subject', () => {
-    const unknown: PastFact = (head) => ({ ...held(1)(head), event_type: 'TASK_PAINTED' });
-    const plan: PastFact = (head) => ({
+    const unknown: PastEventBuilder = (head) => ({ ...held(1)(head), event_type: 'TASK_PAINTED' });
+    const plan: PastEventBuilder = (head) => ({
       ...held(1)(head),
       event_type: 'PLAN_CHANGED',
       payload: { record: { a: 1 } },
@@ -131,9 +131,10 @@ describe('a log in order', () => {
 });
 
 describe('a forged log is caught', () => {
-  const superseded = fact('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
-  const children = (state: PastFact[]): Told[] => state.map((happened) => [`${TASK}::1`, happened]);
-  const cases: [invariant: string, what: string, told: Told[]][] = [
+  const superseded = pastEvent('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
+  const children = (state: PastEventBuilder[]): LoggedEvent[] =>
+    state.map((happened) => [`${TASK}::1`, happened]);
+  const cases: [invariant: string, what: string, told: LoggedEvent[]][] = [
     [
       'INV-01',
       'a generation that falls',
@@ -176,7 +177,7 @@ describe('a forged log is caught', () => {
       onTask(
         granted(ada, 0),
         released(1),
-        fact('renewed', 2, { lease_duration_seconds: 30, expires_at: isoAt(32) }),
+        pastEvent('renewed', 2, { lease_duration_seconds: 30, expires_at: isoAt(32) }),
       ),
     ],
     ['INV-05', 'a result without a claim', onTask(accepted(1))],
@@ -192,7 +193,7 @@ describe('a forged log is caught', () => {
         ...onTask(granted(ada, 0), released(1), granted(bob, 2)),
         [
           TASK,
-          withoutSeq(fact('noted', 3, { text: 'hm' })),
+          withoutSeq(pastEvent('noted', 3, { text: 'hm' })),
           { generation: 1, session_id: 's-1', agent_id: 'ada' },
         ],
       ],
@@ -208,7 +209,7 @@ describe('a forged log is caught', () => {
       'a work product of another digest',
       onTask(
         granted(ada, 0),
-        fact('accepted', 1, {
+        pastEvent('accepted', 1, {
           outcome: 'ACCEPTED',
           late: false,
           ...resultPayload('aa11', 1, TASK),
@@ -221,7 +222,7 @@ describe('a forged log is caught', () => {
       'a work product of another generation',
       onTask(
         granted(ada, 0),
-        fact('accepted', 1, { outcome: 'ACCEPTED', late: false, ...resultPayload('aa11', 2, TASK) }),
+        pastEvent('accepted', 1, { outcome: 'ACCEPTED', late: false, ...resultPayload('aa11', 2, TASK) }),
       ),
     ],
     [
@@ -262,42 +263,42 @@ describe('a forged log is caught', () => {
     ],
     ['INV-21', 'a gap in the positions', [[TASK, granted(ada, 0), { position: 2 }]]],
   ];
-  it.each(cases)('%s: %s', (invariant, _, told) => {
-    expect(broken(check(told))).toContain(invariant);
+  it.each(cases)('%s: %s', (invariant, _, reply) => {
+    expect(brokenInvariants(check(reply))).toContain(invariant);
   });
 
   it('at the position where it happened, with its subject', () => {
     expect(check(onTask(granted(ada, 0), granted(bob, 1)))).toEqual([
-      { invariant: 'INV-03', position: 2, subject: TASK, says: 'granted to bob while ada still held it' },
+      { invariant: 'INV-03', position: 2, subject: TASK, message: 'granted to bob while ada still held it' },
     ]);
   });
   it('once: a gap does not make every later event a fault', () => {
-    const told: Told[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
-    const after: Told = [TASK, granted(bob, 2), { seq: 6, position: 8 }];
-    expect(broken(check([...told, after]))).toEqual(['INV-21', 'INV-09']);
-    expect(check([...told, after])).toHaveLength(2);
+    const reply: LoggedEvent[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
+    const after: LoggedEvent = [TASK, granted(bob, 2), { seq: 6, position: 8 }];
+    expect(brokenInvariants(check([...reply, after]))).toEqual(['INV-21', 'INV-09']);
+    expect(check([...reply, after])).toHaveLength(2);
   });
   it('by the policy of its subject: under hold no lease ends by itself', () => {
-    const told: Told[] = [
+    const reply: LoggedEvent[] = [
       [EDGE, granted(ada, 0)],
       [EDGE, expired(9999)],
     ];
-    expect(broken(check(told, EDGE_RULES))).toEqual(['INV-04']);
-    expect(check(told, TASK_RULES)).toEqual([]);
+    expect(brokenInvariants(check(reply, EDGE_RULES))).toEqual(['INV-04']);
+    expect(check(reply, TASK_RULES)).toEqual([]);
   });
   it('with the margin for clocks that differ', () => {
-    const told = onTask(granted(ada, 0), expired(301));
-    expect(broken(check(told, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
+    const reply = onTask(granted(ada, 0), expired(301));
+    expect(brokenInvariants(check(reply, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
   });
 });
 
 describe('INV-08: the heads a store keeps', () => {
-  const told: Told[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
-  const finish = (heads: (all: Map<string, AnyHead>) => AnyHead[]): Violation[] => {
-    const log = logOf(told);
+  const reply: LoggedEvent[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
+  const finish = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
+    const log = logOf(reply);
     const checker = new LogChecker(() => TASK_RULES);
-    for (const event of log.events) checker.see(event);
-    return checker.finish(heads(log.heads));
+    for (const event of log.events) checker.checkEvent(event);
+    return checker.checkHeads(heads(log.heads));
   };
   it('are the folds of their events, whatever the order of their fields', () => {
     const shuffled = (head: AnyHead) =>
@@ -306,7 +307,8 @@ describe('INV-08: the heads a store keeps', () => {
   });
   it('are a fault when one differs, is missing, or came from nowhere', () => {
     const [one, two] = [TASK, EDGE].map((subject) => (all: Map<string, AnyHead>) => all.get(subject) as Head);
-    const of = (violations: Violation[]) => violations.map(({ invariant, subject }) => [invariant, subject]);
+    const of = (violations: InvariantViolation[]) =>
+      violations.map(({ invariant, subject }) => [invariant, subject]);
     expect(of(finish((all) => [{ ...one!(all), failures: 1 }, two!(all)]))).toEqual([['INV-08', TASK]]);
     expect(of(finish((all) => [one!(all)]))).toEqual([['INV-08', EDGE]]);
     expect(of(finish((all) => [...all.values(), emptyHead('B-001-ghost')]))).toEqual([

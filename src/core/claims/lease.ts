@@ -9,33 +9,33 @@ export function lapsesAtMs(claim: HeldClaim, rules: Rules): number {
   return Math.min(lease ?? Number.POSITIVE_INFINITY, cap);
 }
 
-export const finiteOrNull = (at_ms: number): number | null => (Number.isFinite(at_ms) ? at_ms : null);
+export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(atMs) ? atMs : null);
 
-const isOpen = (claim: HeldClaim): boolean => claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
+const isOpenClaim = (claim: HeldClaim): boolean => claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
 
 /** The holder's own view: its lease has run out. */
-export function lapsed(head: Head, now_ms: number, rules: Rules): boolean {
+export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
   const claim = head.claim;
   if (claim === null) return false;
-  return claim.state === 'EXPIRED' || (isOpen(claim) && now_ms >= lapsesAtMs(claim, rules));
+  return claim.state === 'EXPIRED' || (isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules));
 }
 
 /** Everybody else's view: the lease has run out for certain, whatever the clocks differ by. */
-export function takeable(head: Head, now_ms: number, rules: Rules): boolean {
+export function canTakeOver(head: Head, nowMs: number, rules: Rules): boolean {
   const claim = head.claim;
   if (claim === null) return false;
   if (claim.state === 'EXPIRED') return true;
-  return isOpen(claim) && now_ms >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;
+  return isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;
 }
 
 /** Somebody holds the subject, and nobody else may have it. */
-export function live(head: Head, now_ms: number, rules: Rules): boolean {
-  return head.claim !== null && isOpen(head.claim) && !takeable(head, now_ms, rules);
+export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
+  return head.claim !== null && isOpenClaim(head.claim) && !canTakeOver(head, nowMs, rules);
 }
 
 /** Held, but silent for longer than the project tolerates: reported, never by itself taken away. */
-export function stale(head: Head, now_ms: number, rules: Rules): boolean {
-  return head.claim !== null && now_ms >= staleFromMs(head.claim, rules);
+export function isStale(head: Head, nowMs: number, rules: Rules): boolean {
+  return head.claim !== null && nowMs >= staleFromMs(head.claim, rules);
 }
 
 /** When a held claim counts as stale: silent too long, or a gate past its deadline. Without a lease: never. */
@@ -47,27 +47,28 @@ export function staleFromMs(claim: HeldClaim, rules: Rules): number {
 }
 
 /** Failed generations in a row, counting an expiry that nobody wrote down yet. */
-export function failuresInARow(head: Head, now_ms: number, rules: Rules): number {
-  const unwritten = head.claim !== null && isOpen(head.claim) && takeable(head, now_ms, rules);
-  return head.failures + (unwritten ? 1 : 0);
+export function consecutiveFailures(head: Head, nowMs: number, rules: Rules): number {
+  const hasUnrecordedExpiry =
+    head.claim !== null && isOpenClaim(head.claim) && canTakeOver(head, nowMs, rules);
+  return head.failures + (hasUnrecordedExpiry ? 1 : 0);
 }
 
 /** Why nobody may claim the subject until a human looks, or null. */
-export function holdReason(head: Head, now_ms: number, rules: Rules): string | null {
+export function holdReason(head: Head, nowMs: number, rules: Rules): string | null {
   if (head.hold !== null) return head.hold.reason;
-  const failures = failuresInARow(head, now_ms, rules);
-  if (failures < rules.max_attempts || live(head, now_ms, rules)) return null;
+  const failures = consecutiveFailures(head, nowMs, rules);
+  if (failures < rules.max_attempts || isLive(head, nowMs, rules)) return null;
   // An expiry nobody wrote down yet is the last thing that went wrong, whatever error came before it.
   return poisonReason(failures, failures > head.failures ? null : head.last_error);
 }
 
-export function poisonReason(failures: number, last_error: string | null): string {
-  const last = last_error === null ? 'the lease ran out' : last_error;
-  return `${failures} attempts in a row ended in error or expiry; the last: ${last}`;
+export function poisonReason(failures: number, lastError: string | null): string {
+  const lastFailure = lastError === null ? 'the lease ran out' : lastError;
+  return `${failures} attempts in a row ended in error or expiry; the last: ${lastFailure}`;
 }
 
 /** Until when the subject takes a place among the tenant's concurrent claims; null: it takes none. */
-export function occupiedUntilMs(head: Head, rules: Rules): number | null {
-  if (head.claim === null || !isOpen(head.claim)) return null;
+export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
+  if (head.claim === null || !isOpenClaim(head.claim)) return null;
   return lapsesAtMs(head.claim, rules) + rules.skew_margin_ms;
 }

@@ -1,13 +1,13 @@
 import type { CheckCounts, ClaimState, ReleaseReason, ReviewDecision } from './head.js';
 
 /** What a session tells is kept with the signature of the command that said it, where it was signed. */
-interface Signed {
+interface SignedPayload {
   signature?: string;
 }
 
 /** What each fact of a claim's life carries beside the envelope. Times are ISO-8601. */
-export interface Payloads {
-  granted: Signed & {
+export interface ClaimEventPayloads {
+  granted: SignedPayload & {
     previous_generation: number;
     previous_state: ClaimState | 'NONE';
     lease_duration_seconds: number | null;
@@ -17,7 +17,7 @@ export interface Payloads {
     user_id?: string;
     metadata?: Readonly<Record<string, unknown>>;
   };
-  renewed: Signed & { lease_duration_seconds: number | null; expires_at: string | null };
+  renewed: SignedPayload & { lease_duration_seconds: number | null; expires_at: string | null };
   lost: {
     cause: 'EXPIRED' | 'SUPERSEDED';
     /** `held`: reported only, the claim stands. `eligible`: anybody may claim now. */
@@ -26,21 +26,21 @@ export interface Payloads {
     by?: string;
     reason?: string;
   };
-  released: Signed & {
+  released: SignedPayload & {
     reason: Exclude<ReleaseReason, 'COMPLETED' | 'EXPIRED' | 'SUPERSEDED'>;
     message?: string;
     by?: string;
     retry_at?: string;
   };
-  suspended: Signed & { until: string; gate?: { iteration: number; candidate_sha256: string } };
-  resumed: Signed & { lease_duration_seconds: number | null; expires_at: string | null };
-  accepted: Signed & { outcome: 'ACCEPTED'; late: boolean } & ResultFields;
+  suspended: SignedPayload & { until: string; gate?: { iteration: number; candidate_sha256: string } };
+  resumed: SignedPayload & { lease_duration_seconds: number | null; expires_at: string | null };
+  accepted: SignedPayload & { outcome: 'ACCEPTED'; late: boolean } & ResultFields;
   adopted: {
     reason: string;
     by: string;
     adopted_from: { result_id: string; generation: number; agent_id: string; session_id: string };
   } & ResultFields;
-  escalated: Signed & {
+  escalated: SignedPayload & {
     reason: string;
     iteration: number;
     until: string;
@@ -48,7 +48,7 @@ export interface Payloads {
     paths?: readonly string[];
     path_count?: number;
   } & ResultFields;
-  warned: Signed & { action: 'warn'; reason: string; iteration: number; result_sha256: string };
+  warned: SignedPayload & { action: 'warn'; reason: string; iteration: number; result_sha256: string };
   reviewed: {
     decision: ReviewDecision;
     iteration: number;
@@ -71,7 +71,7 @@ export interface Payloads {
     /** Touched as well by what the holding agent works on. */
     shared_modules?: readonly string[];
   };
-  result_denied: Signed & {
+  result_denied: SignedPayload & {
     submitted_generation: number;
     current_generation: number;
     rejection_reason: string;
@@ -79,7 +79,7 @@ export interface Payloads {
     parked: boolean;
     metadata: { result_size_bytes: number };
   } & ResultFields;
-  noted: Signed & { text: string };
+  noted: SignedPayload & { text: string };
 }
 
 /** A result inside an event: small ones inline, large ones by the address of their blob. */

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../events/envelope.js';
-import { type Fact, factOf } from './facts.js';
+import { type ClaimEventKind, claimEventKindOf } from './claim-event-kinds.js';
 import type { Head } from './head.js';
 import type { Limits, Policy } from './policy.js';
 
@@ -9,15 +9,15 @@ const COMPLIANCE_DAYS = { hipaa: 6 * 365 + 2, soc2: 365, pci: 365 } as const;
 /** How long what was said in a project is kept. */
 export function retentionDays(policy: Policy, limits: Limits): number {
   const { compliance_profile } = policy;
-  const asked = compliance_profile === null ? 0 : COMPLIANCE_DAYS[compliance_profile];
-  return Math.max(limits.claim_history_retention_days, asked);
+  const complianceDays = compliance_profile === null ? 0 : COMPLIANCE_DAYS[compliance_profile];
+  return Math.max(limits.claim_history_retention_days, complianceDays);
 }
 
 /**
  * Which fields of an event are what somebody said, as against what happened. What happened, to whom, when and under
  * which generation is kept for ever: heads can always be folded from it, and every invariant checked.
  */
-const CONTENT: Partial<Record<Fact, readonly string[]>> = {
+const CONTENT_FIELDS: Partial<Record<ClaimEventKind, readonly string[]>> = {
   granted: ['metadata'],
   released: ['message'],
   reviewed: ['comment', 'feedback'],
@@ -27,24 +27,24 @@ const CONTENT: Partial<Record<Fact, readonly string[]>> = {
   result_denied: ['result_data'],
   noted: ['text'],
 };
-const CONTENT_TOLD = ['source_findings', 'process_gaps'];
+const REPORTED_CONTENT_FIELDS = ['source_findings', 'process_gaps'];
 
 /** The event without what was said in it; null where there is nothing to forget, or it is not past. */
-export function forgotten(event: EventEnvelope, head: Head | null): EventEnvelope | null {
-  const fact = factOf(event.event_type);
-  const content = fact === undefined ? CONTENT_TOLD : (CONTENT[fact] ?? []);
-  const said = content.filter((field) => event.payload[field] !== undefined);
-  if (said.length === 0 || isPresent(event, fact, head)) return null;
-  const kept = Object.entries(event.payload).filter(([field]) => !said.includes(field));
-  const payload = Object.fromEntries(kept);
+export function redactedEvent(event: EventEnvelope, head: Head | null): EventEnvelope | null {
+  const kind = claimEventKindOf(event.event_type);
+  const contentFields = kind === undefined ? REPORTED_CONTENT_FIELDS : (CONTENT_FIELDS[kind] ?? []);
+  const presentFields = contentFields.filter((field) => event.payload[field] !== undefined);
+  if (presentFields.length === 0 || isCurrent(event, kind, head)) return null;
+  const keptEntries = Object.entries(event.payload).filter(([field]) => !presentFields.includes(field));
+  const payload = Object.fromEntries(keptEntries);
   // Nobody can adopt what is no longer there.
-  if (fact === 'result_denied') payload.parked = false;
+  if (kind === 'result_denied') payload.parked = false;
   return { ...event, payload };
 }
 
 /** The head still says it, or it is the result that counts: however old, that is no history. */
-function isPresent(event: EventEnvelope, fact: Fact | undefined, head: Head | null): boolean {
-  if (head === null || fact === undefined) return false;
+function isCurrent(event: EventEnvelope, kind: ClaimEventKind | undefined, head: Head | null): boolean {
+  if (head === null || kind === undefined) return false;
   if (event.payload.result_id !== undefined && event.payload.result_id === head.result?.result_id)
     return true;
   return event.seq !== undefined && event.generation === head.generation;

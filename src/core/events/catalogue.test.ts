@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factOf } from '../claims/facts.js';
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import { agentIdSchema } from '../ids.js';
 import { CATALOGUE, checkNewEvent } from './catalogue.js';
 
@@ -104,7 +104,7 @@ describe('the catalogue of events', () => {
   });
 
   it('means by each name of a task and of an edge a fact that the rules know', () => {
-    const facts = (types: string[]) => types.map(factOf);
+    const facts = (types: string[]) => types.map(claimEventKindOf);
     expect(facts(TASK_TYPES)).toEqual(facts(EDGE_TYPES));
     expect(new Set(facts(TASK_TYPES)).size).toBe(TASK_TYPES.length);
     expect(facts(TASK_TYPES)).not.toContain(undefined);
@@ -188,9 +188,9 @@ describe('an event about to be written', () => {
       },
     ],
     ['release_created', { version: '1.0.0', features_included: 10, coverage_pct: 100, git_tag: 'v1.0.0' }],
-  ])('passes as a step of the methodology: %s', (event_type, payload) => {
-    expect(checkNewEvent(ofProject(event_type, payload))).toEqual({ ok: true });
-    expect(faultPaths(ofProject(event_type, { ...payload, colour: 'red' }))).toEqual(['payload']);
+  ])('passes as a step of the methodology: %s', (eventType, payload) => {
+    expect(checkNewEvent(ofProject(eventType, payload))).toEqual({ ok: true });
+    expect(faultPaths(ofProject(eventType, { ...payload, colour: 'red' }))).toEqual(['payload']);
   });
 
   it('may say of an edge what the methodology knows beside the claim', () => {
@@ -229,11 +229,11 @@ describe('an event about to be written', () => {
     const place = { tenant_id: '_genesis', project_id: '_tenant', subject: '~key/k1', seq: 1 };
     const event = { ...ofProject('KEY_CREATED', { by: 'open', record }), ...place };
     expect(checkNewEvent(event)).toEqual({ ok: true });
-    const said = (more: object) =>
+    const reply = (more: object) =>
       faultPaths({ ...event, payload: { by: 'open', record: { ...record, ...more } } });
-    expect(said({ secret: 'gck_live_k1_abc' })).toEqual(['payload.record']);
-    expect(said({ role: 'root' })).toEqual(['payload.record.role']);
-    expect(said({ last_four: 'vwxyz' })).toEqual(['payload.record.last_four']);
+    expect(reply({ secret: 'gck_live_k1_abc' })).toEqual(['payload.record']);
+    expect(reply({ role: 'root' })).toEqual(['payload.record.role']);
+    expect(reply({ last_four: 'vwxyz' })).toEqual(['payload.record.last_four']);
   });
 
   it('may change no more of a plan than fits into one event', () => {

@@ -1,34 +1,46 @@
 import { z } from 'zod';
-import { factOf, isNote } from '../claims/facts.js';
+import { claimEventKindOf, isLooseEvent } from '../claims/claim-event-kinds.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema, tenantIdSchema } from '../ids.js';
-import { kindOf, PLATFORM_TENANT, type SubjectKind, subjectKeys, TENANT_PROJECT } from '../subject.js';
-import { edgeEvents } from './edge-events.js';
+import { PLATFORM_TENANT, type SubjectKind, subjectKeys, subjectKindOf, TENANT_PROJECT } from '../subject.js';
+import { edgeEventSchemas } from './edge-events.js';
 import type { NewEvent } from './envelope.js';
 import { count, isoTimestamp, name, openObject } from './fields.js';
-import { methodologyEvents } from './methodology-events.js';
-import { recordEvents } from './record-events.js';
-import { taskEvents } from './task-events.js';
+import { methodologyEventSchemas } from './methodology-events.js';
+import { recordEventSchemas } from './record-events.js';
+import { taskEventSchemas } from './task-events.js';
 
 /** One schema per event type, for its payload. What is not here is not written. */
 export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
-  Object.entries({ ...taskEvents, ...edgeEvents, ...methodologyEvents, ...recordEvents }),
+  Object.entries({
+    ...taskEventSchemas,
+    ...edgeEventSchemas,
+    ...methodologyEventSchemas,
+    ...recordEventSchemas,
+  }),
 );
 
 /** What agents and tools tell of themselves. Everything else is written by the commands that make it happen. */
-export const isTold = (event_type: string): boolean => Object.hasOwn(methodologyEvents, event_type);
+export const isAgentReported = (eventType: string): boolean =>
+  Object.hasOwn(methodologyEventSchemas, eventType);
 
 /**
  * Steps on which a command of its own decides: whether the child has done its work, whether the project may be released.
  * Agents ask for them by that command. Who speaks for the project may tell them, as a sync does.
  */
-const DECIDED: ReadonlySet<string> = new Set(['spawn_created', 'spawn_folded_back', 'release_created']);
+const COMMAND_DECIDED_TYPES: ReadonlySet<string> = new Set([
+  'spawn_created',
+  'spawn_folded_back',
+  'release_created',
+]);
 /** What a human has decided: nobody tells it who may not speak as one. */
-const OF_HUMANS: ReadonlySet<string> = new Set(['spec_modified', 'escalation_resolved']);
-export const isOfHumans = (event_type: string): boolean => OF_HUMANS.has(event_type);
+const HUMAN_ONLY_TYPES: ReadonlySet<string> = new Set(['spec_modified', 'escalation_resolved']);
+export const isHumanOnly = (eventType: string): boolean => HUMAN_ONLY_TYPES.has(eventType);
 
-export const isDecided = (event_type: string): boolean => DECIDED.has(event_type);
+export const isCommandDecided = (eventType: string): boolean => COMMAND_DECIDED_TYPES.has(eventType);
 
-const printable = name.regex(/^[\x21-\x7e]+$/, { error: 'expected visible ASCII characters and no space' });
+const printableName = name.regex(/^[\x21-\x7e]+$/, {
+  error: 'expected visible ASCII characters and no space',
+});
 
 /** The envelope of an event about to be written; the commit adds its position. */
 export const envelopeSchema = z.strictObject({
@@ -37,11 +49,11 @@ export const envelopeSchema = z.strictObject({
   timestamp: isoTimestamp,
   tenant_id: tenantIdSchema.or(z.literal(PLATFORM_TENANT)),
   project_id: projectIdSchema.or(z.literal(TENANT_PROJECT)),
-  subject: printable.exactOptional(),
+  subject: printableName.exactOptional(),
   seq: count.min(1).exactOptional(),
-  task_id: printable.exactOptional(),
-  feature_id: printable.exactOptional(),
-  edge: printable.exactOptional(),
+  task_id: printableName.exactOptional(),
+  feature_id: printableName.exactOptional(),
+  edge: printableName.exactOptional(),
   agent_id: agentIdSchema,
   agent_role: name.exactOptional(),
   // Empty where a human speaks of a subject that nobody has claimed yet.
@@ -66,7 +78,7 @@ export function checkNewEvent(event: unknown): EventCheck {
   if (!envelope.success) return { ok: false, faults: faultsOf(envelope.error) };
   const { event_type, payload } = envelope.data;
   const schema = CATALOGUE.get(event_type);
-  if (schema === undefined) return { ok: false, faults: [unknownType(event_type)] };
+  if (schema === undefined) return { ok: false, faults: [unknownTypeFault(event_type)] };
   const checked = schema.safeParse(payload);
   const faults = checked.success ? [] : faultsOf(checked.error, ['payload']);
   faults.push(...subjectFaults(envelope.data));
@@ -77,27 +89,27 @@ export function faultsOf(error: z.ZodError, at: readonly string[] = []): EventFa
   return error.issues.map(({ path, message }) => ({ path: [...at, ...path].join('.'), message }));
 }
 
-function unknownType(event_type: string): EventFault {
+function unknownTypeFault(eventType: string): EventFault {
   const message =
-    event_type === 'edge_claim'
+    eventType === 'edge_claim'
       ? 'edge_claim is a command, not something that happened: send it as a claim'
-      : `${event_type} is no event type of the catalogue`;
+      : `${eventType} is no event type of the catalogue`;
   return { path: 'event_type', message };
 }
 
 function subjectFaults(event: NewEvent): EventFault[] {
   const faults: EventFault[] = [];
   const { event_type, subject } = event;
-  const expected = kindToldOf(event_type);
-  if (expected !== null && (subject === undefined || kindOf(subject) !== expected)) {
-    faults.push({ path: 'subject', message: `${event_type} is told of a subject of kind ${expected}` });
+  const expectedKind = expectedSubjectKind(event_type);
+  if (expectedKind !== null && (subject === undefined || subjectKindOf(subject) !== expectedKind)) {
+    faults.push({ path: 'subject', message: `${event_type} is told of a subject of kind ${expectedKind}` });
   }
-  const fact = factOf(event_type);
-  const movesHead = expected !== null && !isNote(event);
-  if (movesHead && event.seq === undefined) {
+  const claimEventKind = claimEventKindOf(event_type);
+  const isHeadEvent = expectedKind !== null && !isLooseEvent(event);
+  if (isHeadEvent && event.seq === undefined) {
     faults.push({ path: 'seq', message: `${event_type} moves the head of its subject, so it carries a seq` });
   }
-  if (fact !== undefined && !movesHead && event.seq !== undefined) {
+  if (claimEventKind !== undefined && !isHeadEvent && event.seq !== undefined) {
     faults.push({ path: 'seq', message: `${event_type} moves no head, so it carries no seq` });
   }
   if (subject !== undefined) faults.push(...keyFaults(event, subject));
@@ -105,15 +117,15 @@ function subjectFaults(event: NewEvent): EventFault[] {
 }
 
 /** Null: the methodology's steps, which may concern a subject or none. */
-function kindToldOf(event_type: string): SubjectKind | null {
-  if (event_type in taskEvents) return 'task';
-  if (event_type in edgeEvents) return 'edge';
-  return event_type in recordEvents ? 'record' : null;
+function expectedSubjectKind(eventType: string): SubjectKind | null {
+  if (eventType in taskEventSchemas) return 'task';
+  if (eventType in edgeEventSchemas) return 'edge';
+  return eventType in recordEventSchemas ? 'record' : null;
 }
 
 function keyFaults(event: NewEvent, subject: string): EventFault[] {
-  const keys = subjectKeys(subject);
+  const expectedKeys = subjectKeys(subject);
   return (['task_id', 'feature_id', 'edge'] as const)
-    .filter((key) => event[key] !== keys[key])
-    .map((key) => ({ path: key, message: `expected ${keys[key] ?? 'none'}, as the subject says` }));
+    .filter((key) => event[key] !== expectedKeys[key])
+    .map((key) => ({ path: key, message: `expected ${expectedKeys[key] ?? 'none'}, as the subject says` }));
 }

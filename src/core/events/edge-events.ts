@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { claimPayloads } from './claim-payloads.js';
+import { claimPayloadSchemas } from './claim-payload-schemas.js';
 import { count, name, openObject, sentence } from './fields.js';
 
 /** By what an edge is said to have converged. */
-const evidence = {
+const evidenceFields = {
   iteration: count.exactOptional(),
   evaluators: openObject.exactOptional(),
   convergence_type: name.exactOptional(),
@@ -14,37 +14,37 @@ const evidence = {
  * What is written about an edge of a feature. Three names mean a fact of the claim and a step of the
  * methodology at once, so their schemas carry the fields of both; those of the methodology may be absent.
  */
-export const edgeEvents = {
-  edge_started: claimPayloads.granted.extend({
+export const edgeEventSchemas = {
+  edge_started: claimPayloadSchemas.granted.extend({
     iteration: count.exactOptional(),
     profile: name.exactOptional(),
     vector_type: name.exactOptional(),
   }),
-  heartbeat: claimPayloads.renewed,
-  claim_expired: claimPayloads.lost,
-  edge_released: claimPayloads.released,
-  claim_suspended: claimPayloads.suspended,
-  claim_resumed: claimPayloads.resumed,
-  edge_converged: claimPayloads.accepted.extend({
-    ...evidence,
+  heartbeat: claimPayloadSchemas.renewed,
+  claim_expired: claimPayloadSchemas.lost,
+  edge_released: claimPayloadSchemas.released,
+  claim_suspended: claimPayloadSchemas.suspended,
+  claim_resumed: claimPayloadSchemas.resumed,
+  edge_converged: claimPayloadSchemas.accepted.extend({
+    ...evidenceFields,
     evaluators: z.union([name, openObject]).exactOptional(),
     next_edge: name.exactOptional(),
   }),
-  result_adopted: claimPayloads.adopted.extend(evidence),
+  result_adopted: claimPayloadSchemas.adopted.extend(evidenceFields),
   convergence_escalated: z.union([
-    claimPayloads.escalated.extend({ ...evidence, iteration: count }),
-    claimPayloads.warned,
+    claimPayloadSchemas.escalated.extend({ ...evidenceFields, iteration: count }),
+    claimPayloadSchemas.warned,
   ]),
-  review_completed: claimPayloads.reviewed.extend({
+  review_completed: claimPayloadSchemas.reviewed.extend({
     feedback: sentence.exactOptional(),
     all_evaluators_pass: z.boolean().exactOptional(),
     review_type: name.exactOptional(),
     gradient: openObject.exactOptional(),
   }),
-  edge_held: claimPayloads.held,
-  edge_unheld: claimPayloads.unheld,
-  edge_reset: claimPayloads.reset,
-  claim_rejected: claimPayloads.claim_denied,
-  result_rejected: claimPayloads.result_denied.extend(evidence),
-  note_added: claimPayloads.noted,
+  edge_held: claimPayloadSchemas.held,
+  edge_unheld: claimPayloadSchemas.unheld,
+  edge_reset: claimPayloadSchemas.reset,
+  claim_rejected: claimPayloadSchemas.claim_denied,
+  result_rejected: claimPayloadSchemas.result_denied.extend(evidenceFields),
+  note_added: claimPayloadSchemas.noted,
 };

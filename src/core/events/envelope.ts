@@ -32,19 +32,19 @@ export type NewEvent = Omit<EventEnvelope, 'position'>;
  * A batch of commands is decided at one time and asks for a few leases, so the same handful of times is written
  * and read again and again. Remembering the last few halves what times cost.
  */
-const RECENT_MAX = 8;
-const recent: { at_ms: number; iso: string }[] = [];
-let oldest = 0;
+const RECENT_TIMES_MAX = 8;
+const recentTimes: { at_ms: number; iso: string }[] = [];
+let oldestIndex = 0;
 
 export function isoTime(at_ms: number): string {
-  for (const time of recent) if (time.at_ms === at_ms) return time.iso;
+  for (const time of recentTimes) if (time.at_ms === at_ms) return time.iso;
   const iso = new Date(at_ms).toISOString();
-  recent[oldest] = { at_ms, iso };
-  oldest = (oldest + 1) % RECENT_MAX;
+  recentTimes[oldestIndex] = { at_ms, iso };
+  oldestIndex = (oldestIndex + 1) % RECENT_TIMES_MAX;
   return iso;
 }
 
 export function msOf(iso: string): number {
-  for (const time of recent) if (time.iso === iso) return time.at_ms;
+  for (const time of recentTimes) if (time.iso === iso) return time.at_ms;
   return Date.parse(iso);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A text of bounded length; everything that people and agents write goes through one of these. */
-export const text = (length_max: number) => z.string().max(length_max);
+export const text = (lengthMax: number) => z.string().max(lengthMax);
 export const name = z.string().min(1).max(256);
 export const sentence = text(4096);
 export const count = z.int().nonnegative();

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { envelopeSchema } from './catalogue.js';
 import type { EventEnvelope } from './envelope.js';
 import { foreignEvents } from './foreign-log.js';
-import { type Fields, isObject } from './plain.js';
-import type { ForeignLog } from './read-flat.js';
+import { isObject, type JsonObject } from './plain-data.js';
+import type { ForeignLogContext } from './read-flat.js';
 import { snakeCase } from './read-open-lineage.js';
-import { familyLog, leavesOf } from './testing/family-log.js';
+import { foreignLogArbitrary, leafValuesOf } from './testing/foreign-log-arbitrary.js';
 
-const log: ForeignLog = {
+const log: ForeignLogContext = {
   tenant_id: 'acme',
   project_id: 'shop',
   source: 'old.jsonl',
@@ -29,7 +29,7 @@ const events = (...lines: unknown[]): EventEnvelope[] => [
 const only = (line: unknown): EventEnvelope => events(line)[0] as EventEnvelope;
 const time = '2026-02-23T10:00:00.000Z';
 
-const lineage = (parts: Fields = {}): Fields => ({
+const lineage = (parts: JsonObject = {}): JsonObject => ({
   eventType: 'OTHER',
   eventTime: time,
   run: {
@@ -204,15 +204,15 @@ describe('a foreign log', () => {
 
   it('loses nothing, whatever its lines say: every value of a line is in its event', () => {
     fc.assert(
-      fc.property(familyLog(), (lines) => {
+      fc.property(foreignLogArbitrary(), (lines) => {
         const read = events(...lines);
         const written = lines.filter((line) => line.trim() !== '');
         expect(read).toHaveLength(written.length);
         expect(new Set(read.map(({ event_id }) => event_id)).size).toBe(written.length);
         for (const [at, { position: _, ...event }] of read.entries()) {
           expect(envelopeSchema.safeParse(event).error).toBeUndefined();
-          const there = leavesOf(event);
-          for (const leaf of leavesOf(saidBy(written[at] as string, event.event_type))) {
+          const there = leafValuesOf(event);
+          for (const leaf of leafValuesOf(fieldsOfLine(written[at] as string, event.event_type))) {
             expect(there, `${leaf} of ${written[at]}`).toContain(leaf);
           }
         }
@@ -223,11 +223,11 @@ describe('a foreign log', () => {
 });
 
 /** A line that was kept as it was is there as one text. */
-function saidBy(line: string, event_type: string): unknown {
-  if (event_type === 'foreign_line') return line;
+function fieldsOfLine(line: string, eventType: string): unknown {
+  if (eventType === 'foreign_line') return line;
   const value: unknown = JSON.parse(line);
   return isObject(value) ? withoutTypes(value) : value;
 }
 
 /** Types change their spelling, and namespaces lose their scheme; the tests above say how. */
-const withoutTypes = ({ eventType: _, event_type: __, ...line }: Fields): Fields => line;
+const withoutTypes = ({ eventType: _, event_type: __, ...line }: JsonObject): JsonObject => line;

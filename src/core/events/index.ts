@@ -1,12 +1,12 @@
 export { CATALOGUE, checkNewEvent, type EventCheck, type EventFault, envelopeSchema } from './catalogue.js';
-export { claimPayloads } from './claim-payloads.js';
+export { claimPayloadSchemas } from './claim-payload-schemas.js';
 export { type EventDraft, type EventEnvelope, isoTime, msOf, type NewEvent } from './envelope.js';
 export {
-  type ForeignId,
+  type DeriveEventId,
   type ForeignLine,
-  ForeignReader,
+  ForeignLogReader,
   foreignEvents,
-  type TakenLine,
+  type ImportedLine,
 } from './foreign-log.js';
-export { type EventReading, type ForeignPlace, readEvent } from './read.js';
-export type { ForeignLog } from './read-flat.js';
+export { type EventParseResult, type FallbackIdentity, readEvent } from './read-event.js';
+export type { ForeignLogContext } from './read-flat.js';

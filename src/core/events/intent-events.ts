@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { count, name, openObject, sentence } from './fields.js';
 
-const keys = z.array(name).max(1000);
+const requirementKeys = z.array(name).max(1000);
 export const severity = z.enum(['critical', 'high', 'medium', 'low']);
 
 /** What asks for a decision, and what became of it. */
-export const intentEvents = {
+export const intentEventSchemas = {
   intent_raised: z.strictObject({
     intent_id: name,
     trigger: sentence,
     delta: sentence.exactOptional(),
     signal_source: name.exactOptional(),
     vector_type: name.exactOptional(),
-    affected_req_keys: keys.exactOptional(),
-    prior_intents: keys.exactOptional(),
+    affected_req_keys: requirementKeys.exactOptional(),
+    prior_intents: requirementKeys.exactOptional(),
     edge_context: name.exactOptional(),
     severity: severity.exactOptional(),
   }),
@@ -21,9 +21,9 @@ export const intentEvents = {
     trigger_intent: name,
     signal_source: name.exactOptional(),
     what_changed: z.array(sentence).max(1000),
-    affected_req_keys: keys.exactOptional(),
-    spawned_vectors: keys.exactOptional(),
-    prior_intents: keys.exactOptional(),
+    affected_req_keys: requirementKeys.exactOptional(),
+    spawned_vectors: requirementKeys.exactOptional(),
+    prior_intents: requirementKeys.exactOptional(),
   }),
   escalation_resolved: z.strictObject({
     escalation_type: z.enum([
@@ -55,7 +55,7 @@ export const intentEvents = {
   }),
 };
 
-const zoomed = z.strictObject({
+const zoomPayload = z.strictObject({
   /** The topology around the edge, as it was and as it is. */
   before: openObject,
   after: openObject,
@@ -63,8 +63,8 @@ const zoomed = z.strictObject({
 });
 
 /** An edge is looked at in steps of its own, or folded together again. */
-export const zoomEvents = {
-  graph_zoom_in: zoomed,
-  graph_zoom_out: zoomed,
-  graph_zoom_selective: zoomed,
+export const zoomEventSchemas = {
+  graph_zoom_in: zoomPayload,
+  graph_zoom_out: zoomPayload,
+  graph_zoom_selective: zoomPayload,
 };

@@ -3,7 +3,7 @@ import { CHECK_RESULTS } from '../graph/convergence.js';
 import { count, name, openObject, sentence } from './fields.js';
 
 /** What happens within an iteration, and when one comes to nothing. */
-export const iterationEvents = {
+export const iterationEventSchemas = {
   evaluator_detail: z.strictObject({
     iteration: count.exactOptional(),
     check_name: name,
@@ -21,7 +21,7 @@ export const iterationEvents = {
 };
 
 /** Somebody looked whether the workspace is sound. */
-export const healthEvents = {
+export const healthEventSchemas = {
   health_checked: z.strictObject({
     passed: count,
     failed: count,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, name, openObject, sentence } from './fields.js';
-import { intentEvents, zoomEvents } from './intent-events.js';
-import { healthEvents, iterationEvents } from './iteration-events.js';
+import { intentEventSchemas, zoomEventSchemas } from './intent-events.js';
+import { healthEventSchemas, iterationEventSchemas } from './iteration-events.js';
 
 const findings = z.array(z.unknown()).max(1000);
 const path = z.string().max(1024);
@@ -17,7 +17,7 @@ const checkCounts = z.strictObject({
  * The steps of the methodology that no claim's life tells (seed 001). `edge_started`, `edge_converged` and
  * `review_completed` are among the events of edges; `edge_claim` is a command, and no log ever holds it.
  */
-export const methodologyEvents = {
+export const methodologyEventSchemas = {
   project_initialized: z.strictObject({
     language: name.exactOptional(),
     tools_detected: z.array(name).max(100).exactOptional(),
@@ -92,8 +92,8 @@ export const methodologyEvents = {
     context_hash: name.exactOptional(),
     git_tag: name.exactOptional(),
   }),
-  ...iterationEvents,
-  ...intentEvents,
-  ...zoomEvents,
-  ...healthEvents,
+  ...iterationEventSchemas,
+  ...intentEventSchemas,
+  ...zoomEventSchemas,
+  ...healthEventSchemas,
 };

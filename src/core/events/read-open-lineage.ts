@@ -1,12 +1,12 @@
 import { canonicalJson } from '../canonical-json.js';
-import { type Fields, isObject } from './plain.js';
-import { utc } from './time.js';
+import { normalizeToUtc } from './normalize-time.js';
+import { isObject, type JsonObject } from './plain-data.js';
 
 /** A line that says `eventType` speaks OpenLineage, whatever else it says beside it. */
-export const isOpenLineage = (line: Readonly<Fields>): boolean => 'eventType' in line;
+export const isOpenLineage = (line: Readonly<JsonObject>): boolean => 'eventType' in line;
 
 /** What a run's own type means where nothing says it better. */
-const OF_RUN_TYPE: Readonly<Record<string, string>> = {
+const EVENT_TYPE_BY_RUN_TYPE: Readonly<Record<string, string>> = {
   START: 'edge_started',
   COMPLETE: 'edge_converged',
   ABORT: 'iteration_abandoned',
@@ -14,60 +14,60 @@ const OF_RUN_TYPE: Readonly<Record<string, string>> = {
   OTHER: 'open_lineage_other',
 };
 /** Facets are spelled `sdlc:payload` or `sdlc_payload`. */
-const SPELLINGS = ['sdlc:', 'sdlc_'] as const;
+const FACET_PREFIXES = ['sdlc:', 'sdlc_'] as const;
 const NAMESPACE = /^aisdlc:\/\//;
 
 /**
  * The same line in the flat dialect. Hybrids speak both at once, and migrated lines carry what they were: each place
  * fills in what those before it left open, and whatever says otherwise stays where it was, under `open_lineage`.
  */
-export function flatOfOpenLineage(line: Readonly<Fields>): Fields {
+export function flattenOpenLineage(line: Readonly<JsonObject>): JsonObject {
   const { eventType, eventTime, run, job, inputs, outputs, producer, schemaURL, _metadata, ...top } = line;
   const facets = facetsOf(run);
   const { original_data: original, ...metadata } = isObject(_metadata) ? _metadata : {};
-  const flat: Fields = {};
-  const semantic = semanticType(line, facets, original);
-  if (semantic !== null) flat.event_type = semantic;
+  const flat: JsonObject = {};
+  const resolvedType = eventTypeOf(line, facets, original);
+  if (resolvedType !== null) flat.event_type = resolvedType;
   const time = [eventTime, top.timestamp, isObject(original) ? original.timestamp : null].find(
-    (written) => utc(written) !== null,
+    (written) => normalizeToUtc(written) !== null,
   );
   if (time !== undefined) flat.timestamp = time;
-  const rest_of_top = absorb(flat, top);
-  const rest_of_facets = absorbFacets(flat, facets);
-  const rest_of_original = isObject(original) ? absorb(flat, original) : original;
-  fillIn(flat, job, facets);
-  flat.open_lineage = withoutNothing({
-    ...rest_of_top,
+  const restOfTop = addMissingFields(flat, top);
+  const restOfFacets = addFacetFields(flat, facets);
+  const restOfOriginal = isObject(original) ? addMissingFields(flat, original) : original;
+  addJobFields(flat, job, facets);
+  flat.open_lineage = withoutUndefined({
+    ...restOfTop,
     open_lineage: flat.open_lineage,
     eventType,
     eventTime: eventTime === flat.timestamp ? undefined : eventTime,
-    run: isObject(run) && isObject(run.facets) ? { ...run, facets: rest_of_facets } : run,
+    run: isObject(run) && isObject(run.facets) ? { ...run, facets: restOfFacets } : run,
     job,
     inputs,
     outputs,
     producer,
     schemaURL,
-    _metadata: isObject(_metadata) ? { ...metadata, original_data: rest_of_original } : _metadata,
+    _metadata: isObject(_metadata) ? { ...metadata, original_data: restOfOriginal } : _metadata,
   });
   return flat;
 }
 
-function facetsOf(run: unknown): Fields {
+function facetsOf(run: unknown): JsonObject {
   return isObject(run) && isObject(run.facets) ? run.facets : {};
 }
 
-function facet(facets: Fields, name: string): unknown {
-  for (const spelling of SPELLINGS) if (facets[spelling + name] != null) return facets[spelling + name];
+function facet(facets: JsonObject, name: string): unknown {
+  for (const prefix of FACET_PREFIXES) if (facets[prefix + name] != null) return facets[prefix + name];
   return undefined;
 }
 
-function semanticType(line: Readonly<Fields>, facets: Fields, original: unknown): string | null {
-  const said = facet(facets, 'event_type');
+function eventTypeOf(line: Readonly<JsonObject>, facets: JsonObject, original: unknown): string | null {
+  const typeFacet = facet(facets, 'event_type');
   const candidates = [
-    isObject(said) ? (said.type ?? said.value ?? said.event_type) : said,
+    isObject(typeFacet) ? (typeFacet.type ?? typeFacet.value ?? typeFacet.event_type) : typeFacet,
     line.event_type,
     isObject(original) ? original.event_type : null,
-    typeof line.eventType === 'string' ? OF_RUN_TYPE[line.eventType.toUpperCase()] : null,
+    typeof line.eventType === 'string' ? EVENT_TYPE_BY_RUN_TYPE[line.eventType.toUpperCase()] : null,
   ];
   const found = candidates.find((candidate) => typeof candidate === 'string' && candidate !== '');
   return found === undefined ? null : snakeCase(found as string);
@@ -83,8 +83,8 @@ export function snakeCase(type: string): string {
 }
 
 /** Takes from a source what is not said yet. Returns what it says differently, or nothing where it agrees. */
-function absorb(flat: Fields, source: Fields): Fields | undefined {
-  const differs: Fields = {};
+function addMissingFields(flat: JsonObject, source: JsonObject): JsonObject | undefined {
+  const differs: JsonObject = {};
   for (const [field, value] of Object.entries(source)) {
     if (!Object.hasOwn(flat, field)) flat[field] = value;
     else if (canonicalJson(flat[field]) !== canonicalJson(value)) differs[field] = value;
@@ -92,30 +92,33 @@ function absorb(flat: Fields, source: Fields): Fields | undefined {
   return Object.keys(differs).length === 0 ? undefined : differs;
 }
 
-function absorbFacets(flat: Fields, facets: Fields): Fields {
+function addFacetFields(flat: JsonObject, facets: JsonObject): JsonObject {
   const rest = { ...facets };
-  for (const spelling of SPELLINGS) {
-    const name = `${spelling}payload`;
+  for (const prefix of FACET_PREFIXES) {
+    const name = `${prefix}payload`;
     const payload = facets[name];
-    if (isObject(payload)) rest[name] = absorbPayload(flat, payload);
+    if (isObject(payload)) rest[name] = addPayloadFields(flat, payload);
   }
-  return withoutNothing(rest);
+  return withoutUndefined(rest);
 }
 
-function absorbPayload(flat: Fields, payload: Fields): Fields | undefined {
-  const own = Object.entries(payload).filter(([field]) => field.startsWith('_'));
-  const told = Object.entries(payload).filter(([field]) => !field.startsWith('_'));
-  const rest = { ...Object.fromEntries(own), ...absorb(flat, Object.fromEntries(told)) };
+function addPayloadFields(flat: JsonObject, payload: JsonObject): JsonObject | undefined {
+  const metadataFields = Object.entries(payload).filter(([field]) => field.startsWith('_'));
+  const dataFields = Object.entries(payload).filter(([field]) => !field.startsWith('_'));
+  const rest = {
+    ...Object.fromEntries(metadataFields),
+    ...addMissingFields(flat, Object.fromEntries(dataFields)),
+  };
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
 /** What the frame of the line says of edge, project, actor and delta, where the line itself says nothing. */
-function fillIn(flat: Fields, job: unknown, facets: Fields): void {
+function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void {
   const inner = isObject(flat.data) ? flat.data : {};
   const fill = (field: string, value: unknown): void => {
     if (flat[field] == null && inner[field] == null && value != null && value !== '') flat[field] = value;
   };
-  const { name, namespace }: Fields = isObject(job) ? job : {};
+  const { name, namespace }: JsonObject = isObject(job) ? job : {};
   fill('edge', typeof name === 'string' ? name : null);
   fill('project', typeof namespace === 'string' ? namespace.replace(NAMESPACE, '') : null);
   const universal = facet(facets, 'universal');
@@ -125,6 +128,6 @@ function fillIn(flat: Fields, job: unknown, facets: Fields): void {
   fill('delta', typeof value === 'number' ? value : null);
 }
 
-function withoutNothing(fields: Fields): Fields {
+function withoutUndefined(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { featureVectorSchema, methodologySchema } from '../graph/methodology-schema.js';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
-import { TASKS_PER_EVENT_MAX } from '../plan/change.js';
+import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import { ROLES } from '../roles.js';
 import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';
 
@@ -46,18 +46,18 @@ const sessionChanged = z.strictObject({
  * Retention took something out of these events. Their digests no longer match what is left of them; these do, so that
  * nobody can change an old event and call it retention.
  */
-export const FORGOTTEN_PER_EVENT_MAX = 400;
-const historyForgotten = z.strictObject({
+export const REDACTED_PER_EVENT_MAX = 400;
+const historyRedacted = z.strictObject({
   before: isoTimestamp,
   retention_days: count,
   events: z
     .array(z.strictObject({ position: count.min(1), payload_sha256: sha256 }))
-    .max(FORGOTTEN_PER_EVENT_MAX),
+    .max(REDACTED_PER_EVENT_MAX),
 });
-export type HistoryForgotten = z.infer<typeof historyForgotten>;
+export type HistoryRedacted = z.infer<typeof historyRedacted>;
 
 /** What is written about the project's own records; `record` is the record's new value, whole. */
-export const recordEvents = {
+export const recordEventSchemas = {
   PLAN_CHANGED: z.strictObject({
     version: count,
     added: chunk(openObject),
@@ -67,7 +67,7 @@ export const recordEvents = {
   }),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
-  HISTORY_FORGOTTEN: historyForgotten,
+  HISTORY_FORGOTTEN: historyRedacted,
   METHODOLOGY_CHANGED: z.strictObject({ by: name, record: methodologySchema }),
   FEATURE_CHANGED: z.strictObject({ by: name, record: featureVectorSchema }),
   SESSION_OPENED: sessionChanged,

@@ -1,21 +1,21 @@
-import { claimPayloads } from './claim-payloads.js';
+import { claimPayloadSchemas } from './claim-payload-schemas.js';
 
 /** What is written about a task: the names of seed 004, and those it lacks in the same style. */
-export const taskEvents = {
-  CLAIM_ACQUIRED: claimPayloads.granted,
-  LEASE_RENEWED: claimPayloads.renewed,
-  CLAIM_LOST: claimPayloads.lost,
-  CLAIM_RELEASED: claimPayloads.released,
-  CLAIM_SUSPENDED: claimPayloads.suspended,
-  CLAIM_RESUMED: claimPayloads.resumed,
-  RESULT_SUBMITTED: claimPayloads.accepted,
-  RESULT_ADOPTED: claimPayloads.adopted,
-  RESULT_ESCALATED: claimPayloads.escalated,
-  REVIEW_COMPLETED: claimPayloads.reviewed,
-  TASK_HELD: claimPayloads.held,
-  TASK_UNHELD: claimPayloads.unheld,
-  TASK_RESET: claimPayloads.reset,
-  CLAIM_REJECTED: claimPayloads.claim_denied,
-  RESULT_REJECTED: claimPayloads.result_denied,
-  NOTE_ADDED: claimPayloads.noted,
+export const taskEventSchemas = {
+  CLAIM_ACQUIRED: claimPayloadSchemas.granted,
+  LEASE_RENEWED: claimPayloadSchemas.renewed,
+  CLAIM_LOST: claimPayloadSchemas.lost,
+  CLAIM_RELEASED: claimPayloadSchemas.released,
+  CLAIM_SUSPENDED: claimPayloadSchemas.suspended,
+  CLAIM_RESUMED: claimPayloadSchemas.resumed,
+  RESULT_SUBMITTED: claimPayloadSchemas.accepted,
+  RESULT_ADOPTED: claimPayloadSchemas.adopted,
+  RESULT_ESCALATED: claimPayloadSchemas.escalated,
+  REVIEW_COMPLETED: claimPayloadSchemas.reviewed,
+  TASK_HELD: claimPayloadSchemas.held,
+  TASK_UNHELD: claimPayloadSchemas.unheld,
+  TASK_RESET: claimPayloadSchemas.reset,
+  CLAIM_REJECTED: claimPayloadSchemas.claim_denied,
+  RESULT_REJECTED: claimPayloadSchemas.result_denied,
+  NOTE_ADDED: claimPayloadSchemas.noted,
 };

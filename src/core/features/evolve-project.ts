@@ -1,32 +1,32 @@
-import { countIn, nameIn, sentenceIn } from './payload.js';
-import type { Scene } from './scene.js';
+import type { EventContext } from './event-context.js';
+import { countIn, longTextIn, shortTextIn } from './payload.js';
 
 /** Views show the last few; the log has them all. */
-const KEPT_MAX = 100;
+const ITEMS_KEPT_MAX = 100;
 
 /** What is told of the project as a whole. */
-export const projectSteps = {
-  project_initialized: ({ state, event }: Scene): void => {
+export const projectHandlers = {
+  project_initialized: ({ state, event }: EventContext): void => {
     state.initialized_at ??= event.timestamp;
   },
 
-  checkpoint_created: ({ state, event, payload }: Scene): void =>
-    keep(state.checkpoints, {
+  checkpoint_created: ({ state, event, payload }: EventContext): void =>
+    pushBounded(state.checkpoints, {
       at: event.timestamp,
       position: event.position,
-      context_hash: nameIn(payload, 'context_hash') ?? '',
-      message: sentenceIn(payload, 'message'),
-      snapshot_path: sentenceIn(payload, 'snapshot_path'),
+      context_hash: shortTextIn(payload, 'context_hash') ?? '',
+      message: longTextIn(payload, 'message'),
+      snapshot_path: longTextIn(payload, 'snapshot_path'),
     }),
 
-  release_created: ({ state, event, payload }: Scene): void =>
-    keep(state.releases, {
+  release_created: ({ state, event, payload }: EventContext): void =>
+    pushBounded(state.releases, {
       at: event.timestamp,
-      version: nameIn(payload, 'version') ?? '',
+      version: shortTextIn(payload, 'version') ?? '',
       features_included: countIn(payload, 'features_included') ?? 0,
     }),
 
-  gaps_validated: ({ state, event, payload }: Scene): void => {
+  gaps_validated: ({ state, event, payload }: EventContext): void => {
     state.last_gaps = {
       at: event.timestamp,
       total_req_keys: countIn(payload, 'total_req_keys') ?? 0,
@@ -36,7 +36,7 @@ export const projectSteps = {
   },
 };
 
-function keep<Item>(items: Item[], item: Item): void {
+function pushBounded<Item>(items: Item[], item: Item): void {
   items.push(item);
-  if (items.length > KEPT_MAX) items.shift();
+  if (items.length > ITEMS_KEPT_MAX) items.shift();
 }

@@ -1,71 +1,71 @@
-import { commandingSentence } from '../graph/guarded-paths.js';
-import type { Signal } from './feature-state.js';
-import { countIn, fieldOf, nameIn, sentenceIn } from './payload.js';
-import type { Scene } from './scene.js';
+import { toolConfigMessage } from '../graph/guarded-paths.js';
+import type { EventContext } from './event-context.js';
+import type { MethodologySignal } from './feature-state.js';
+import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
 
 /** Intents that nobody has acted on, and what takes them off the list. */
-export const signalSteps = {
-  intent_raised: raised,
-  spec_modified: actOnIntents,
-  escalation_resolved: actOnIntents,
-  intent_resolved: actOnIntents,
+export const signalHandlers = {
+  intent_raised: onIntentRaised,
+  spec_modified: resolveIntents,
+  escalation_resolved: resolveIntents,
+  intent_resolved: resolveIntents,
 };
 
-const SEVERITIES: readonly Signal['severity'][] = ['critical', 'high', 'medium', 'low'];
+const SEVERITIES: readonly MethodologySignal['severity'][] = ['critical', 'high', 'medium', 'low'];
 
-function raised({ state, event, payload, feature_id, edge_id }: Scene): void {
-  const id = nameIn(payload, 'intent_id') ?? `intent@${event.position}`;
-  if (state.signals.has(intentKey(id))) return;
-  const said = nameIn(payload, 'severity')?.toLowerCase();
-  state.signals.set(intentKey(id), {
+function onIntentRaised({ state, event, payload, feature_id, edge_id }: EventContext): void {
+  const id = shortTextIn(payload, 'intent_id') ?? `intent@${event.position}`;
+  if (state.signals.has(intentSignalKey(id))) return;
+  const severityName = shortTextIn(payload, 'severity')?.toLowerCase();
+  state.signals.set(intentSignalKey(id), {
     id,
     kind: 'intent',
     at: event.timestamp,
     position: event.position,
     feature_id,
     edge: edge_id,
-    severity: SEVERITIES.find((severity) => severity === said) ?? 'high',
-    says: sentenceIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
+    severity: SEVERITIES.find((severity) => severity === severityName) ?? 'high',
+    says: longTextIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
   });
 }
 
 /** Whoever acts on an intent names it: in a field of its own, or in the reason that it gives. */
-export function actOnIntents({ state: { signals }, payload }: Scene): void {
+export function resolveIntents({ state: { signals }, payload }: EventContext): void {
   if (signals.size === 0) return;
-  for (const id of intentsNamed(payload)) signals.delete(intentKey(id));
+  for (const id of intentIdsIn(payload)) signals.delete(intentSignalKey(id));
 }
 
-function* intentsNamed(payload: Scene['payload']): Generator<string> {
+function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
   for (const field of ['trigger_intent', 'intent_id', 'intent']) {
-    const id = nameIn(payload, field);
+    const id = shortTextIn(payload, field);
     if (id !== null) yield id;
   }
-  yield* (sentenceIn(payload, 'reason') ?? '').match(/\bINT-[\w-]*\w/g) ?? [];
-  const several = fieldOf(payload, 'intents');
+  yield* (longTextIn(payload, 'reason') ?? '').match(/\bINT-[\w-]*\w/g) ?? [];
+  const several = payloadField(payload, 'intents');
   if (Array.isArray(several)) for (const id of several.slice(0, 100)) if (typeof id === 'string') yield id;
 }
 
-export const staleId = (feature_id: string | null, edge: string | null): string =>
-  `stale:${feature_id}#${edge}`;
+export const staleSignalKey = (featureId: string | null, edge: string | null): string =>
+  `stale:${featureId}#${edge}`;
 
 /** The claim was heard of again. */
-export function silence({ state, feature_id, edge_id }: Scene): void {
-  if (state.signals.size > 0) state.signals.delete(staleId(feature_id, edge_id));
+export function clearStaleSignal({ state, feature_id, edge_id }: EventContext): void {
+  if (state.signals.size > 0) state.signals.delete(staleSignalKey(feature_id, edge_id));
 }
 
 /** The claim has moved on: neither its silence nor its escalation waits for anybody. */
-export function settle(scene: Scene): void {
-  silence(scene);
-  if (scene.state.signals.size > 0) scene.state.signals.delete(escalationId(scene));
+export function clearClaimSignals(context: EventContext): void {
+  clearStaleSignal(context);
+  if (context.state.signals.size > 0) context.state.signals.delete(escalationSignalKey(context));
 }
 
-export function waitForHuman(scene: Scene): void {
-  const { state, event, payload, feature_id, edge_id } = scene;
+export function raiseEscalation(context: EventContext): void {
+  const { state, event, payload, feature_id, edge_id } = context;
   if (feature_id === null || edge_id === null) return;
-  const id = escalationId(scene);
+  const id = escalationSignalKey(context);
   state.signals.delete(id);
-  const code = sentenceIn(payload, 'reason');
-  const words = code === null ? 'no reason given' : reasonInWords(code, scene);
+  const code = longTextIn(payload, 'reason');
+  const reason = code === null ? 'no reason given' : describeReason(code, context);
   state.signals.set(id, {
     id,
     kind: 'escalation',
@@ -74,15 +74,15 @@ export function waitForHuman(scene: Scene): void {
     feature_id,
     edge: edge_id,
     severity: 'high',
-    says: `${event.agent_id} may not settle ${edge_id} of ${feature_id} alone: ${words}`,
+    says: `${event.agent_id} may not settle ${edge_id} of ${feature_id} alone: ${reason}`,
   });
 }
 
 /** Beside its code, by which programs know it. Another tool may have given a reason of its own. */
-function reasonInWords(code: string, { event: { agent_role }, payload }: Scene): string {
+function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'commands_programs':
-      return `${commandingSentence(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+      return `${toolConfigMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':
       return `it changes the specification (${code})`;
     case 'outside_role_authority':
@@ -98,11 +98,12 @@ function reasonInWords(code: string, { event: { agent_role }, payload }: Scene):
 
 const PATHS_READ_MAX = 20;
 
-function pathsIn(payload: Scene['payload']): string[] {
-  const paths = fieldOf(payload, 'paths');
+function pathsIn(payload: EventContext['payload']): string[] {
+  const paths = payloadField(payload, 'paths');
   if (!Array.isArray(paths)) return [];
   return paths.slice(0, PATHS_READ_MAX).filter((path): path is string => typeof path === 'string');
 }
 
-const intentKey = (id: string): string => `intent:${id}`;
-const escalationId = ({ feature_id, edge_id }: Scene): string => `escalation:${feature_id}#${edge_id}`;
+const intentSignalKey = (id: string): string => `intent:${id}`;
+const escalationSignalKey = ({ feature_id, edge_id }: EventContext): string =>
+  `escalation:${feature_id}#${edge_id}`;

@@ -1,20 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../events/envelope.js';
-import { readEvent } from '../events/read.js';
+import { readEvent } from '../events/read-event.js';
 import { evolveMethodology } from './evolve.js';
-import { type EdgeState, emptyMethodology, type MethodologyState } from './feature-state.js';
-import { foldAll, Story } from './testing/story.js';
+import { type EdgeState, emptyMethodologyState, type MethodologyState } from './feature-state.js';
+import { EventLogBuilder, foldAll } from './testing/event-log-builder.js';
 
 const F = 'REQ-F-AUTH-001';
 const edgeOf = (state: MethodologyState, edge: string, feature = F): EdgeState | undefined =>
   state.features.get(feature)?.edges.get(edge);
-const told = (tell: (story: Story) => Story): MethodologyState => tell(new Story()).folded();
+const reply = (tell: (story: EventLogBuilder) => EventLogBuilder): MethodologyState =>
+  tell(new EventLogBuilder()).fold();
 
 describe('an edge', () => {
   it('is iterating once started, whatever the spelling of its name', () => {
-    const state = told((story) =>
-      story.tell('edge_started', F, 'Design → Code').tell('heartbeat', F, 'design->code'),
+    const state = reply((story) =>
+      story.append('edge_started', F, 'Design → Code').append('heartbeat', F, 'design->code'),
     );
     expect([...(state.features.get(F)?.edges.keys() ?? [])]).toEqual(['design_code']);
     expect(edgeOf(state, 'design_code')).toMatchObject({
@@ -35,11 +36,11 @@ describe('an edge', () => {
         { name: 'lint', result: 'pass' },
       ],
     };
-    const state = told((story) =>
+    const state = reply((story) =>
       story
-        .tell('edge_started', F, 'design_code')
-        .tell('iteration_completed', F, 'design_code', { iteration: 1, delta: 2, evaluators })
-        .tell('iteration_completed', F, 'design_code', {
+        .append('edge_started', F, 'design_code')
+        .append('iteration_completed', F, 'design_code', { iteration: 1, delta: 2, evaluators })
+        .append('iteration_completed', F, 'design_code', {
           iteration: 2,
           delta: 1,
           evaluators: {
@@ -57,22 +58,29 @@ describe('an edge', () => {
   });
 
   it.each([[-1], [undefined], ['0'], [0.5], [null]])('does not take a delta of %j for 0', (delta) => {
-    const state = told((story) =>
-      story.tell('iteration_completed', F, 'design_code', { iteration: 1, delta }),
+    const state = reply((story) =>
+      story.append('iteration_completed', F, 'design_code', { iteration: 1, delta }),
     );
     expect(edgeOf(state, 'design_code')).toMatchObject({ delta: null, deltas: [null] });
   });
 
   it('converges by edge_converged alone: an iteration that calls itself converged is no evidence', () => {
-    const story = new Story().tell('iteration_completed', F, 'tdd', { status: 'converged', delta: 0 });
-    const name = [...(story.folded().features.get(F)?.edges.keys() ?? [])][0] ?? '';
-    expect(edgeOf(story.folded(), name)).toMatchObject({
+    const story = new EventLogBuilder().append('iteration_completed', F, 'tdd', {
+      status: 'converged',
+      delta: 0,
+    });
+    const name = [...(story.fold().features.get(F)?.edges.keys() ?? [])][0] ?? '';
+    expect(edgeOf(story.fold(), name)).toMatchObject({
       status: 'iterating',
       unproven: true,
       converged_at: null,
     });
-    story.tell('edge_converged', F, 'tdd', { iteration: 1, evaluators: '9/9', convergence_type: 'standard' });
-    expect(edgeOf(story.folded(), name)).toMatchObject({
+    story.append('edge_converged', F, 'tdd', {
+      iteration: 1,
+      evaluators: '9/9',
+      convergence_type: 'standard',
+    });
+    expect(edgeOf(story.fold(), name)).toMatchObject({
       status: 'converged',
       unproven: false,
       started_unseen: true,
@@ -82,61 +90,65 @@ describe('an edge', () => {
   });
 
   it('begins its deltas anew with every start, and keeps no more than sixteen', () => {
-    const story = new Story().iterate(F, 'design_code', ...Array.from({ length: 20 }, (_, at) => 30 - at));
-    expect(edgeOf(story.folded(), 'design_code')?.deltas).toEqual(
+    const story = new EventLogBuilder().iterate(
+      F,
+      'design_code',
+      ...Array.from({ length: 20 }, (_, at) => 30 - at),
+    );
+    expect(edgeOf(story.fold(), 'design_code')?.deltas).toEqual(
       Array.from({ length: 16 }, (_, at) => 26 - at),
     );
-    expect(edgeOf(story.tell('edge_started', F, 'design_code').folded(), 'design_code')).toMatchObject({
+    expect(edgeOf(story.append('edge_started', F, 'design_code').fold(), 'design_code')).toMatchObject({
       deltas: [],
       delta: null,
     });
   });
 
   it('waits for a human after a suspension or an escalation, until the review', () => {
-    const story = new Story()
-      .tell('edge_started', F, 'design_code')
-      .tell('claim_suspended', F, 'design_code');
-    expect(edgeOf(story.folded(), 'design_code')?.status).toBe('pending_review');
-    story.tell('review_completed', F, 'design_code', { decision: 'CHANGES_REQUESTED' });
-    expect(edgeOf(story.folded(), 'design_code')?.status).toBe('iterating');
-    story.tell('convergence_escalated', F, 'design_code', { reason: 'outside_role_authority' });
-    expect(edgeOf(story.folded(), 'design_code')?.status).toBe('pending_review');
-    expect([...story.folded().signals.values()]).toMatchObject([{ kind: 'escalation', edge: 'design_code' }]);
-    story.tell('review_completed', F, 'design_code', { decision: 'escalated' });
-    expect(edgeOf(story.folded(), 'design_code')?.status).toBe('pending_review');
-    story.tell('review_completed', F, 'design_code', { decision: 'approved' });
-    expect(story.folded().signals.size).toBe(0);
-    expect(edgeOf(story.folded(), 'design_code')?.status).toBe('iterating');
+    const story = new EventLogBuilder()
+      .append('edge_started', F, 'design_code')
+      .append('claim_suspended', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
+    story.append('review_completed', F, 'design_code', { decision: 'CHANGES_REQUESTED' });
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
+    story.append('convergence_escalated', F, 'design_code', { reason: 'outside_role_authority' });
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
+    expect([...story.fold().signals.values()]).toMatchObject([{ kind: 'escalation', edge: 'design_code' }]);
+    story.append('review_completed', F, 'design_code', { decision: 'escalated' });
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
+    story.append('review_completed', F, 'design_code', { decision: 'approved' });
+    expect(story.fold().signals.size).toBe(0);
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
   });
 
-  it.each(['review_approved', 'review_rejected', 'claim_resumed'])('goes on after %s', (event_type) => {
-    const story = new Story()
-      .tell('edge_started', F, 'design_code')
-      .tell('claim_suspended', F, 'design_code');
-    expect(edgeOf(story.tell(event_type, F, 'design_code').folded(), 'design_code')?.status).toBe(
-      'iterating',
-    );
+  it.each(['review_approved', 'review_rejected', 'claim_resumed'])('goes on after %s', (eventType) => {
+    const story = new EventLogBuilder()
+      .append('edge_started', F, 'design_code')
+      .append('claim_suspended', F, 'design_code');
+    expect(edgeOf(story.append(eventType, F, 'design_code').fold(), 'design_code')?.status).toBe('iterating');
   });
 
   it('goes on where roles only warn', () => {
-    const state = told((story) =>
+    const state = reply((story) =>
       story
-        .tell('edge_started', F, 'design_code')
-        .tell('convergence_escalated', F, 'design_code', { action: 'warn' }),
+        .append('edge_started', F, 'design_code')
+        .append('convergence_escalated', F, 'design_code', { action: 'warn' }),
     );
     expect(edgeOf(state, 'design_code')?.status).toBe('iterating');
     expect(state.signals.size).toBe(0);
   });
 
   it('is nobody’s after its release, and reopened by a reset', () => {
-    const story = new Story().iterate(F, 'design_code', 2).tell('edge_released', F, 'design_code');
-    expect(edgeOf(story.folded(), 'design_code')).toMatchObject({
+    const story = new EventLogBuilder()
+      .iterate(F, 'design_code', 2)
+      .append('edge_released', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
       status: 'iterating',
       agent_id: null,
       delta: 2,
     });
-    story.tell('edge_converged', F, 'design_code').tell('edge_reset', F, 'design_code');
-    expect(edgeOf(story.folded(), 'design_code')).toMatchObject({
+    story.append('edge_converged', F, 'design_code').append('edge_reset', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
       status: 'iterating',
       converged_at: null,
       iteration: 0,
@@ -145,13 +157,16 @@ describe('an edge', () => {
   });
 
   it('is blocked while an operator holds it, and pending again if nobody ever began it', () => {
-    const story = new Story().tell('edge_held', F, 'design_code', { reason: 'wait for legal', by: 'alice' });
-    expect(edgeOf(story.folded(), 'design_code')).toMatchObject({
+    const story = new EventLogBuilder().append('edge_held', F, 'design_code', {
+      reason: 'wait for legal',
+      by: 'alice',
+    });
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
       status: 'blocked',
       hold: 'wait for legal',
     });
-    story.tell('edge_unheld', F, 'design_code');
-    expect(edgeOf(story.folded(), 'design_code')).toBeUndefined();
+    story.append('edge_unheld', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
   });
 });
 
@@ -166,25 +181,25 @@ describe('a spawn', () => {
   });
 
   it('blocks the edge it was triggered at until every child of it has folded back', () => {
-    const story = new Story()
-      .tell('edge_started', F, 'requirements_design')
-      .tell('spawn_created', null, null, child('SPIKE-1'))
-      .tell('spawn_created', null, null, child('SPIKE-2'));
-    expect(edgeOf(story.folded(), 'requirements_design')).toMatchObject({
+    const story = new EventLogBuilder()
+      .append('edge_started', F, 'requirements_design')
+      .append('spawn_created', null, null, child('SPIKE-1'))
+      .append('spawn_created', null, null, child('SPIKE-2'));
+    expect(edgeOf(story.fold(), 'requirements_design')).toMatchObject({
       status: 'blocked',
       blocked_by: 'SPIKE-2',
     });
-    story.tell('spawn_folded_back', null, null, {
+    story.append('spawn_folded_back', null, null, {
       parent: F,
       child: 'SPIKE-2',
       fold_back_status: 'converged',
     });
-    expect(edgeOf(story.folded(), 'requirements_design')).toMatchObject({
+    expect(edgeOf(story.fold(), 'requirements_design')).toMatchObject({
       status: 'blocked',
       blocked_by: 'SPIKE-1',
     });
-    story.tell('spawn_folded_back', null, null, { child: 'SPIKE-1', fold_back_status: 'time_box_expired' });
-    const state = story.folded();
+    story.append('spawn_folded_back', null, null, { child: 'SPIKE-1', fold_back_status: 'time_box_expired' });
+    const state = story.fold();
     expect(edgeOf(state, 'requirements_design')).toMatchObject({ status: 'iterating', blocked_by: null });
     expect(state.features.get('SPIKE-1')).toMatchObject({
       folded_back: 'time_box_expired',
@@ -194,21 +209,21 @@ describe('a spawn', () => {
   });
 
   it('neither blocks what has converged nor leaves a trace on an edge that nobody began', () => {
-    const story = new Story()
+    const story = new EventLogBuilder()
       .converge(F, 'requirements_design')
-      .tell('spawn_created', null, null, child('SPIKE-1'));
-    expect(edgeOf(story.folded(), 'requirements_design')?.status).toBe('converged');
-    story.tell('spawn_created', null, null, child('SPIKE-2', 'design_code'));
-    expect(edgeOf(story.folded(), 'design_code')?.status).toBe('blocked');
-    story.tell('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
-    expect(edgeOf(story.folded(), 'design_code')).toBeUndefined();
+      .append('spawn_created', null, null, child('SPIKE-1'));
+    expect(edgeOf(story.fold(), 'requirements_design')?.status).toBe('converged');
+    story.append('spawn_created', null, null, child('SPIKE-2', 'design_code'));
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('blocked');
+    story.append('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
+    expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
   });
 
   it('of no edge blocks nothing, and nobody is its own parent', () => {
-    const state = told((story) =>
+    const state = reply((story) =>
       story
-        .tell('spawn_created', null, null, child('SPIKE-1', null))
-        .tell('spawn_created', null, null, { parent: 'X', child: 'X', triggered_at_edge: 'design_code' }),
+        .append('spawn_created', null, null, child('SPIKE-1', null))
+        .append('spawn_created', null, null, { parent: 'X', child: 'X', triggered_at_edge: 'design_code' }),
     );
     expect(state.features.get(F)?.edges.size).toBe(0);
     expect(state.features.get('X')?.parent).toBeNull();
@@ -217,55 +232,55 @@ describe('a spawn', () => {
 
 describe('what asks for a human', () => {
   it('is an intent until a spawn or a change of the specification names it', () => {
-    const story = new Story();
+    const story = new EventLogBuilder();
     for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
-      story.tell('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
+      story.append('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
     }
-    expect([...story.folded().signals.values()][0]).toMatchObject({
+    expect([...story.fold().signals.values()][0]).toMatchObject({
       id: 'INT-1',
       severity: 'low',
       says: 'latency rose',
     });
     story
-      .tell('spec_modified', null, null, { trigger_intent: 'INT-2' })
-      .tell('spawn_created', null, null, {
+      .append('spec_modified', null, null, { trigger_intent: 'INT-2' })
+      .append('spawn_created', null, null, {
         parent: F,
         child: 'S',
         vector_type: 'spike',
         reason: 'see INT-1.',
       })
-      .tell('escalation_resolved', null, null, { intent_id: 'INT-3', action: 'dismiss' })
-      .tell('intent_resolved', null, null, { intent_id: 'INT-4', resolution: 'closed_stale' });
-    expect([...story.folded().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
+      .append('escalation_resolved', null, null, { intent_id: 'INT-3', action: 'dismiss' })
+      .append('intent_resolved', null, null, { intent_id: 'INT-4', resolution: 'closed_stale' });
+    expect([...story.fold().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
   });
 
   it('is a silence told once an episode, however often a tool repeats it (7.1.1)', () => {
-    const story = new Story().tell('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
-    story.tell('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
-    story.tell('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
-    const state = story.folded();
+    const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
+    story.append('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
+    story.append('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
+    const state = story.fold();
     expect([...state.signals.values()]).toMatchObject([{ kind: 'stale_claim', position: 2 }]);
     expect(edgeOf(state, 'design_code')).toMatchObject({ agent_id: 'ada', status: 'iterating' });
-    expect(story.tell('heartbeat', F, 'design_code').folded().signals.size).toBe(0);
-    expect(story.tell('claim_expired', F, 'design_code').folded().signals.size).toBe(1);
+    expect(story.append('heartbeat', F, 'design_code').fold().signals.size).toBe(0);
+    expect(story.append('claim_expired', F, 'design_code').fold().signals.size).toBe(1);
   });
 
   it('is no claim that has ended: the edge is free', () => {
-    const story = new Story().tell('edge_started', F, 'design_code');
-    story.tell('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
-    story.tell('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
-    expect(story.folded().signals.size).toBe(0);
-    expect(edgeOf(story.folded(), 'design_code')).toMatchObject({ agent_id: null, status: 'iterating' });
+    const story = new EventLogBuilder().append('edge_started', F, 'design_code');
+    story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
+    story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
+    expect(story.fold().signals.size).toBe(0);
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({ agent_id: null, status: 'iterating' });
   });
 });
 
 describe('defects of the reference that a fold must not have', () => {
   it('7.1.1 neither a silence noticed nor a refusal is work on the feature', () => {
-    const state = told((story) =>
+    const state = reply((story) =>
       story
-        .tell('edge_started', F, 'design_code')
-        .tell('claim_expired', F, 'design_code')
-        .tell('claim_rejected', F, 'design_code', { holding_agent: 'primary' }, { agent_id: 'bob' }),
+        .append('edge_started', F, 'design_code')
+        .append('claim_expired', F, 'design_code')
+        .append('claim_rejected', F, 'design_code', { holding_agent: 'primary' }, { agent_id: 'bob' }),
     );
     expect(state.features.get(F)?.last_position).toBe(1);
     expect(edgeOf(state, 'design_code')?.positions.last).toBe(1);
@@ -273,30 +288,30 @@ describe('defects of the reference that a fold must not have', () => {
   });
 
   it('7.1.2 a stranger’s edge_released frees nobody’s claim', () => {
-    const story = new Story().tell('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
-    story.tell('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
-    expect(edgeOf(story.folded(), 'design_code')?.agent_id).toBe('ada');
-    story.tell(
+    const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
+    story.append('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
+    expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBe('ada');
+    story.append(
       'edge_released',
       F,
       'design_code',
       { reason: 'FORCED' },
       { agent_id: 'bob', subject: `${F}#design_code`, seq: 2 },
     );
-    expect(edgeOf(story.folded(), 'design_code')?.agent_id).toBeNull();
+    expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBeNull();
   });
 
   it('7.1.3 one edge has one state, however it is spelled', () => {
-    const state = told((story) =>
-      story.tell('edge_started', F, 'design→code').tell('edge_converged', F, 'design_code'),
+    const state = reply((story) =>
+      story.append('edge_started', F, 'design→code').append('edge_converged', F, 'design_code'),
     );
     expect(state.features.get(F)?.edges.size).toBe(1);
     expect(edgeOf(state, 'design_code')?.status).toBe('converged');
   });
 
   it('7.1.4 the role of who started an edge is kept', () => {
-    const state = told((story) =>
-      story.tell('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
+    const state = reply((story) =>
+      story.append('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
     );
     expect(edgeOf(state, 'design_code')?.agent_role).toBe('architect');
   });
@@ -326,12 +341,12 @@ describe('a foreign line', () => {
   });
 
   it('of a type that nobody knows is counted by its name, and one of the family is not', () => {
-    const state = told((story) =>
+    const state = reply((story) =>
       story
-        .tell('moon_phase')
-        .tell('moon_phase')
-        .tell('edge_claim', F, 'design_code')
-        .tell('evaluator_detail'),
+        .append('moon_phase')
+        .append('moon_phase')
+        .append('edge_claim', F, 'design_code')
+        .append('evaluator_detail'),
     );
     // A claim is a command: in a log it is something that nobody can have written.
     expect([...state.unknown_types].sort()).toEqual([
@@ -344,13 +359,13 @@ describe('a foreign line', () => {
 
 describe('what is told of the project', () => {
   it('is kept: its beginning, checkpoints, releases and the last gaps', () => {
-    const state = told((story) =>
+    const state = reply((story) =>
       story
-        .tell('project_initialized')
-        .tell('project_initialized')
-        .tell('checkpoint_created', null, null, { context_hash: 'sha256:ab', message: 'before' })
-        .tell('release_created', null, null, { version: '1.0.0', features_included: 3 })
-        .tell('gaps_validated', null, null, { total_req_keys: 5, full_coverage: 4, no_coverage: 1 }),
+        .append('project_initialized')
+        .append('project_initialized')
+        .append('checkpoint_created', null, null, { context_hash: 'sha256:ab', message: 'before' })
+        .append('release_created', null, null, { version: '1.0.0', features_included: 3 })
+        .append('gaps_validated', null, null, { total_req_keys: 5, full_coverage: 4, no_coverage: 1 }),
     );
     expect(state.initialized_at).toBe('2026-03-01T09:01:00.000Z');
     expect(state.checkpoints).toMatchObject([{ position: 3, context_hash: 'sha256:ab', message: 'before' }]);
@@ -371,9 +386,9 @@ const events = (payload: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<Ev
     .array(fc.tuple(fc.constantFrom(...TYPES), small('F', 'G', 'S'), small('design→code', 'tdd'), payload), {
       maxLength: 40,
     })
-    .map((told) => {
-      const story = new Story();
-      for (const [type, feature, edge, fields] of told) story.tell(type, feature, edge, fields);
+    .map((overrides) => {
+      const story = new EventLogBuilder();
+      for (const [type, feature, edge, fields] of overrides) story.append(type, feature, edge, fields);
       return story.events;
     });
 const sensible = fc.record(
@@ -410,20 +425,20 @@ describe('the fold', () => {
 
   it('never throws, whatever a payload holds', () => {
     fc.assert(
-      fc.property(events(wild), (told) => {
-        expect(foldAll(told).position).toBe(told.length);
+      fc.property(events(wild), (reply) => {
+        expect(foldAll(reply).position).toBe(reply.length);
       }),
       { numRuns: 500 },
     );
   });
 
   it('tells what 10,000 events cost', () => {
-    const story = new Story();
+    const story = new EventLogBuilder();
     for (let n = 0; story.events.length < 10_000; n += 1) {
       story.iterate(`REQ-F-X-${n % 100}`, ['design→code', 'code_unit_tests'][n % 2] ?? '', 3, 2, 1, 0);
-      story.tell('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
+      story.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
     }
-    const state = emptyMethodology();
+    const state = emptyMethodologyState();
     const began = performance.now();
     for (const event of story.events) evolveMethodology(state, event);
     console.log(`fold of 10,000 events: ${(performance.now() - began).toFixed(1)} ms`);

@@ -1,4 +1,4 @@
-import type { FeatureVector, OnExpiry } from '../graph/methodology.js';
+import type { ExpiryAction, FeatureVector } from '../graph/methodology.js';
 
 /**
  * How far the features are, folded from the log and from nothing else. Events of this coordinator and events imported
@@ -11,10 +11,10 @@ export interface MethodologyState {
   initialized_at: string | null;
   readonly features: Map<string, FeatureState>;
   /** What asks for a human or for a decision, oldest first: see `escalations`. */
-  readonly signals: Map<string, Signal>;
-  readonly checkpoints: Checkpoint[];
-  readonly releases: Release[];
-  last_gaps: GapsFound | null;
+  readonly signals: Map<string, MethodologySignal>;
+  readonly checkpoints: CheckpointSummary[];
+  readonly releases: ReleaseSummary[];
+  last_gaps: GapsSummary | null;
   /** Lines that a reader could place nowhere, and types it does not know, by name. */
   readonly unknown_types: Map<string, number>;
 }
@@ -33,7 +33,7 @@ export interface FeatureState {
   time_box: {
     readonly duration_seconds: number;
     readonly started: string;
-    readonly on_expiry: OnExpiry;
+    readonly on_expiry: ExpiryAction;
   } | null;
   folded_back: 'converged' | 'time_box_expired' | null;
   last_event_at: string;
@@ -92,7 +92,7 @@ export interface ChildState {
 }
 
 /** An `intent_raised`, a `convergence_escalated` or a `claim_expired` that nobody has acted on yet. */
-export interface Signal {
+export interface MethodologySignal {
   readonly id: string;
   readonly kind: 'intent' | 'escalation' | 'stale_claim';
   readonly at: string;
@@ -103,7 +103,7 @@ export interface Signal {
   readonly says: string;
 }
 
-export interface Checkpoint {
+export interface CheckpointSummary {
   readonly at: string;
   readonly position: number;
   readonly context_hash: string;
@@ -111,20 +111,20 @@ export interface Checkpoint {
   readonly snapshot_path: string | null;
 }
 
-export interface Release {
+export interface ReleaseSummary {
   readonly at: string;
   readonly version: string;
   readonly features_included: number;
 }
 
-export interface GapsFound {
+export interface GapsSummary {
   readonly at: string;
   readonly total_req_keys: number;
   readonly full_coverage: number;
   readonly no_coverage: number;
 }
 
-export const emptyMethodology = (): MethodologyState => ({
+export const emptyMethodologyState = (): MethodologyState => ({
   position: 0,
   last_updated: null,
   initialized_at: null,

@@ -1,42 +1,42 @@
 import { msOf } from '../events/envelope.js';
-import type { RouteQuestion } from '../graph/route.js';
-import { counts, type Standing, type Step } from './standing.js';
-import { surveyOf } from './survey.js';
+import type { RouteInput } from '../graph/route.js';
+import { type FeatureProgress, type FeatureStep, isCountedStep } from './feature-progress.js';
+import { projectProgressOf } from './project-progress.js';
 
 const ESTIMATE_MS = 3_600_000;
-const SHORTEST_MS = 60_000;
+const BAR_MIN_MS = 60_000;
 const LABEL_LENGTH_MAX = 80;
 
 /** The schedule as a Mermaid chart: a section for each feature, a bar for each edge of its profile. */
-export function ganttText(question: RouteQuestion): string {
-  const { standings } = surveyOf(question);
-  const name = question.methodology?.constraints.project_name ?? 'Project';
+export function ganttText(input: RouteInput): string {
+  const { features } = projectProgressOf(input);
+  const name = input.methodology?.constraints.project_name ?? 'Project';
   const lines = [
     'gantt',
-    `  title ${label(name)}`,
+    `  title ${mermaidLabel(name)}`,
     '  dateFormat YYYY-MM-DDTHH:mm:ss',
     '  axisFormat %m-%d %H:%M',
   ];
-  for (const standing of standings.values()) lines.push(...section(standing, question.now_ms));
+  for (const progress of features.values()) lines.push(...featureSection(progress, input.now_ms));
   return `${lines.join('\n')}\n`;
 }
 
-function section(standing: Standing, now_ms: number): string[] {
-  const { feature_id, title } = standing.row.vector;
-  const lines = [`  section ${label(title === feature_id ? feature_id : `${feature_id} ${title}`)}`];
-  let free_ms = now_ms;
-  for (const step of standing.steps.filter(counts)) {
-    const { start_ms, end_ms } = spanOf(step, now_ms, free_ms);
-    if (step.status === 'pending') free_ms = end_ms;
-    const tags = TAGS[step.status];
+function featureSection(progress: FeatureProgress, nowMs: number): string[] {
+  const { feature_id, title } = progress.row.vector;
+  const lines = [`  section ${mermaidLabel(title === feature_id ? feature_id : `${feature_id} ${title}`)}`];
+  let nextStartMs = nowMs;
+  for (const step of progress.steps.filter(isCountedStep)) {
+    const { start_ms, end_ms } = barSpan(step, nowMs, nextStartMs);
+    if (step.status === 'pending') nextStartMs = end_ms;
+    const tags = MERMAID_TAGS[step.status];
     lines.push(
-      `    ${MARKS[step.status]} ${label(step.transition.name)} :${tags}${time(start_ms)}, ${time(end_ms)}`,
+      `    ${STATUS_MARKS[step.status]} ${mermaidLabel(step.transition.name)} :${tags}${mermaidTime(start_ms)}, ${mermaidTime(end_ms)}`,
     );
   }
   return lines;
 }
 
-const TAGS: Readonly<Record<Step['status'], string>> = {
+const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   converged: 'done, ',
   iterating: 'active, ',
   pending_review: 'active, ',
@@ -44,7 +44,7 @@ const TAGS: Readonly<Record<Step['status'], string>> = {
   blocked: 'crit, ',
 };
 /** A line that begins with a word of the language would be read as that word. */
-const MARKS: Readonly<Record<Step['status'], string>> = {
+const STATUS_MARKS: Readonly<Record<FeatureStep['status'], string>> = {
   converged: '✓',
   iterating: '●',
   pending_review: '●',
@@ -53,21 +53,22 @@ const MARKS: Readonly<Record<Step['status'], string>> = {
 };
 
 /** What the log does not say is estimated at an hour; a foreign log may even end before it begins. */
-function spanOf(
-  { status, state }: Step,
-  now_ms: number,
-  free_ms: number,
+function barSpan(
+  { status, state }: FeatureStep,
+  nowMs: number,
+  nextStartMs: number,
 ): { start_ms: number; end_ms: number } {
-  if (status === 'pending' || state === null) return { start_ms: free_ms, end_ms: free_ms + ESTIMATE_MS };
-  const end_ms = state.converged_at === null ? now_ms : msOf(state.converged_at);
-  const start_ms = state.started_at === null ? end_ms - ESTIMATE_MS : msOf(state.started_at);
-  return { start_ms, end_ms: Math.max(end_ms, start_ms + SHORTEST_MS) };
+  if (status === 'pending' || state === null)
+    return { start_ms: nextStartMs, end_ms: nextStartMs + ESTIMATE_MS };
+  const endMs = state.converged_at === null ? nowMs : msOf(state.converged_at);
+  const start_ms = state.started_at === null ? endMs - ESTIMATE_MS : msOf(state.started_at);
+  return { start_ms, end_ms: Math.max(endMs, start_ms + BAR_MIN_MS) };
 }
 
-const time = (at_ms: number): string => new Date(at_ms).toISOString().slice(0, 19);
+const mermaidTime = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19);
 
 /** Titles are anybody's text: all that means something to Mermaid, to a browser or to a terminal becomes a space. */
-function label(text: string): string {
+function mermaidLabel(text: string): string {
   const plain = text
     .replace(/[^\p{L}\p{M}\p{N} ._()/→↔-]/gu, ' ')
     .replace(/\s+/g, ' ')

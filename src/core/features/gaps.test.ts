@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { findGaps, isComplete, type Scan } from './gaps.js';
+import { type CoverageScan, findGaps, hasNoGaps } from './gaps.js';
 
 const key = (name: string, code = 1, tests = 1, telemetry = 1) => ({ key: name, code, tests, telemetry });
-const scan = (keys: Scan['keys'], more: Partial<Scan> = {}): Scan => ({
+const scan = (keys: CoverageScan['keys'], more: Partial<CoverageScan> = {}): CoverageScan => ({
   layers_run: [1, 2, 3],
   keys,
   orphan_keys: [],
@@ -45,10 +45,10 @@ test('gaps are gathered by domain; what nothing builds or tests weighs more than
 
 test('nothing missing is complete; a key that no specification has, or a file without one, is not', () => {
   const keys = [key('REQ-F-AUTH-001')];
-  expect(isComplete(findGaps(scan(keys)))).toBe(true);
-  expect(isComplete(findGaps(scan(keys, { orphan_keys: ['REQ-F-OLD-001'] })))).toBe(false);
-  expect(isComplete(findGaps(scan(keys, { untagged_files: 1 })))).toBe(false);
-  expect(isComplete(findGaps(scan(keys, { untagged_files: 1, layers_run: [2] })))).toBe(true);
+  expect(hasNoGaps(findGaps(scan(keys)))).toBe(true);
+  expect(hasNoGaps(findGaps(scan(keys, { orphan_keys: ['REQ-F-OLD-001'] })))).toBe(false);
+  expect(hasNoGaps(findGaps(scan(keys, { untagged_files: 1 })))).toBe(false);
+  expect(hasNoGaps(findGaps(scan(keys, { untagged_files: 1, layers_run: [2] })))).toBe(true);
 });
 
 test('a key given twice counts once; many domains make no more than twenty clusters, and lose no key', () => {

@@ -1,14 +1,14 @@
-import { command } from '../graph/command.js';
+import { genCommand } from '../graph/command.js';
 import type { ConfigFault } from '../graph/methodology.js';
-import type { Escalation, RouteQuestion } from '../graph/route.js';
-import { undecided } from '../graph/route-state.js';
-import { circlesAmong } from './circles.js';
+import type { Escalation, RouteInput } from '../graph/route.js';
+import { undecidedDimensions } from '../graph/route-state.js';
+import { findCycles } from './cycles.js';
 import { escalationsOf } from './escalations.js';
-import type { Standing } from './standing.js';
+import type { FeatureProgress } from './feature-progress.js';
+import { type ProjectProgress, projectProgressOf } from './project-progress.js';
 import type { ServiceHealth } from './status.js';
-import { type Survey, surveyOf } from './survey.js';
 
-export type FindingKind =
+export type HealthFindingKind =
   | Escalation['kind']
   | 'failing_check'
   | 'lease_expired'
@@ -25,8 +25,8 @@ export type FindingKind =
   | 'constraint'
   | 'configuration';
 
-export interface Finding {
-  readonly kind: FindingKind;
+export interface HealthFinding {
+  readonly kind: HealthFindingKind;
   readonly severity: Escalation['severity'];
   readonly feature_id: string | null;
   readonly edge: string | null;
@@ -35,10 +35,10 @@ export interface Finding {
   readonly next: string | null;
 }
 
-export interface Health {
+export interface HealthReport {
   readonly healthy: boolean;
   readonly position: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly HealthFinding[];
   readonly counts: {
     readonly features: number;
     readonly pending_reviews: number;
@@ -49,38 +49,45 @@ export interface Health {
 }
 
 /** What is wrong or soon will be. Nothing is repaired: everything here follows from the log and the files. */
-export function healthView(question: RouteQuestion, faults: readonly ConfigFault[] = []): Health {
-  const survey = surveyOf(question);
-  const escalations = escalationsOf(question, survey);
-  const standings = [...survey.standings.values()];
+export function healthView(input: RouteInput, faults: readonly ConfigFault[] = []): HealthReport {
+  const projectProgress = projectProgressOf(input);
+  const escalations = escalationsOf(input, projectProgress);
+  const featureList = [...projectProgress.features.values()];
   const findings = [
-    ...escalations.map(ofEscalation),
-    ...standings.flatMap((standing) => [
-      ...edgeFindings(standing),
-      ...featureFindings(question, standing, survey),
+    ...escalations.map(findingOfEscalation),
+    ...featureList.flatMap((progress) => [
+      ...edgeFindings(progress),
+      ...featureFindings(input, progress, projectProgress),
     ]),
-    ...logFindings(question),
-    ...projectFindings(question, standings, faults),
+    ...logFindings(input),
+    ...projectFindings(input, featureList, faults),
   ];
-  const number = (...kinds: FindingKind[]): number =>
+  const countOf = (...kinds: HealthFindingKind[]): number =>
     findings.filter(({ kind }) => kinds.includes(kind)).length;
-  const pending_reviews = number('review', 'escalation');
-  const stale_claims = number('stale_claim');
+  const pending_reviews = countOf('review', 'escalation');
+  const stale_claims = countOf('stale_claim');
   return {
     healthy: findings.every(({ severity }) => severity === 'low'),
-    position: question.state.position,
+    position: input.state.position,
     findings,
     counts: {
-      features: standings.length,
+      features: featureList.length,
       pending_reviews,
       stale_claims,
-      stuck: number('stuck'),
+      stuck: countOf('stuck'),
     },
     health: { streams_lag_ms: 0, pending_reviews, stale_claims },
   };
 }
 
-const ofEscalation = ({ kind, severity, feature_id, edge, says, next }: Escalation): Finding => ({
+const findingOfEscalation = ({
+  kind,
+  severity,
+  feature_id,
+  edge,
+  says,
+  next,
+}: Escalation): HealthFinding => ({
   kind,
   severity,
   feature_id,
@@ -90,18 +97,18 @@ const ofEscalation = ({ kind, severity, feature_id, edge, says, next }: Escalati
 });
 
 const finding = (
-  kind: FindingKind,
-  severity: Finding['severity'],
-  says: string,
-  more: Partial<Finding> = {},
-): Finding => ({ kind, severity, feature_id: null, edge: null, says, next: null, ...more });
+  kind: HealthFindingKind,
+  severity: HealthFinding['severity'],
+  message: string,
+  more: Partial<HealthFinding> = {},
+): HealthFinding => ({ kind, severity, feature_id: null, edge: null, says: message, next: null, ...more });
 
 /** More often than this in a row, and the check is a signal of its own. */
 const FAILURES_IN_A_ROW_MAX = 3;
 
-function edgeFindings({ row, complete }: Standing): Finding[] {
+function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {
   const { feature_id } = row.vector;
-  const found: Finding[] = [];
+  const found: HealthFinding[] = [];
   for (const [edge, state] of row.state?.edges ?? []) {
     const at = { feature_id, edge };
     const where = `${edge} of ${feature_id}`;
@@ -120,7 +127,7 @@ function edgeFindings({ row, complete }: Standing): Finding[] {
         finding('unstarted_convergence', 'low', `${where} converged, and nobody had started it`, at),
       );
     }
-    for (const [check, times] of complete || state.status === 'converged' ? [] : state.failing) {
+    for (const [check, times] of isComplete || state.status === 'converged' ? [] : state.failing) {
       if (times <= FAILURES_IN_A_ROW_MAX) continue;
       found.push(
         finding('failing_check', 'medium', `${check} has failed ${times} times in a row on ${where}`, at),
@@ -129,22 +136,22 @@ function edgeFindings({ row, complete }: Standing): Finding[] {
   }
   for (const [edge, { agent_id, state }] of row.claims) {
     if (state !== 'lease_expired') continue;
-    const says = `the lease of ${agent_id} on ${edge} of ${feature_id} has run out: anybody may take it over`;
-    found.push(finding('lease_expired', 'low', says, { feature_id, edge }));
+    const message = `the lease of ${agent_id} on ${edge} of ${feature_id} has run out: anybody may take it over`;
+    found.push(finding('lease_expired', 'low', message, { feature_id, edge }));
   }
   return found;
 }
 
 function featureFindings(
-  { methodology }: RouteQuestion,
-  { row, time_box, complete, profile }: Standing,
-  { standings }: Survey,
-): Finding[] {
-  const { feature_id, dependencies, profile: named } = row.vector;
+  { methodology }: RouteInput,
+  { row, time_box, isComplete, profile }: FeatureProgress,
+  { features }: ProjectProgress,
+): HealthFinding[] {
+  const { feature_id, dependencies, profile: profileName } = row.vector;
   const at = { feature_id };
-  const found: Finding[] = [];
+  const found: HealthFinding[] = [];
   for (const { feature } of dependencies) {
-    if (standings.has(feature)) continue;
+    if (features.has(feature)) continue;
     found.push(
       finding(
         'unknown_dependency',
@@ -154,37 +161,37 @@ function featureFindings(
       ),
     );
   }
-  if (named !== '' && !Object.hasOwn(methodology?.profiles ?? {}, named)) {
-    const says = `${feature_id} names the profile ${named}, which is not there; ${profile.name} stands in`;
-    found.push(finding('unknown_profile', 'medium', says, at));
+  if (profileName !== '' && !Object.hasOwn(methodology?.profiles ?? {}, profileName)) {
+    const message = `${feature_id} names the profile ${profileName}, which is not there; ${profile.name} stands in`;
+    found.push(finding('unknown_profile', 'medium', message, at));
   }
-  if (!complete && time_box.status === 'expiring') {
+  if (!isComplete && time_box.status === 'expiring') {
     const left = Math.round((1 - time_box.elapsed) * 100);
     found.push(
       finding('time_box_expiring', 'low', `${left} % of the time box of ${feature_id} are left`, at),
     );
   }
   const parent = row.vector.parent ?? row.state?.parent ?? null;
-  if (parent !== null && !standings.has(parent.feature)) {
-    const says = `${feature_id} was spawned from ${parent.feature}, which nobody has defined`;
-    found.push(finding('orphaned_spawn', 'high', says, at));
+  if (parent !== null && !features.has(parent.feature)) {
+    const message = `${feature_id} was spawned from ${parent.feature}, which nobody has defined`;
+    found.push(finding('orphaned_spawn', 'high', message, at));
   }
-  if (parent !== null && complete && row.state?.folded_back === null) {
-    const next = command('spawn', 'fold-back', feature_id);
-    const says = `${feature_id} is finished and has not folded back to ${parent.feature}`;
-    found.push(finding('not_folded_back', 'medium', says, { ...at, next }));
+  if (parent !== null && isComplete && row.state?.folded_back === null) {
+    const next = genCommand('spawn', 'fold-back', feature_id);
+    const message = `${feature_id} is finished and has not folded back to ${parent.feature}`;
+    found.push(finding('not_folded_back', 'medium', message, { ...at, next }));
   }
   return found;
 }
 
 /** What the log names and nobody has defined. */
-function logFindings({ state, rows }: RouteQuestion): Finding[] {
+function logFindings({ state, rows }: RouteInput): HealthFinding[] {
   const defined = new Set(rows.filter((row) => row.defined).map(({ vector }) => vector.feature_id));
-  const found: Finding[] = [];
+  const found: HealthFinding[] = [];
   for (const { feature_id, last_position } of state.features.values()) {
     if (defined.has(feature_id)) continue;
-    const says = `the log speaks of ${feature_id} (last at position ${last_position}), and no feature of that name is defined`;
-    found.push(finding('missing_vector', 'medium', says, { feature_id }));
+    const message = `the log speaks of ${feature_id} (last at position ${last_position}), and no feature of that name is defined`;
+    found.push(finding('missing_vector', 'medium', message, { feature_id }));
   }
   for (const [type, times] of state.unknown_types) {
     found.push(finding('unknown_type', 'low', `${times} events of a type that nobody knows: ${type}`));
@@ -193,31 +200,31 @@ function logFindings({ state, rows }: RouteQuestion): Finding[] {
 }
 
 function projectFindings(
-  { methodology }: RouteQuestion,
-  standings: readonly Standing[],
+  { methodology }: RouteInput,
+  features: readonly FeatureProgress[],
   faults: readonly ConfigFault[],
-): Finding[] {
+): HealthFinding[] {
   const dependsOn = new Map(
-    standings.map(({ row: { vector } }) => [
+    features.map(({ row: { vector } }) => [
       vector.feature_id,
       vector.dependencies.map(({ feature }) => feature),
     ]),
   );
-  const circles = circlesAmong(dependsOn).map((circle) =>
+  const cycles = findCycles(dependsOn).map((cycle) =>
     finding(
       'circular_dependency',
       'critical',
-      `features wait for each other in a circle: ${circle.join(' → ')}`,
+      `features wait for each other in a circle: ${cycle.join(' → ')}`,
       {
-        feature_id: circle[0] ?? null,
+        feature_id: cycle[0] ?? null,
       },
     ),
   );
-  const open = (methodology === null ? [] : undecided(methodology)).map((name) =>
+  const openDimensions = (methodology === null ? [] : undecidedDimensions(methodology)).map((name) =>
     finding('constraint', 'medium', `the project has not decided its ${name}`),
   );
   const files = faults.map(({ file, line, message }) =>
     finding('configuration', 'medium', `${file}${line === undefined ? '' : `:${line}`}: ${message}`),
   );
-  return [...circles, ...open, ...files];
+  return [...cycles, ...openDimensions, ...files];
 }

@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { canonicalEdge } from '../graph/edge-name.js';
 
-type Fields = Readonly<Record<string, unknown>>;
+type PayloadFields = Readonly<Record<string, unknown>>;
 
 const NAME_LENGTH_MAX = 256;
 const SENTENCE_LENGTH_MAX = 500;
@@ -10,50 +10,50 @@ const SENTENCE_LENGTH_MAX = 500;
  * A field of a payload that nobody has checked. Where a foreign line used one name at its top and inside `data`, the
  * reader has kept `data` whole, so it is looked into as well.
  */
-export function fieldOf(payload: Fields, name: string): unknown {
+export function payloadField(payload: PayloadFields, name: string): unknown {
   if (Object.hasOwn(payload, name)) return payload[name];
   const { data } = payload;
   return isFields(data) && Object.hasOwn(data, name) ? data[name] : undefined;
 }
 
 /** A short text, or nothing: what is longer than any name is none. */
-export function nameIn(payload: Fields, ...names: readonly string[]): string | null {
+export function shortTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
   for (const name of names) {
-    const value = fieldOf(payload, name);
+    const value = payloadField(payload, name);
     if (typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH_MAX) return value;
   }
   return null;
 }
 
 /** What somebody wrote for people, cut so that no state grows with it. */
-export function sentenceIn(payload: Fields, ...names: readonly string[]): string | null {
+export function longTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
   for (const name of names) {
-    const value = fieldOf(payload, name);
+    const value = payloadField(payload, name);
     if (typeof value === 'string' && value !== '') return value.slice(0, SENTENCE_LENGTH_MAX);
   }
   return null;
 }
 
 /** A count, or nothing: the -1 of some writers means that they do not know. */
-export function countIn(payload: Fields, name: string): number | null {
-  const value = fieldOf(payload, name);
+export function countIn(payload: PayloadFields, name: string): number | null {
+  const value = payloadField(payload, name);
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-export function edgeIn(payload: Fields, ...names: readonly string[]): string | null {
-  const named = nameIn(payload, ...names);
+export function edgeIn(payload: PayloadFields, ...names: readonly string[]): string | null {
+  const named = shortTextIn(payload, ...names);
   return named === null ? null : canonicalEdge(named);
 }
 
-export const featureOf = ({ feature_id, payload }: EventEnvelope): string | null =>
-  feature_id === undefined ? nameIn(payload, 'feature', 'feature_id') : bounded(feature_id);
+export const featureIdOf = ({ feature_id, payload }: EventEnvelope): string | null =>
+  feature_id === undefined ? shortTextIn(payload, 'feature', 'feature_id') : withinNameLength(feature_id);
 
-export function edgeOf({ edge, payload }: EventEnvelope): string | null {
+export function edgeIdOf({ edge, payload }: EventEnvelope): string | null {
   if (edge === undefined) return edgeIn(payload, 'edge');
-  return bounded(edge) === null ? null : canonicalEdge(edge);
+  return withinNameLength(edge) === null ? null : canonicalEdge(edge);
 }
 
-export const isFields = (value: unknown): value is Fields =>
+export const isFields = (value: unknown): value is PayloadFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const bounded = (name: string): string | null => (name.length <= NAME_LENGTH_MAX ? name : null);
+const withinNameLength = (name: string): string | null => (name.length <= NAME_LENGTH_MAX ? name : null);

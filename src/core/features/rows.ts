@@ -7,44 +7,44 @@ import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './fe
  * What is said of each feature beside how far it is and who is on it. What only the log speaks of, a spawn or the log of
  * another tool, has a row as well, and says that nobody defined it.
  */
-export function rowsOf(
+export function featureRows(
   features: readonly FeatureVector[],
   state: MethodologyState,
-  claims: (subject: string) => EdgeClaim | null,
+  claimOf: (subject: string) => EdgeClaim | null,
 ): FeatureRow[] {
   const defined = new Set(features.map(({ feature_id }) => feature_id));
-  const undefined_yet = [...state.features.values()]
+  const logOnlyVectors = [...state.features.values()]
     .filter(
       ({ feature_id, parent, edges }) => !defined.has(feature_id) && (parent !== null || edges.size > 0),
     )
-    .map(toldVector);
-  return [...features, ...undefined_yet].map((vector) => {
+    .map(vectorFromLog);
+  return [...features, ...logOnlyVectors].map((vector) => {
     const found = state.features.get(vector.feature_id) ?? null;
     return {
       vector,
       defined: defined.has(vector.feature_id),
       state: found,
-      claims: claimsOn(found, claims),
+      claims: claimsOfFeature(found, claimOf),
     };
   });
 }
 
 /** Whoever claimed an edge has started it, so the log knows every edge that can be claimed. */
-function claimsOn(
+function claimsOfFeature(
   state: FeatureState | null,
-  claims: (subject: string) => EdgeClaim | null,
+  claimOf: (subject: string) => EdgeClaim | null,
 ): Map<string, EdgeClaim> {
   const held = new Map<string, EdgeClaim>();
   if (state === null) return held;
   for (const edge of state.edges.keys()) {
-    const claim = claims(edgeSubject(state.feature_id, edge));
+    const claim = claimOf(edgeSubject(state.feature_id, edge));
     if (claim !== null) held.set(edge, claim);
   }
   return held;
 }
 
-function toldVector(state: FeatureState): FeatureVector {
-  const vector_type = typeOf(state.vector_type);
+function vectorFromLog(state: FeatureState): FeatureVector {
+  const vector_type = parseVectorType(state.vector_type);
   return {
     feature_id: state.feature_id,
     title: state.title ?? state.feature_id,
@@ -63,4 +63,5 @@ function toldVector(state: FeatureState): FeatureVector {
   };
 }
 
-const typeOf = (told: string | null): VectorType => VECTOR_TYPES.find((type) => type === told) ?? 'feature';
+const parseVectorType = (raw: string | null): VectorType =>
+  VECTOR_TYPES.find((type) => type === raw) ?? 'feature';

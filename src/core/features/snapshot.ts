@@ -1,7 +1,7 @@
 import type { VectorType } from '../graph/methodology.js';
-import type { RouteQuestion } from '../graph/route.js';
-import { counts, type StepStatus } from './standing.js';
-import { type FeatureStatus, surveyOf } from './survey.js';
+import type { RouteInput } from '../graph/route.js';
+import { isCountedStep, type StepStatus } from './feature-progress.js';
+import { type FeatureStatus, projectProgressOf } from './project-progress.js';
 
 export interface FeatureSnapshot {
   readonly feature_id: string;
@@ -19,14 +19,14 @@ export interface FeatureSnapshot {
 }
 
 /** How far each feature is, in a form that is kept. */
-export function snapshotsOf(question: RouteQuestion): FeatureSnapshot[] {
-  const survey = surveyOf(question);
-  return [...survey.standings.values()].map((standing) => {
-    const { feature_id, title, vector_type, profile } = standing.row.vector;
-    const edges = standing.steps.filter(counts).map(({ edge, status, state }) => {
+export function featureSnapshots(input: RouteInput): FeatureSnapshot[] {
+  const projectProgress = projectProgressOf(input);
+  return [...projectProgress.features.values()].map((progress) => {
+    const { feature_id, title, vector_type, profile } = progress.row.vector;
+    const edges = progress.steps.filter(isCountedStep).map(({ edge, status, state }) => {
       const { iteration = 0, delta = null, converged_at = null } = state ?? {};
       return { edge, status, iteration, delta, converged_at };
     });
-    return { feature_id, title, vector_type, profile, status: survey.statusOf(standing), edges };
+    return { feature_id, title, vector_type, profile, status: projectProgress.statusOf(progress), edges };
   });
 }

@@ -8,13 +8,13 @@ import type {
   TimeBoxRule,
   VectorType,
 } from '../graph/methodology.js';
-import { edgesOf } from '../graph/profile.js';
+import { profileEdges } from '../graph/profile.js';
 import { parseDuration, timeBoxStatus } from '../graph/time-box.js';
 
-export const NESTING_MAX = 3;
+export const SPAWN_DEPTH_MAX = 3;
 const DAY_SECONDS = 24 * 3600;
 
-export interface SpawnAsked {
+export interface SpawnRequest {
   readonly vector_type: VectorType;
   readonly feature_id: string;
   readonly parent: FeatureVector | null;
@@ -28,11 +28,11 @@ export interface SpawnAsked {
 }
 
 /** What a spawn is judged on. */
-export interface SpawnGround {
+export interface SpawnFacts {
   readonly methodology: Methodology;
-  readonly vectorOf: (feature_id: string) => FeatureVector | null;
+  readonly vectorOf: (featureId: string) => FeatureVector | null;
   /** Everything the feature has to do is done. */
-  readonly isConverged: (feature_id: string) => boolean;
+  readonly isConverged: (featureId: string) => boolean;
   readonly now_ms: number;
 }
 
@@ -43,37 +43,44 @@ export type SpawnRefusal =
   | 'NESTED_TOO_DEEP'
   | 'INVALID_DURATION'
   | 'PARENT_TIME_BOX';
-export type Spawning =
+export type SpawnDecision =
   | { readonly ok: true; readonly vector: FeatureVector }
   | { readonly ok: false; readonly code: SpawnRefusal; readonly says: string };
 
 /** Whether a child may be spawned, and what it is then. */
-export function decideSpawn(asked: SpawnAsked, ground: SpawnGround): Spawning {
-  const { methodology, now_ms } = ground;
-  const profile = methodology.profiles[asked.profile ?? profileFor(asked.vector_type, methodology)];
+export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDecision {
+  const { methodology, now_ms } = facts;
+  const profile = methodology.profiles[request.profile ?? profileForType(request.vector_type, methodology)];
   if (profile === undefined) {
     const known = Object.keys(methodology.profiles).join(', ');
-    return refused('UNKNOWN_PROFILE', `There is no profile ${asked.profile}. Known are: ${known}.`);
+    return refusedSpawn('UNKNOWN_PROFILE', `There is no profile ${request.profile}. Known are: ${known}.`);
   }
-  const fault = asked.parent === null ? null : parentFault(asked.parent, asked, ground);
+  const fault = request.parent === null ? null : parentRefusal(request.parent, request, facts);
   if (fault !== null) return fault;
-  const box = timeBoxOf(asked, profile, now_ms);
-  return 'code' in box ? box : { ok: true, vector: vectorOf(asked, profile, box.rule, now_ms) };
+  const box = spawnTimeBox(request, profile, now_ms);
+  return 'code' in box ? box : { ok: true, vector: childVector(request, profile, box.rule, now_ms) };
 }
 
-function parentFault(parent: FeatureVector, asked: SpawnAsked, ground: SpawnGround): Spawning | null {
+function parentRefusal(
+  parent: FeatureVector,
+  request: SpawnRequest,
+  facts: SpawnFacts,
+): SpawnDecision | null {
   const { feature_id } = parent;
-  if (ground.isConverged(feature_id)) {
-    return refused('PARENT_CONVERGED', `${feature_id} is done, and has no question left to ask.`);
+  if (facts.isConverged(feature_id)) {
+    return refusedSpawn('PARENT_CONVERGED', `${feature_id} is done, and has no question left to ask.`);
   }
-  if (asked.edge !== null && !isEdgeOf(parent, asked.edge, ground.methodology)) {
-    return refused(
+  if (request.edge !== null && !isEdgeOf(parent, request.edge, facts.methodology)) {
+    return refusedSpawn(
       'UNKNOWN_EDGE',
-      `${feature_id} has no edge ${asked.edge} in its profile ${parent.profile}. What it has: gen status --feature ${feature_id}.`,
+      `${feature_id} has no edge ${request.edge} in its profile ${parent.profile}. What it has: gen status --feature ${feature_id}.`,
     );
   }
-  if (depthOf(parent, ground) + 1 > NESTING_MAX) {
-    return refused('NESTED_TOO_DEEP', `Spawns are nested at most ${NESTING_MAX} deep. Fold one back first.`);
+  if (spawnDepth(parent, facts) + 1 > SPAWN_DEPTH_MAX) {
+    return refusedSpawn(
+      'NESTED_TOO_DEEP',
+      `Spawns are nested at most ${SPAWN_DEPTH_MAX} deep. Fold one back first.`,
+    );
   }
   return null;
 }
@@ -81,14 +88,15 @@ function parentFault(parent: FeatureVector, asked: SpawnAsked, ground: SpawnGrou
 function isEdgeOf(vector: FeatureVector, edge: string, { profiles, topology }: Methodology): boolean {
   const profile = profiles[vector.profile];
   return (
-    profile === undefined || edgesOf(profile, topology).some((known) => known.edge === canonicalEdge(edge))
+    profile === undefined ||
+    profileEdges(profile, topology).some((known) => known.edge === canonicalEdge(edge))
   );
 }
 
 /** How many spawns lead to it. A circle, which only a file can make, ends the counting. */
-function depthOf(vector: FeatureVector, { vectorOf: find }: SpawnGround): number {
+function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): number {
   let depth = 0;
-  for (let at: FeatureVector | null = vector; at?.parent != null && depth <= NESTING_MAX; depth += 1) {
+  for (let at: FeatureVector | null = vector; at?.parent != null && depth <= SPAWN_DEPTH_MAX; depth += 1) {
     at = find(at.parent.feature);
   }
   return depth;
@@ -102,64 +110,68 @@ const PROFILE_BY_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
 };
 
 /** A profile that a project has done without leaves the project's own. */
-function profileFor(vector_type: VectorType, { profiles, default_profile }: Methodology): string {
-  const usual = PROFILE_BY_TYPE[vector_type];
-  return usual !== undefined && usual in profiles ? usual : default_profile;
+function profileForType(vectorType: VectorType, { profiles, default_profile }: Methodology): string {
+  const preferred = PROFILE_BY_TYPE[vectorType];
+  return preferred !== undefined && preferred in profiles ? preferred : default_profile;
 }
 
 /** The minimal profile is meant for minutes; a question to find out about takes a day. */
-const DISCOVERY_BOX: TimeBoxRule = {
+const DISCOVERY_TIME_BOX: TimeBoxRule = {
   duration_seconds: DAY_SECONDS,
   check_in_seconds: null,
   on_expiry: 'fold_back',
 };
 
-function timeBoxOf(
-  { vector_type, duration, parent }: SpawnAsked,
+function spawnTimeBox(
+  { vector_type, duration, parent }: SpawnRequest,
   profile: Profile,
-  now_ms: number,
-): { rule: TimeBoxRule | null } | (Spawning & { ok: false }) {
-  const usual = vector_type === 'discovery' ? DISCOVERY_BOX : profile.time_box;
-  const left = parent === null ? null : secondsLeft(parent, now_ms);
-  if (left === 0) return refused('PARENT_TIME_BOX', `The time box of ${parent?.feature_id} has run out.`);
+  nowMs: number,
+): { rule: TimeBoxRule | null } | (SpawnDecision & { ok: false }) {
+  const defaultRule = vector_type === 'discovery' ? DISCOVERY_TIME_BOX : profile.time_box;
+  const left = parent === null ? null : secondsLeft(parent, nowMs);
+  if (left === 0)
+    return refusedSpawn('PARENT_TIME_BOX', `The time box of ${parent?.feature_id} has run out.`);
   if (duration === null) {
-    if (usual === null || left === null) return { rule: usual };
-    return { rule: { ...usual, duration_seconds: Math.min(usual.duration_seconds, left) } };
+    if (defaultRule === null || left === null) return { rule: defaultRule };
+    return { rule: { ...defaultRule, duration_seconds: Math.min(defaultRule.duration_seconds, left) } };
   }
   const duration_seconds = parseDuration(duration);
   if (duration_seconds === null) {
-    return refused('INVALID_DURATION', `${duration} is no duration. Say it as 2 weeks, 3 days or 1h30m.`);
+    return refusedSpawn(
+      'INVALID_DURATION',
+      `${duration} is no duration. Say it as 2 weeks, 3 days or 1h30m.`,
+    );
   }
   if (left !== null && duration_seconds > left) {
-    return refused('PARENT_TIME_BOX', `${parent?.feature_id} has ${left} seconds left. Ask for less.`);
+    return refusedSpawn('PARENT_TIME_BOX', `${parent?.feature_id} has ${left} seconds left. Ask for less.`);
   }
-  const { check_in_seconds = null, on_expiry = 'fold_back' } = usual ?? {};
+  const { check_in_seconds = null, on_expiry = 'fold_back' } = defaultRule ?? {};
   return { rule: { duration_seconds, check_in_seconds, on_expiry } };
 }
 
 /** Null: as much as it likes. */
-function secondsLeft({ time_box }: FeatureVector, now_ms: number): number | null {
+function secondsLeft({ time_box }: FeatureVector, nowMs: number): number | null {
   if (time_box === null) return null;
-  const { elapsed } = timeBoxStatus(time_box, now_ms);
+  const { elapsed } = timeBoxStatus(time_box, nowMs);
   return Math.max(0, Math.floor(time_box.duration_seconds * (1 - elapsed)));
 }
 
-function vectorOf(
-  asked: SpawnAsked,
+function childVector(
+  request: SpawnRequest,
   profile: Profile,
   rule: TimeBoxRule | null,
-  now_ms: number,
+  nowMs: number,
 ): FeatureVector {
-  const { feature_id, vector_type, parent, edge, reason } = asked;
-  const now = isoTime(now_ms);
+  const { feature_id, vector_type, parent, edge, reason } = request;
+  const now = isoTime(nowMs);
   return {
     feature_id,
-    title: asked.title ?? reason.slice(0, 200),
-    intent: asked.intent ?? parent?.intent ?? null,
+    title: request.title ?? reason.slice(0, 200),
+    intent: request.intent ?? parent?.intent ?? null,
     vector_type,
     profile: profile.name,
     // What a parent waits for is as urgent as the parent.
-    priority: asked.priority ?? parent?.priority ?? 'medium',
+    priority: request.priority ?? parent?.priority ?? 'medium',
     created: now,
     time_box: rule === null ? null : { ...rule, started: now },
     parent:
@@ -174,7 +186,11 @@ function vectorOf(
   };
 }
 
-const refused = (code: SpawnRefusal, says: string): Spawning & { ok: false } => ({ ok: false, code, says });
+const refusedSpawn = (code: SpawnRefusal, message: string): SpawnDecision & { ok: false } => ({
+  ok: false,
+  code,
+  says: message,
+});
 
 const PREFIXES: Readonly<Record<Exclude<VectorType, 'feature'>, string>> = {
   discovery: 'REQ-F-DISC-',
@@ -182,13 +198,17 @@ const PREFIXES: Readonly<Record<Exclude<VectorType, 'feature'>, string>> = {
   poc: 'REQ-F-POC-',
   hotfix: 'REQ-F-HOTFIX-',
 };
-export const childPrefix = (vector_type: Exclude<VectorType, 'feature'>): string => PREFIXES[vector_type];
+export const childPrefix = (vectorType: Exclude<VectorType, 'feature'>): string => PREFIXES[vectorType];
 /** What a hotfix leaves to be done properly. */
 export const REMEDIATION_PREFIX = 'REQ-F-REMEDY-';
 const NUMBER_DIGITS = 3;
 
 /** The next id that nobody has: one beyond the highest number in use, or further where `isTaken` says so. */
-export function nextId(prefix: string, known: Iterable<string>, isTaken: (id: string) => boolean): string {
+export function nextFreeId(
+  prefix: string,
+  known: Iterable<string>,
+  isTaken: (id: string) => boolean,
+): string {
   let number = 0;
   for (const id of known) {
     const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';

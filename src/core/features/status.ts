@@ -1,18 +1,29 @@
-import { route } from '../graph/choose-route.js';
-import type { Escalation, Route, RouteQuestion, WorkspaceState } from '../graph/route.js';
-import type { EdgeClaim, GapsFound, Release, Signal } from './feature-state.js';
-import { counts, type Standing, type Step, unconverged } from './standing.js';
-import { FEATURE_STATUSES, type FeatureStatus, type Survey, stepObstacle, surveyOf } from './survey.js';
+import { chooseRoute } from '../graph/choose-route.js';
+import type { Escalation, RouteAdvice, RouteInput, WorkspaceState } from '../graph/route.js';
+import {
+  type FeatureProgress,
+  type FeatureStep,
+  isCountedStep,
+  unconvergedSteps,
+} from './feature-progress.js';
+import type { EdgeClaim, GapsSummary, MethodologySignal, ReleaseSummary } from './feature-state.js';
+import {
+  FEATURE_STATUSES,
+  type FeatureStatus,
+  type ProjectProgress,
+  projectProgressOf,
+  stepObstacle,
+} from './project-progress.js';
 
 /** Converged, at work, pending, blocked. */
-export type Mark = '✓' | '●' | '○' | '✗';
+export type StatusMark = '✓' | '●' | '○' | '✗';
 
 /** One stop on the way of a feature; a co-evolution is one stop. */
-export interface Stop {
+export interface TrackStop {
   readonly stage: string;
   readonly edge: string;
   readonly optional: boolean;
-  readonly mark: Mark;
+  readonly mark: StatusMark;
 }
 
 /** What tools of this family ask of every service: how far behind its view is, and what waits or has gone silent. */
@@ -23,7 +34,7 @@ export interface ServiceHealth {
   readonly stale_claims: number;
 }
 
-export interface FeatureLine {
+export interface FeatureSummary {
   /** The same as feature_id, under the name that tools of this family read. */
   readonly id: string;
   readonly feature_id: string;
@@ -38,7 +49,7 @@ export interface FeatureLine {
   /** Iterations done on that edge, and the last number of failures there. */
   readonly iteration: number;
   readonly delta: number | null;
-  readonly you_are_here: readonly Stop[];
+  readonly you_are_here: readonly TrackStop[];
   readonly edges_converged: number;
   readonly edges_total: number;
   /** Why it cannot go on, if it cannot. */
@@ -46,7 +57,7 @@ export interface FeatureLine {
   readonly time_box: { readonly status: string; readonly elapsed: number };
 }
 
-export interface ClaimLine extends EdgeClaim {
+export interface ClaimSummary extends EdgeClaim {
   readonly feature_id: string;
   readonly edge: string;
 }
@@ -84,26 +95,26 @@ export interface MethodologyStatus {
     readonly active_features: number;
     readonly features_by_status: Readonly<Record<FeatureStatus, number>>;
   };
-  readonly features: readonly FeatureLine[];
-  readonly signals: readonly Signal[];
+  readonly features: readonly FeatureSummary[];
+  readonly signals: readonly MethodologySignal[];
   readonly coverage: readonly StageCoverage[];
-  readonly claims: readonly ClaimLine[];
+  readonly claims: readonly ClaimSummary[];
   readonly pending_reviews: readonly Escalation[];
   readonly health: ServiceHealth;
-  readonly last_gaps: GapsFound | null;
-  readonly last_release: Release | null;
+  readonly last_gaps: GapsSummary | null;
+  readonly last_release: ReleaseSummary | null;
   readonly next_actions: readonly NextAction[];
 }
 
 const ACTIONS_MAX = 10;
 
 /** Where everything is, and what `start` would do. */
-export function statusView(question: RouteQuestion): MethodologyStatus {
-  const { state, rows } = question;
-  const survey = surveyOf(question);
-  const standings = [...survey.standings.values()];
-  const next = route(question, survey);
-  const claims = rows.flatMap(claimLines);
+export function statusView(input: RouteInput): MethodologyStatus {
+  const { state, rows } = input;
+  const projectProgress = projectProgressOf(input);
+  const featureList = [...projectProgress.features.values()];
+  const next = chooseRoute(input, projectProgress);
+  const claims = rows.flatMap(claimSummaries);
   const pending_reviews = next.escalations.filter(({ kind }) => kind === 'review' || kind === 'escalation');
   const stale_claims = next.escalations.filter(({ kind }) => kind === 'stale_claim').length;
   return {
@@ -117,10 +128,10 @@ export function statusView(question: RouteQuestion): MethodologyStatus {
       reasons: next.reasons,
       command: next.next,
     },
-    project: rollup(standings, survey),
-    features: standings.map((standing) => featureLine(standing, survey)),
+    project: projectTotals(featureList, projectProgress),
+    features: featureList.map((progress) => featureSummary(progress, projectProgress)),
     signals: [...state.signals.values()],
-    coverage: coverageOf(question, standings),
+    coverage: stageCoverage(input, featureList),
     claims,
     pending_reviews,
     health: { streams_lag_ms: 0, pending_reviews: pending_reviews.length, stale_claims },
@@ -131,45 +142,45 @@ export function statusView(question: RouteQuestion): MethodologyStatus {
 }
 
 /** What waits for a human goes before what an agent can do. */
-function nextActions({ escalations, feature, edge, iteration, reasons, next }: Route): NextAction[] {
+function nextActions({ escalations, feature, edge, iteration, reasons, next }: RouteAdvice): NextAction[] {
   const waiting = escalations.map((one) => ({ says: one.says, command: one.next }));
   if (feature === null && waiting.length > 0) return waiting.slice(0, ACTIONS_MAX);
-  const says = feature === null ? (reasons.at(-1) ?? '') : `${feature} on ${edge}, iteration ${iteration}`;
-  return [...waiting.slice(0, ACTIONS_MAX - 1), { says, command: next }];
+  const message = feature === null ? (reasons.at(-1) ?? '') : `${feature} on ${edge}, iteration ${iteration}`;
+  return [...waiting.slice(0, ACTIONS_MAX - 1), { says: message, command: next }];
 }
 
-export function featureLine(standing: Standing, survey: Survey): FeatureLine {
-  const { vector } = standing.row;
-  const open = unconverged(standing);
-  const current = standing.complete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
-  const total = standing.steps.filter(counts).length;
+export function featureSummary(progress: FeatureProgress, projectProgress: ProjectProgress): FeatureSummary {
+  const { vector } = progress.row;
+  const open = unconvergedSteps(progress);
+  const current = progress.isComplete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
+  const total = progress.steps.filter(isCountedStep).length;
   return {
     id: vector.feature_id,
     feature_id: vector.feature_id,
     title: vector.title,
     vector_type: vector.vector_type,
-    profile: standing.profile.name,
+    profile: progress.profile.name,
     priority: vector.priority,
     requirements: vector.requirements,
-    status: survey.statusOf(standing),
+    status: projectProgress.statusOf(progress),
     current_edge: current?.edge ?? null,
     iteration: current?.state?.iteration ?? 0,
     delta: current?.state?.delta ?? null,
-    you_are_here: standing.steps.map(stop),
+    you_are_here: progress.steps.map(trackStop),
     edges_converged: total - open.length,
     edges_total: total,
-    waits_for: waitsFor(standing, survey),
-    time_box: standing.time_box,
+    waits_for: waitReason(progress, projectProgress),
+    time_box: progress.time_box,
   };
 }
 
-function stop({ edge, transition, optional, status }: Step): Stop {
+function trackStop({ edge, transition, optional, status }: FeatureStep): TrackStop {
   const { source, target, edge_type } = transition;
-  const stage = edge_type === 'co_evolution' ? `${source}↔${target}` : target;
-  return { stage, edge, optional, mark: MARKS[status] };
+  const pathStep = edge_type === 'co_evolution' ? `${source}↔${target}` : target;
+  return { stage: pathStep, edge, optional, mark: STATUS_MARKS[status] };
 }
 
-const MARKS: Readonly<Record<Step['status'], Mark>> = {
+const STATUS_MARKS: Readonly<Record<FeatureStep['status'], StatusMark>> = {
   converged: '✓',
   iterating: '●',
   pending_review: '●',
@@ -177,27 +188,30 @@ const MARKS: Readonly<Record<Step['status'], Mark>> = {
   blocked: '✗',
 };
 
-function waitsFor(standing: Standing, survey: Survey): string | null {
-  if (standing.complete) return null;
-  const obstacle = survey.obstacleOf(standing);
-  if (obstacle !== null) return obstacle.says;
-  const found = unconverged(standing).map((step) => ({ step, obstacle: stepObstacle(standing, step) }));
+function waitReason(progress: FeatureProgress, projectProgress: ProjectProgress): string | null {
+  if (progress.isComplete) return null;
+  const obstacle = projectProgress.obstacleOf(progress);
+  if (obstacle !== null) return obstacle.message;
+  const found = unconvergedSteps(progress).map((step) => ({ step, obstacle: stepObstacle(progress, step) }));
   if (found.some((one) => one.obstacle === null)) return null;
   const [first] = found;
-  return first === undefined ? null : `${first.step.edge}: ${first.obstacle?.says}`;
+  return first === undefined ? null : `${first.step.edge}: ${first.obstacle?.message}`;
 }
 
-function rollup(standings: readonly Standing[], survey: Survey): MethodologyStatus['project'] {
-  const by_status = Object.fromEntries(FEATURE_STATUSES.map((status) => [status, 0])) as Record<
+function projectTotals(
+  features: readonly FeatureProgress[],
+  projectProgress: ProjectProgress,
+): MethodologyStatus['project'] {
+  const byStatus = Object.fromEntries(FEATURE_STATUSES.map((status) => [status, 0])) as Record<
     FeatureStatus,
     number
   >;
   let edges_total = 0;
   let edges_remaining = 0;
-  for (const standing of standings) {
-    by_status[survey.statusOf(standing)] += 1;
-    edges_total += standing.steps.filter(counts).length;
-    edges_remaining += unconverged(standing).length;
+  for (const progress of features) {
+    byStatus[projectProgress.statusOf(progress)] += 1;
+    edges_total += progress.steps.filter(isCountedStep).length;
+    edges_remaining += unconvergedSteps(progress).length;
   }
   const edges_completed = edges_total - edges_remaining;
   return {
@@ -205,36 +219,36 @@ function rollup(standings: readonly Standing[], survey: Survey): MethodologyStat
     edges_remaining,
     edges_total,
     percent: percentOf(edges_completed, edges_total),
-    active_features: standings.filter(({ complete }) => !complete).length,
-    features_by_status: by_status,
+    active_features: features.filter(({ isComplete }) => !isComplete).length,
+    features_by_status: byStatus,
   };
 }
 
 export const percentOf = (part: number, whole: number): number =>
   whole === 0 ? 0 : Math.floor((part / whole) * 100);
 
-export const claimLines = ({ vector, claims }: RouteQuestion['rows'][number]): ClaimLine[] =>
+export const claimSummaries = ({ vector, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
   [...claims].map(([edge, claim]) => ({ feature_id: vector.feature_id, edge, ...claim }));
 
 /** How many features have come through each stage of the graph, of those whose profile asks for it. */
-function coverageOf({ methodology }: RouteQuestion, standings: readonly Standing[]): StageCoverage[] {
-  const counted = new Map<string, number>();
-  const key = (edge: string, mark: Mark): string => `${mark}${edge}`;
-  for (const { steps } of standings) {
+function stageCoverage({ methodology }: RouteInput, features: readonly FeatureProgress[]): StageCoverage[] {
+  const countByMark = new Map<string, number>();
+  const key = (edge: string, mark: StatusMark): string => `${mark}${edge}`;
+  for (const { steps } of features) {
     for (const step of steps) {
-      const at = key(step.edge, MARKS[step.status]);
-      if (counts(step)) counted.set(at, (counted.get(at) ?? 0) + 1);
+      const at = key(step.edge, STATUS_MARKS[step.status]);
+      if (isCountedStep(step)) countByMark.set(at, (countByMark.get(at) ?? 0) + 1);
     }
   }
   return (methodology?.topology.transitions ?? []).map(({ edge, target }) => {
-    const number = (mark: Mark): number => counted.get(key(edge, mark)) ?? 0;
+    const countOf = (mark: StatusMark): number => countByMark.get(key(edge, mark)) ?? 0;
     return {
       stage: target,
       edge,
-      converged: number('✓'),
-      at_work: number('●'),
-      pending: number('○'),
-      blocked: number('✗'),
+      converged: countOf('✓'),
+      at_work: countOf('●'),
+      pending: countOf('○'),
+      blocked: countOf('✗'),
     };
   });
 }

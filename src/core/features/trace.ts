@@ -1,6 +1,6 @@
-import type { RouteQuestion } from '../graph/route.js';
-import type { Standing, StepStatus } from './standing.js';
-import { type FeatureStatus, surveyOf } from './survey.js';
+import type { RouteInput } from '../graph/route.js';
+import type { FeatureProgress, StepStatus } from './feature-progress.js';
+import { type FeatureStatus, projectProgressOf } from './project-progress.js';
 
 export interface TraceStep {
   readonly edge: string;
@@ -28,24 +28,28 @@ export interface TracedFeature {
   readonly chain: readonly TraceStep[];
 }
 
-export interface LogTrace {
+export interface RequirementTrace {
   readonly requirement: string;
   readonly features: readonly TracedFeature[];
   readonly gaps: readonly string[];
 }
 
 /** A requirement through the log: the features that deliver it, and how far each stage of them is. */
-export function traceView(question: RouteQuestion, requirement: string): LogTrace {
-  const survey = surveyOf(question);
-  const delivering = [...survey.standings.values()].filter(
+export function traceView(input: RouteInput, requirement: string): RequirementTrace {
+  const projectProgress = projectProgressOf(input);
+  const delivering = [...projectProgress.features.values()].filter(
     ({ row: { vector } }) => vector.feature_id === requirement || vector.requirements.includes(requirement),
   );
-  const gaps = delivering.length === 0 ? [`no feature delivers ${requirement}`] : delivering.flatMap(gapsOf);
-  const features = delivering.map((standing) => traced(standing, survey.statusOf(standing)));
+  const gaps =
+    delivering.length === 0 ? [`no feature delivers ${requirement}`] : delivering.flatMap(traceGaps);
+  const features = delivering.map((progress) => tracedFeature(progress, projectProgress.statusOf(progress)));
   return { requirement, features, gaps };
 }
 
-function traced({ row: { vector, state }, steps }: Standing, status: FeatureStatus): TracedFeature {
+function tracedFeature(
+  { row: { vector, state }, steps }: FeatureProgress,
+  status: FeatureStatus,
+): TracedFeature {
   return {
     feature_id: vector.feature_id,
     title: vector.title,
@@ -65,7 +69,7 @@ function traced({ row: { vector, state }, steps }: Standing, status: FeatureStat
   };
 }
 
-function gapsOf({ row: { vector }, steps }: Standing): string[] {
+function traceGaps({ row: { vector }, steps }: FeatureProgress): string[] {
   const gaps = vector.intent === null ? [`${vector.feature_id} names no intent`] : [];
   for (const { edge, transition, optional, status, state } of steps) {
     if (!optional && status === 'pending') gaps.push(`${vector.feature_id} has no ${transition.target} yet`);

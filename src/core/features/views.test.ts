@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_FILES } from '../graph/defaults/files.js';
-import { readMethodology } from '../graph/read-methodology.js';
-import { circlesAmong } from './circles.js';
-import { featureView } from './feature.js';
+import { parseMethodology } from '../graph/read-methodology.js';
+import { findCycles } from './cycles.js';
+import { featureView } from './feature-view.js';
 import { ganttText } from './gantt.js';
 import { healthView } from './health.js';
 import { statusView } from './status.js';
-import { ask, claimOf, feature, methodology, type Project } from './testing/project.js';
-import { START_MS, Story } from './testing/story.js';
+import { EventLogBuilder, START_MS } from './testing/event-log-builder.js';
+import {
+  routeInputOf,
+  type TestProject,
+  testClaim,
+  testFeature,
+  testMethodology,
+} from './testing/project.js';
 import { traceView } from './trace.js';
 import { zoomView } from './zoom.js';
 
@@ -22,20 +28,25 @@ const spike = {
 };
 
 /** One feature at its tests, one finished, one blocked by a spike, one nobody has touched. */
-const project: Project = {
-  features: [feature('ALPHA'), feature('BETA'), feature('GAMMA'), feature('DELTA', { intent: null })],
-  story: new Story()
+const project: TestProject = {
+  features: [
+    testFeature('ALPHA'),
+    testFeature('BETA'),
+    testFeature('GAMMA'),
+    testFeature('DELTA', { intent: null }),
+  ],
+  events: new EventLogBuilder()
     .converge('ALPHA', ...SPECIFIED, 'design_code')
     .iterate('ALPHA', 'code↔unit_tests', 4, 2)
     .converge('BETA', ...ALL)
     .converge('GAMMA', 'intent_requirements')
-    .tell('spawn_created', null, null, { ...spike, triggered_at_edge: 'requirements→design' })
-    .tell('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' }),
-  claims: { 'ALPHA#code_unit_tests': claimOf('ada', 'stale') },
+    .append('spawn_created', null, null, { ...spike, triggered_at_edge: 'requirements→design' })
+    .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' }),
+  claims: { 'ALPHA#code_unit_tests': testClaim('ada', 'stale') },
 };
 
 describe('the status', () => {
-  const status = statusView(ask(project));
+  const status = statusView(routeInputOf(project));
 
   it('says where each feature is, along its profile, a co-evolution as one stop', () => {
     const lines = status.features.map(({ feature_id, you_are_here }) => [
@@ -129,7 +140,7 @@ describe('the status', () => {
   });
 
   it('of an empty project says what to do first', () => {
-    expect(statusView(ask({ methodology: null }))).toMatchObject({
+    expect(statusView(routeInputOf({ methodology: null }))).toMatchObject({
       state: 'UNINITIALISED',
       features: [],
       next_actions: [{ command: 'gen init' }],
@@ -137,10 +148,10 @@ describe('the status', () => {
   });
 
   it('counts a review once it is asked for, and shows the feature waiting', () => {
-    const story = new Story()
-      .tell('edge_started', 'F', 'intent_requirements')
-      .tell('claim_suspended', 'F', 'intent_requirements');
-    const { features, health } = statusView(ask({ features: [feature('F')], story }));
+    const story = new EventLogBuilder()
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('claim_suspended', 'F', 'intent_requirements');
+    const { features, health } = statusView(routeInputOf({ features: [testFeature('F')], events: story }));
     expect(features[0]).toMatchObject({
       status: 'pending_review',
       you_are_here: [{ mark: '●' }, {}, {}, {}, {}, {}, {}],
@@ -151,7 +162,7 @@ describe('the status', () => {
 
 describe('the view of one feature', () => {
   it('has its trajectory, its kin and its constraints', () => {
-    const view = featureView(ask(project), 'GAMMA');
+    const view = featureView(routeInputOf(project), 'GAMMA');
     expect(view).toMatchObject({
       feature_id: 'GAMMA',
       status: 'blocked',
@@ -162,11 +173,11 @@ describe('the view of one feature', () => {
       ],
     });
     expect(view?.trajectory[1]).toMatchObject({ status: 'blocked', blocked_by: 'SPIKE-1', delta: null });
-    expect(featureView(ask(project), 'ALPHA')?.trajectory[3]).toMatchObject({
+    expect(featureView(routeInputOf(project), 'ALPHA')?.trajectory[3]).toMatchObject({
       deltas: [4, 2],
       agent_id: 'primary',
     });
-    expect(featureView(ask(project), 'SPIKE-1')).toMatchObject({
+    expect(featureView(routeInputOf(project), 'SPIKE-1')).toMatchObject({
       parent: { feature: 'GAMMA', edge: 'requirements_design' },
       profile: 'spike',
       time_box: { status: 'active' },
@@ -175,18 +186,18 @@ describe('the view of one feature', () => {
 
   it('says how its dependencies stand, and is null for a stranger', () => {
     const on = (name: string) => ({ feature: name, asset: null });
-    const features = [feature('F', { dependencies: [on('G'), on('NONE')] }), feature('G')];
-    expect(featureView(ask({ features }), 'F')?.dependencies).toEqual([
+    const features = [testFeature('F', { dependencies: [on('G'), on('NONE')] }), testFeature('G')];
+    expect(featureView(routeInputOf({ features }), 'F')?.dependencies).toEqual([
       { feature: 'G', asset: null, status: 'pending' },
       { feature: 'NONE', asset: null, status: 'unknown' },
     ]);
-    expect(featureView(ask({ features }), 'NONE')).toBeNull();
+    expect(featureView(routeInputOf({ features }), 'NONE')).toBeNull();
   });
 });
 
 describe('the trace of a requirement', () => {
   it('is the chain of its features with their places in the log', () => {
-    const trace = traceView(ask(project), 'ALPHA');
+    const trace = traceView(routeInputOf(project), 'ALPHA');
     expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['ALPHA']);
     expect(trace.features[0]?.chain.slice(2, 5)).toMatchObject([
       {
@@ -207,12 +218,12 @@ describe('the trace of a requirement', () => {
 
   it('finds every feature that delivers it, and names what is missing', () => {
     const features = [
-      feature('A', { requirements: ['A', 'REQ-1'] }),
-      feature('B', { requirements: ['REQ-1'], intent: null }),
+      testFeature('A', { requirements: ['A', 'REQ-1'] }),
+      testFeature('B', { requirements: ['REQ-1'], intent: null }),
     ];
-    const story = new Story().converge('A', ...ALL);
-    story.tell('iteration_completed', 'B', 'intent_requirements', { status: 'converged' });
-    const trace = traceView(ask({ features, story }), 'REQ-1');
+    const story = new EventLogBuilder().converge('A', ...ALL);
+    story.append('iteration_completed', 'B', 'intent_requirements', { status: 'converged' });
+    const trace = traceView(routeInputOf({ features, events: story }), 'REQ-1');
     expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['A', 'B']);
     expect(trace.gaps).toEqual([
       'B names no intent',
@@ -221,7 +232,7 @@ describe('the trace of a requirement', () => {
       'B has no code yet',
       'B has no unit_tests yet',
     ]);
-    expect(traceView(ask({ features, story }), 'REQ-2')).toMatchObject({
+    expect(traceView(routeInputOf({ features, events: story }), 'REQ-2')).toMatchObject({
       features: [],
       gaps: ['no feature delivers REQ-2'],
     });
@@ -229,98 +240,111 @@ describe('the trace of a requirement', () => {
 });
 
 describe('health', () => {
-  const kinds = (of: Project): string[] => healthView(ask(of)).findings.map(({ kind }) => kind);
-  const finds = (of: Project, kind: string, says: string): void => {
-    const found = healthView(ask(of)).findings.filter((one) => one.kind === kind);
+  const kinds = (of: TestProject): string[] => healthView(routeInputOf(of)).findings.map(({ kind }) => kind);
+  const finds = (of: TestProject, kind: string, says: string): void => {
+    const found = healthView(routeInputOf(of)).findings.filter((one) => one.kind === kind);
     expect(found.map((one) => one.says).join('\n')).toContain(says);
   };
-  const features = [feature('F')];
+  const features = [testFeature('F')];
 
   it('is good where nothing is wrong', () => {
-    const health = healthView(ask({ features, story: new Story().converge('F', ...ALL) }));
+    const health = healthView(
+      routeInputOf({ features, events: new EventLogBuilder().converge('F', ...ALL) }),
+    );
     expect(health).toMatchObject({ healthy: true, findings: [], counts: { features: 1, stuck: 0 } });
   });
 
   it('finds what is stuck, and checks that fail again and again', () => {
-    const story = new Story();
+    const story = new EventLogBuilder();
     for (let iteration = 1; iteration <= 4; iteration += 1) {
       const evaluators = { details: [{ name: 'tests_pass', result: 'fail' }] };
-      story.tell('iteration_completed', 'F', 'intent_requirements', { iteration, delta: 1, evaluators });
+      story.append('iteration_completed', 'F', 'intent_requirements', { iteration, delta: 1, evaluators });
     }
-    finds({ features, story }, 'stuck', 'intent_requirements of F is stuck');
-    finds({ features, story }, 'failing_check', 'tests_pass has failed 4 times in a row');
-    expect(healthView(ask({ features, story })).healthy).toBe(false);
+    finds({ features, events: story }, 'stuck', 'intent_requirements of F is stuck');
+    finds({ features, events: story }, 'failing_check', 'tests_pass has failed 4 times in a row');
+    expect(healthView(routeInputOf({ features, events: story })).healthy).toBe(false);
   });
 
   it('finds spawns whose parent nobody knows, and children that never came back', () => {
-    const orphan = new Story().tell('spawn_created', null, null, {
+    const orphan = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'GONE',
       child: 'S',
       vector_type: 'spike',
     });
-    finds({ features, story: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
-    const story = new Story().tell('spawn_created', null, null, {
+    finds({ features, events: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
+    const story = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'F',
       child: 'S',
       vector_type: 'spike',
     });
     story.converge('S', ...SPECIFIED, 'design_code');
-    finds({ features, story }, 'not_folded_back', 'S is finished and has not folded back to F');
-    story.tell('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
-    expect(kinds({ features, story })).toEqual(['missing_vector']);
+    finds({ features, events: story }, 'not_folded_back', 'S is finished and has not folded back to F');
+    story.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
+    expect(kinds({ features, events: story })).toEqual(['missing_vector']);
   });
 
   it('finds features that only the log knows, and types that nobody knows', () => {
-    const story = new Story().tell('edge_started', 'PROP-7', 'design_code').tell('moon_phase');
-    finds({ features, story }, 'missing_vector', 'the log speaks of PROP-7 (last at position 1)');
-    finds({ features, story }, 'unknown_type', '1 events of a type that nobody knows: moon_phase');
+    const story = new EventLogBuilder().append('edge_started', 'PROP-7', 'design_code').append('moon_phase');
+    finds({ features, events: story }, 'missing_vector', 'the log speaks of PROP-7 (last at position 1)');
+    finds({ features, events: story }, 'unknown_type', '1 events of a type that nobody knows: moon_phase');
   });
 
   it('finds convergence without evidence, and without a start', () => {
-    const story = new Story()
-      .tell('iteration_completed', 'F', 'intent_requirements', { status: 'converged', delta: 0 })
-      .tell('edge_converged', 'F', 'requirements_design');
-    finds({ features, story }, 'unproven_convergence', 'intent_requirements of F');
-    finds({ features, story }, 'unstarted_convergence', 'requirements_design of F');
+    const story = new EventLogBuilder()
+      .append('iteration_completed', 'F', 'intent_requirements', { status: 'converged', delta: 0 })
+      .append('edge_converged', 'F', 'requirements_design');
+    finds({ features, events: story }, 'unproven_convergence', 'intent_requirements of F');
+    finds({ features, events: story }, 'unstarted_convergence', 'requirements_design of F');
   });
 
   it('finds dependencies in a circle or on nobody, and profiles that are gone', () => {
     const on = (name: string) => [{ feature: name, asset: null }];
-    const tangled = [feature('A', { dependencies: on('B') }), feature('B', { dependencies: on('A') })];
+    const tangled = [
+      testFeature('A', { dependencies: on('B') }),
+      testFeature('B', { dependencies: on('A') }),
+    ];
     finds({ features: tangled }, 'circular_dependency', 'A → B → A');
-    finds({ features: [feature('A', { dependencies: on('Z') })] }, 'unknown_dependency', 'A depends on Z');
-    finds({ features: [feature('A', { profile: 'gone' })] }, 'unknown_profile', 'standard stands in');
+    finds(
+      { features: [testFeature('A', { dependencies: on('Z') })] },
+      'unknown_dependency',
+      'A depends on Z',
+    );
+    finds({ features: [testFeature('A', { profile: 'gone' })] }, 'unknown_profile', 'standard stands in');
   });
 
   it('finds time boxes that run out, stale claims and leases that are over', () => {
     const box = { duration_seconds: 4000, check_in_seconds: null, on_expiry: 'fold_back' as const };
-    const boxed = [feature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } })];
+    const boxed = [testFeature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } })];
     finds({ features: boxed }, 'time_box_expiring', '10 % of the time box of F are left');
     finds(
       { features: boxed, now_ms: START_MS + 4_000_000 },
       'time_box',
       'has run out: fold back what there is',
     );
-    const story = new Story().tell('edge_started', 'F', 'intent_requirements');
-    const held = (state: 'stale' | 'lease_expired') => ({ 'F#intent_requirements': claimOf('ada', state) });
-    finds({ features, story, claims: held('stale') }, 'stale_claim', 'ada holds');
-    finds({ features, story, claims: held('lease_expired') }, 'lease_expired', 'anybody may take it over');
+    const story = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
+    const held = (state: 'stale' | 'lease_expired') => ({ 'F#intent_requirements': testClaim('ada', state) });
+    finds({ features, events: story, claims: held('stale') }, 'stale_claim', 'ada holds');
+    finds(
+      { features, events: story, claims: held('lease_expired') },
+      'lease_expired',
+      'anybody may take it over',
+    );
   });
 
   it('finds dimensions undecided and files misread', () => {
-    const constraints = { ...methodology().constraints, constraint_dimensions: {} };
-    finds({ features, methodology: methodology({ constraints }) }, 'constraint', 'security_model');
+    const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
+    finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
     const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a text', line: 3 };
-    expect(healthView(ask({ features }), [fault]).findings).toMatchObject([
+    expect(healthView(routeInputOf({ features }), [fault]).findings).toMatchObject([
       { kind: 'configuration', says: 'features/active/F.yml:3: expected a text' },
     ]);
   });
 
   it('walks a chain of a hundred thousand, and tells each circle once', () => {
     const chain = new Map(Array.from({ length: 100_000 }, (_, at) => [`${at}`, [`${at + 1}`]]));
-    expect(circlesAmong(chain)).toEqual([]);
+    expect(findCycles(chain)).toEqual([]);
     expect(
-      circlesAmong(
+      findCycles(
         new Map([
           ['A', ['B', 'A']],
           ['B', ['C']],
@@ -336,11 +360,11 @@ describe('health', () => {
 
 describe('the schedule', () => {
   it('is a Mermaid chart with a section for each feature', () => {
-    const story = new Story()
+    const story = new EventLogBuilder()
       .converge('F', 'intent_requirements')
-      .tell('edge_converged', 'F', 'requirements_design')
-      .tell('edge_started', 'F', 'design_code');
-    expect(ganttText(ask({ features: [feature('F')], story })).split('\n')).toEqual([
+      .append('edge_converged', 'F', 'requirements_design')
+      .append('edge_started', 'F', 'design_code');
+    expect(ganttText(routeInputOf({ features: [testFeature('F')], events: story })).split('\n')).toEqual([
       'gantt',
       '  title shop',
       '  dateFormat YYYY-MM-DDTHH:mm:ss',
@@ -356,10 +380,12 @@ describe('the schedule', () => {
 
   it('is not broken by a title, nor by a log that ends before it begins', () => {
     const title = 'x\n  click F call alert():done; %%{init}%% #lt;script> "q"\u001b[2J -->';
-    const story = new Story()
-      .tell('edge_started', 'F', 'intent_requirements')
-      .tell('edge_converged', 'F', 'intent_requirements', {}, { timestamp: '2026-02-01T00:00:00.000Z' });
-    const lines = ganttText(ask({ features: [feature('F', { title })], story })).split('\n');
+    const story = new EventLogBuilder()
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('edge_converged', 'F', 'intent_requirements', {}, { timestamp: '2026-02-01T00:00:00.000Z' });
+    const lines = ganttText(routeInputOf({ features: [testFeature('F', { title })], events: story })).split(
+      '\n',
+    );
     expect(lines[4]).toBe('  section F x click F call alert() done init lt script q 2J -');
     expect(lines[5]).toContain(':done, 2026-03-01T09:01:00, 2026-03-01T09:02:00');
     expect(lines).toHaveLength(10);
@@ -368,7 +394,7 @@ describe('the schedule', () => {
 
 describe('zoom', () => {
   it('shows the graph in four bands', () => {
-    const { bands } = zoomView(ask(project), null);
+    const { bands } = zoomView(routeInputOf(project), null);
     expect(bands.map(({ band, percent, converged, total }) => [band, percent, converged, total])).toEqual([
       ['Specification', 50, 5, 10],
       ['Construction', 33, 3, 9],
@@ -384,9 +410,12 @@ describe('zoom', () => {
   });
 
   it('shows an edge in any spelling, with its checks and its features, and a hint where there are many', () => {
-    const read = readMethodology(DEFAULT_FILES);
+    const read = parseMethodology(DEFAULT_FILES);
     if (!read.ok) throw new Error(JSON.stringify(read.faults));
-    const { edge } = zoomView(ask({ ...project, methodology: read.methodology }), 'Code ↔ Unit Tests');
+    const { edge } = zoomView(
+      routeInputOf({ ...project, methodology: read.methodology }),
+      'Code ↔ Unit Tests',
+    );
     expect(edge).toMatchObject({ edge: 'code_unit_tests', band: 'Construction', edge_type: 'co_evolution' });
     expect(edge?.sub_steps.length).toBeGreaterThan(5);
     expect(edge?.hint).toContain('checks on one edge');
@@ -394,8 +423,8 @@ describe('zoom', () => {
   });
 
   it('says which edge it does not know', () => {
-    expect(zoomView(ask(project), 'closure')).toMatchObject({ edge: null, unknown_edge: 'closure' });
-    expect(zoomView(ask({ methodology: null }), 'tdd')).toEqual({
+    expect(zoomView(routeInputOf(project), 'closure')).toMatchObject({ edge: null, unknown_edge: 'closure' });
+    expect(zoomView(routeInputOf({ methodology: null }), 'tdd')).toEqual({
       bands: [],
       edge: null,
       unknown_edge: 'tdd',

@@ -1,9 +1,9 @@
 import { canonicalEdge } from '../graph/edge-name.js';
 import type { Methodology, Topology, Transition } from '../graph/methodology.js';
-import type { RouteQuestion } from '../graph/route.js';
-import { counts, type StepStatus } from './standing.js';
+import type { RouteInput } from '../graph/route.js';
+import { isCountedStep, type StepStatus } from './feature-progress.js';
+import { type ProjectProgress, projectProgressOf } from './project-progress.js';
 import { percentOf } from './status.js';
-import { type Survey, surveyOf } from './survey.js';
 
 export const BANDS = ['Specification', 'Construction', 'Validation', 'Operations'] as const;
 export type Band = (typeof BANDS)[number];
@@ -43,19 +43,19 @@ export interface ZoomView {
 }
 
 /** The graph from afar in four bands, and one edge of it from close by. Changes nothing. */
-export function zoomView(question: RouteQuestion, edge: string | null): ZoomView {
-  const { methodology } = question;
+export function zoomView(input: RouteInput, edge: string | null): ZoomView {
+  const { methodology } = input;
   if (methodology === null) return { bands: [], edge: null, unknown_edge: edge };
-  const survey = surveyOf(question);
-  const bands = BANDS.map((band) => bandView(methodology.topology, survey, band));
+  const projectProgress = projectProgressOf(input);
+  const bands = BANDS.map((band) => bandView(methodology.topology, projectProgress, band));
   if (edge === null) return { bands, edge: null, unknown_edge: null };
-  const meant = canonicalEdge(edge);
-  const transition = methodology.topology.transitions.find((one) => one.edge === meant);
+  const canonical = canonicalEdge(edge);
+  const transition = methodology.topology.transitions.find((one) => one.edge === canonical);
   if (transition === undefined) return { bands, edge: null, unknown_edge: edge };
-  return { bands, edge: edgeView(methodology, survey, transition), unknown_edge: null };
+  return { bands, edge: edgeView(methodology, projectProgress, transition), unknown_edge: null };
 }
 
-const BAND_OF: ReadonlyMap<string, Band> = new Map([
+const BAND_BY_ASSET: ReadonlyMap<string, Band> = new Map([
   ['intent', 'Specification'],
   ['requirements', 'Specification'],
   ['design', 'Specification'],
@@ -71,31 +71,37 @@ const BAND_OF: ReadonlyMap<string, Band> = new Map([
 /** By what it makes; an asset of the project's own belongs where it comes from. What closes the circle, operates. */
 function bandOf({ source, target }: Transition, { transitions }: Topology, seen = new Set<string>()): Band {
   if (source === 'telemetry') return 'Operations';
-  const known = BAND_OF.get(target) ?? BAND_OF.get(source);
+  const known = BAND_BY_ASSET.get(target) ?? BAND_BY_ASSET.get(source);
   if (known !== undefined || seen.has(source)) return known ?? 'Construction';
-  const maker = transitions.find((one) => one.target === source);
-  return maker === undefined ? 'Construction' : bandOf(maker, { transitions } as Topology, seen.add(source));
+  const producer = transitions.find((one) => one.target === source);
+  return producer === undefined
+    ? 'Construction'
+    : bandOf(producer, { transitions } as Topology, seen.add(source));
 }
 
-function bandView(topology: Topology, { standings }: Survey, band: Band): BandView {
+function bandView(topology: Topology, { features }: ProjectProgress, band: Band): BandView {
   const edges = topology.transitions.filter((one) => bandOf(one, topology) === band).map(({ edge }) => edge);
-  const steps = [...standings.values()]
-    .flatMap((standing) => standing.steps)
-    .filter((step) => counts(step) && edges.includes(step.edge));
+  const steps = [...features.values()]
+    .flatMap((progress) => progress.steps)
+    .filter((step) => isCountedStep(step) && edges.includes(step.edge));
   const converged = steps.filter(({ status }) => status === 'converged').length;
   return { band, edges, converged, total: steps.length, percent: percentOf(converged, steps.length) };
 }
 
 const SUB_STEPS_UNTIL_HINT = 5;
 
-function edgeView(methodology: Methodology, { standings }: Survey, transition: Transition): EdgeView {
+function edgeView(
+  methodology: Methodology,
+  { features: featureMap }: ProjectProgress,
+  transition: Transition,
+): EdgeView {
   const { edge, name, source, target, edge_type, evaluators } = transition;
   const sub_steps = (methodology.edges[edge]?.checklist ?? []).map((check) => ({
     name: check.name,
     type: check.type,
     criterion: check.criterion,
   }));
-  const features = [...standings].flatMap(([feature_id, { steps }]) =>
+  const features = [...featureMap].flatMap(([feature_id, { steps }]) =>
     steps
       .filter((step) => step.edge === edge)
       .map(({ status, state }) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PATH_BYTES_MAX, pathFault } from './asset-path.js';
-import { claimsFiles, clashOf, MANIFEST_FILES_MAX, readManifest } from './manifest.js';
+import { isFilesResult, MANIFEST_FILES_MAX, parseManifest, pathCollision } from './manifest.js';
 
 describe('a path of a result', () => {
   test.each([
@@ -83,25 +83,25 @@ describe('a manifest', () => {
   const of = (...files: object[]) => ({ kind: 'files', files, total_bytes: files.length * 3 });
 
   test('is read whole or not at all', () => {
-    expect(readManifest(of(file('a'), file('b/c')))).toMatchObject({ ok: true });
-    expect(readManifest(of(file('a'), file('../c')))).toMatchObject({ ok: false, path: 'files.1.path' });
-    expect(readManifest(of(file('a', { sha256: 'A'.repeat(64) })))).toMatchObject({ ok: false });
-    expect(readManifest(of(file('a', { extra: 1 })))).toMatchObject({ ok: false });
-    expect(readManifest({ ...of(file('a')), total_bytes: 4 })).toMatchObject({ path: 'total_bytes' });
-    expect(readManifest(of())).toMatchObject({ ok: false, path: 'files' });
+    expect(parseManifest(of(file('a'), file('b/c')))).toMatchObject({ ok: true });
+    expect(parseManifest(of(file('a'), file('../c')))).toMatchObject({ ok: false, path: 'files.1.path' });
+    expect(parseManifest(of(file('a', { sha256: 'A'.repeat(64) })))).toMatchObject({ ok: false });
+    expect(parseManifest(of(file('a', { extra: 1 })))).toMatchObject({ ok: false });
+    expect(parseManifest({ ...of(file('a')), total_bytes: 4 })).toMatchObject({ path: 'total_bytes' });
+    expect(parseManifest(of())).toMatchObject({ ok: false, path: 'files' });
     const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, at) => file(`f${at}`));
-    expect(readManifest(of(...many))).toMatchObject({ ok: false, path: 'files' });
-    expect(readManifest(of(...many.slice(1)))).toMatchObject({ ok: true });
+    expect(parseManifest(of(...many))).toMatchObject({ ok: false, path: 'files' });
+    expect(parseManifest(of(...many.slice(1)))).toMatchObject({ ok: true });
   });
 
   test('names no file twice, and none that is the folder of another', () => {
-    expect(clashOf(['a', 'b', 'a/b'])).toContain('folder of a/b');
-    expect(clashOf(['Read.me', 'read.me'])).toContain('one file');
-    expect(clashOf(['a/b', 'a/c', 'ab'])).toBeNull();
+    expect(pathCollision(['a', 'b', 'a/b'])).toContain('folder of a/b');
+    expect(pathCollision(['Read.me', 'read.me'])).toContain('one file');
+    expect(pathCollision(['a/b', 'a/c', 'ab'])).toBeNull();
   });
 
   test('is told from other results', () => {
-    expect(claimsFiles({ kind: 'files' })).toBe(true);
-    for (const other of [null, 'files', {}, { kind: 'x' }, []]) expect(claimsFiles(other)).toBe(false);
+    expect(isFilesResult({ kind: 'files' })).toBe(true);
+    for (const other of [null, 'files', {}, { kind: 'x' }, []]) expect(isFilesResult(other)).toBe(false);
   });
 });

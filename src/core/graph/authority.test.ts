@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { authorityOf } from './authority.js';
-import { methodologyOf } from './testing.js';
+import { checkAuthority } from './authority.js';
+import { parsedMethodologyOf } from './testing.js';
 
-const BUILT_IN = methodologyOf();
-const ask = (said: Partial<Parameters<typeof authorityOf>[1]>, m = BUILT_IN) =>
-  authorityOf(m, { edge: 'design_code', agent_role: 'architect', files: [], is_human: false, ...said });
+const BUILT_IN = parsedMethodologyOf();
+const ask = (overrides: Partial<Parameters<typeof checkAuthority>[1]>, m = BUILT_IN) =>
+  checkAuthority(m, {
+    edge: 'design_code',
+    agent_role: 'architect',
+    files: [],
+    is_human: false,
+    ...overrides,
+  });
 const GRANTED = { verdict: 'granted', reason: null };
 const OUTSIDE = { verdict: 'escalate', reason: 'outside_role_authority' };
 
@@ -20,15 +26,15 @@ describe('a role', () => {
     ['that nobody knows', { agent_role: 'pilot' }],
     ['that every object has', { agent_role: 'constructor' }],
     ['that is not said', { agent_role: null }],
-  ])('%s may not', (_, said) => {
-    expect(ask(said)).toEqual(OUTSIDE);
+  ])('%s may not', (_, reply) => {
+    expect(ask(reply)).toEqual(OUTSIDE);
   });
 
   it.each(['escalate', 'reject', 'warn'] as const)(
     'outside its authority is answered by %s where that is said',
     (verdict) => {
       const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${verdict} }\n`;
-      const m = methodologyOf({ 'agent_roles.yml': text });
+      const m = parsedMethodologyOf({ 'agent_roles.yml': text });
       expect(ask({ agent_role: 'a', edge: 'code_unit_tests' }, m)).toEqual(GRANTED);
       expect(ask({ agent_role: 'a' }, m)).toEqual({ verdict, reason: 'outside_role_authority' });
     },
@@ -61,7 +67,7 @@ describe('what a project is held to', () => {
   it('may be changed by a role where the project says so', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false }\n';
-    const m = methodologyOf({ 'agent_roles.yml': text });
+    const m = parsedMethodologyOf({ 'agent_roles.yml': text });
     expect(ask({ agent_role: 'a', files: ['specification/a.md'] }, m)).toEqual(GRANTED);
   });
 });
@@ -77,11 +83,11 @@ describe('what commands other programs', () => {
   it('is changed by a human, whatever the role and the project say, and where nothing is said', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
-    const m = methodologyOf({ 'agent_roles.yml': text });
+    const m = parsedMethodologyOf({ 'agent_roles.yml': text });
     for (const each of [BUILT_IN, m]) expect(ask({ agent_role: 'a', files }, each)).toEqual(ESCALATED);
     const unconfigured = { edge: 'design_code', agent_role: null, files, is_human: false };
-    expect(authorityOf(null, unconfigured)).toEqual(ESCALATED);
-    expect(authorityOf(null, { ...unconfigured, is_human: true })).toEqual(GRANTED);
-    expect(authorityOf(null, { ...unconfigured, files: ['spec/a.md'] })).toEqual(GRANTED);
+    expect(checkAuthority(null, unconfigured)).toEqual(ESCALATED);
+    expect(checkAuthority(null, { ...unconfigured, is_human: true })).toEqual(GRANTED);
+    expect(checkAuthority(null, { ...unconfigured, files: ['spec/a.md'] })).toEqual(GRANTED);
   });
 });

@@ -1,15 +1,15 @@
 import { canonicalEdge } from './edge-name.js';
-import { commandingPaths, isSpecification } from './guarded-paths.js';
+import { isSpecification, toolConfigPaths } from './guarded-paths.js';
 import type { Methodology } from './methodology.js';
 
-export interface Authority {
+export interface AuthorityVerdict {
   readonly verdict: 'granted' | 'escalate' | 'reject' | 'warn';
   readonly reason: 'outside_role_authority' | 'spec_mutation' | 'commands_programs' | null;
   /** What a human must see, where that is the reason. */
   readonly paths?: readonly string[];
 }
 
-export interface AuthorityQuestion {
+export interface AuthorityRequest {
   readonly edge: string;
   readonly agent_role: string | null;
   /** What the result changes, from the project's root. */
@@ -17,23 +17,26 @@ export interface AuthorityQuestion {
   readonly is_human: boolean;
 }
 
-const GRANTED: Authority = { verdict: 'granted', reason: null };
+const GRANTED: AuthorityVerdict = { verdict: 'granted', reason: null };
 
 /**
  * Who may say that an edge has converged. Humans always may. Nobody else may change what other programs take orders
  * from, whatever the project says; nor what the project is held to, unless it says so. `m`: null where nothing is said.
  */
-export function authorityOf(m: Methodology | null, ask: AuthorityQuestion): Authority {
-  if (ask.is_human) return GRANTED;
-  const paths = commandingPaths(ask.files);
+export function checkAuthority(methodology: Methodology | null, request: AuthorityRequest): AuthorityVerdict {
+  if (request.is_human) return GRANTED;
+  const paths = toolConfigPaths(request.files);
   if (paths.length > 0) return { verdict: 'escalate', reason: 'commands_programs', paths };
-  if (m === null) return GRANTED;
-  const { roles, outside_authority_action, spec_mutation_requires_human } = m.roles;
-  if (spec_mutation_requires_human && ask.files.some(isSpecification)) {
+  if (methodology === null) return GRANTED;
+  const { roles, outside_authority_action, spec_mutation_requires_human } = methodology.roles;
+  if (spec_mutation_requires_human && request.files.some(isSpecification)) {
     return { verdict: 'escalate', reason: 'spec_mutation' };
   }
-  const role = ask.agent_role !== null && Object.hasOwn(roles, ask.agent_role) ? roles[ask.agent_role] : null;
+  const role =
+    request.agent_role !== null && Object.hasOwn(roles, request.agent_role)
+      ? roles[request.agent_role]
+      : null;
   const edges = role?.converge_edges ?? [];
-  if (edges === 'all' || edges.includes(canonicalEdge(ask.edge))) return GRANTED;
+  if (edges === 'all' || edges.includes(canonicalEdge(request.edge))) return GRANTED;
   return { verdict: outside_authority_action, reason: 'outside_role_authority' };
 }

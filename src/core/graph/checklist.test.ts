@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { effectiveChecklist } from './checklist.js';
 import type { Methodology } from './methodology.js';
-import { aFeature, methodologyOf } from './testing.js';
+import { buildFeature, parsedMethodologyOf } from './testing.js';
 
 const CONSTRAINTS = `tools:
   test_runner: { command: npm test }
@@ -18,12 +18,12 @@ constraint_dimensions:
   security_model: rbac
   build_system: npm
 `;
-const WITH_TOOLS = methodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
+const WITH_TOOLS = parsedMethodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
 
-const named = (m: Methodology, edge: string, said: Parameters<typeof aFeature>[0] = {}) =>
-  new Map(effectiveChecklist(m, aFeature(said), edge).map((check) => [check.name, check]));
+const named = (m: Methodology, edge: string, overrides: Parameters<typeof buildFeature>[0] = {}) =>
+  new Map(effectiveChecklist(m, buildFeature(overrides), edge).map((check) => [check.name, check]));
 const edgeOf = (checklist: string) =>
-  methodologyOf({
+  parsedMethodologyOf({
     'graph/edges/tdd.yml': `edge: tdd\nchecklist:\n${checklist}`,
     'context/project_constraints.yml': CONSTRAINTS,
   });
@@ -54,11 +54,11 @@ describe('variables', () => {
 
   it('may decide whether a check is required', () => {
     expect(named(WITH_TOOLS, 'tdd').get('type_check')?.required).toBe(true);
-    expect(named(methodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
+    expect(named(parsedMethodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
   });
 
   it('that nobody answers leave a check skipped, and required', () => {
-    expect(named(methodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
+    expect(named(parsedMethodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
       required: true,
       skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
     });
@@ -80,7 +80,7 @@ describe('a check', () => {
 
   it('of a type that the profile leaves out is not asked', () => {
     const types = (profile: string, edge: string) =>
-      new Set(effectiveChecklist(WITH_TOOLS, aFeature({ profile }), edge).map(({ type }) => type));
+      new Set(effectiveChecklist(WITH_TOOLS, buildFeature({ profile }), edge).map(({ type }) => type));
     expect(types('standard', 'design→code')).toEqual(new Set(['deterministic', 'agent']));
     expect(types('standard', 'intent→requirements')).toEqual(new Set(['agent', 'human']));
     expect(types('minimal', 'design→code')).toEqual(new Set(['agent']));
@@ -99,7 +99,7 @@ describe('a check', () => {
     expect(
       effectiveChecklist(
         m,
-        aFeature({ additional_checks: [{ ...check, required: true, command: 'make test' }] }),
+        buildFeature({ additional_checks: [{ ...check, required: true, command: 'make test' }] }),
         'tdd',
       ),
     ).toEqual([
@@ -112,7 +112,7 @@ describe('a check', () => {
         skipped: null,
       },
     ]);
-    const advisory = aFeature({ additional_checks: [{ ...check, required: false, command: 'true' }] });
+    const advisory = buildFeature({ additional_checks: [{ ...check, required: false, command: 'true' }] });
     expect(effectiveChecklist(WITH_TOOLS, advisory, 'tdd')[0]).toMatchObject({
       command: 'npm test',
       required: true,
@@ -135,7 +135,7 @@ describe("a feature's own criteria", () => {
   it('are asked whatever the profile filters, programs first and humans last', () => {
     const checks = effectiveChecklist(
       WITH_TOOLS,
-      aFeature({ acceptance_criteria, profile: 'minimal' }),
+      buildFeature({ acceptance_criteria, profile: 'minimal' }),
       'design_code',
     );
     expect(checks[0]).toMatchObject({ name: 'AC-1', command: 'npm test', skipped: null });
@@ -151,7 +151,7 @@ describe("a feature's own criteria", () => {
 
 describe('a human', () => {
   const humans = (profile: string, edge: string, m = WITH_TOOLS) =>
-    effectiveChecklist(m, aFeature({ profile }), edge)
+    effectiveChecklist(m, buildFeature({ profile }), edge)
       .filter(({ type }) => type === 'human')
       .map(({ name }) => name);
 
@@ -167,15 +167,15 @@ describe('a human', () => {
 
   it('is asked where the edge itself wants it', () => {
     const text = 'edge: design→code\nchecklist: []\nconvergence: { human_required: true }\n';
-    expect(humans('standard', 'design_code', methodologyOf({ 'graph/edges/design_code.yml': text }))).toEqual(
-      ['human_approval'],
-    );
+    expect(
+      humans('standard', 'design_code', parsedMethodologyOf({ 'graph/edges/design_code.yml': text })),
+    ).toEqual(['human_approval']);
   });
 });
 
 it('is empty for an edge that there is not', () => {
-  expect(effectiveChecklist(WITH_TOOLS, aFeature(), 'code→moon')).toEqual([]);
-  expect(effectiveChecklist(WITH_TOOLS, aFeature(), 'constructor')).toEqual([]);
+  expect(effectiveChecklist(WITH_TOOLS, buildFeature(), 'code→moon')).toEqual([]);
+  expect(effectiveChecklist(WITH_TOOLS, buildFeature(), 'constructor')).toEqual([]);
 });
 
 it('asks a human whom a feature or its edge names, though a program has a check of the same name', () => {

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { ask, claimOf, feature, methodology, type Project } from '../features/testing/project.js';
-import { START_MS, Story } from '../features/testing/story.js';
-import { route } from './choose-route.js';
+import { EventLogBuilder, START_MS } from '../features/testing/event-log-builder.js';
+import {
+  routeInputOf,
+  type TestProject,
+  testClaim,
+  testFeature,
+  testMethodology,
+} from '../features/testing/project.js';
+import { chooseRoute } from './choose-route.js';
 import type { ModuleMap } from './methodology.js';
 
-const go = (project: Project) => route(ask(project));
+const go = (project: TestProject) => chooseRoute(routeInputOf(project));
 const SPECIFIED = ['intent_requirements', 'requirements_design'];
 const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
 const spawn = (child: string, parent: string, edge: string, more = {}) => ({
@@ -16,11 +22,14 @@ const spawn = (child: string, parent: string, edge: string, more = {}) => ({
   triggered_at_edge: edge,
   ...more,
 });
-const said = (project: Project): string => go(project).reasons.join('\n');
+const reply = (project: TestProject): string => go(project).reasons.join('\n');
 
 describe('the state of a workspace, the first that fits', () => {
-  const undecided = methodology({
-    constraints: { ...methodology().constraints, constraint_dimensions: { security_model: { flow: '  ' } } },
+  const undecided = testMethodology({
+    constraints: {
+      ...testMethodology().constraints,
+      constraint_dimensions: { security_model: { flow: '  ' } },
+    },
   });
 
   it('is UNINITIALISED where nobody has set anything up', () => {
@@ -32,69 +41,69 @@ describe('the state of a workspace, the first that fits', () => {
   });
 
   it('is NEEDS_CONSTRAINTS only once a feature has come to its design with a mandatory dimension empty', () => {
-    const features = [feature('F')];
-    const young = new Story().tell('edge_started', 'F', 'intent_requirements');
-    expect(go({ methodology: undecided, features, story: young }).state).toBe('IN_PROGRESS');
-    const story = new Story().converge('F', 'intent_requirements');
-    const route = go({ methodology: { ...undecided, has_intent: false }, features, story });
+    const features = [testFeature('F')];
+    const young = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
+    expect(go({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
+    const story = new EventLogBuilder().converge('F', 'intent_requirements');
+    const route = go({ methodology: { ...undecided, has_intent: false }, features, events: story });
     expect(route).toMatchObject({ state: 'NEEDS_CONSTRAINTS', feature: null });
     expect(route.reasons.join()).toContain('security_model');
-    expect(go({ features, story }).state).toBe('IN_PROGRESS');
-    const hotfix = [feature('F', { profile: 'hotfix' })];
-    expect(go({ methodology: undecided, features: hotfix, story }).state).toBe('NEEDS_CONSTRAINTS');
+    expect(go({ features, events: story }).state).toBe('IN_PROGRESS');
+    const hotfix = [testFeature('F', { profile: 'hotfix' })];
+    expect(go({ methodology: undecided, features: hotfix, events: story }).state).toBe('NEEDS_CONSTRAINTS');
   });
 
   it('is not NEEDS_CONSTRAINTS because somebody claims an edge far ahead, but where one there has converged', () => {
-    const features = [feature('F'), feature('G')];
-    const early = new Story().tell('edge_started', 'F', 'code_unit_tests');
-    expect(go({ methodology: undecided, features, story: early })).toMatchObject({
+    const features = [testFeature('F'), testFeature('G')];
+    const early = new EventLogBuilder().append('edge_started', 'F', 'code_unit_tests');
+    expect(go({ methodology: undecided, features, events: early })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
     });
-    const past = new Story().converge('F', 'requirements_design');
-    expect(go({ methodology: undecided, features, story: past }).state).toBe('NEEDS_CONSTRAINTS');
+    const past = new EventLogBuilder().converge('F', 'requirements_design');
+    expect(go({ methodology: undecided, features, events: past }).state).toBe('NEEDS_CONSTRAINTS');
   });
 
   it('is NEEDS_INTENT without an intent, and NO_FEATURES without a feature', () => {
-    const without = methodology({ has_intent: false });
+    const without = testMethodology({ has_intent: false });
     expect(go({ methodology: without }).state).toBe('NEEDS_INTENT');
     expect(go({}).state).toBe('NO_FEATURES');
   });
 
   it('is STUCK before it is ALL_BLOCKED', () => {
-    const story = new Story()
+    const story = new EventLogBuilder()
       .converge('X', ...SPECIFIED)
       .iterate('X', 'design_code', 3, 3, 3)
       .converge('Y', 'intent_requirements')
-      .tell('edge_started', 'Y', 'requirements_design')
-      .tell('spawn_created', null, null, spawn('SPIKE-1', 'Y', 'requirements_design'))
-      .tell('edge_started', 'Z', 'intent_requirements')
-      .tell('claim_suspended', 'Z', 'intent_requirements')
-      .tell('claim_suspended', 'SPIKE-1', 'intent_requirements');
-    const features = [feature('X'), feature('Y'), feature('Z')];
-    const stuck = go({ features, story });
+      .append('edge_started', 'Y', 'requirements_design')
+      .append('spawn_created', null, null, spawn('SPIKE-1', 'Y', 'requirements_design'))
+      .append('edge_started', 'Z', 'intent_requirements')
+      .append('claim_suspended', 'Z', 'intent_requirements')
+      .append('claim_suspended', 'SPIKE-1', 'intent_requirements');
+    const features = [testFeature('X'), testFeature('Y'), testFeature('Z')];
+    const stuck = go({ features, events: story });
     expect(stuck).toMatchObject({ state: 'STUCK', feature: null });
     expect(stuck.escalations[0]).toMatchObject({ kind: 'stuck', severity: 'critical', feature_id: 'X' });
     expect(stuck.next).toContain('--type discovery');
-    expect(go({ features: features.slice(1), story }).state).toBe('ALL_BLOCKED');
+    expect(go({ features: features.slice(1), events: story }).state).toBe('ALL_BLOCKED');
   });
 
   it('is ALL_CONVERGED when every feature is finished, begun optional edges included', () => {
-    const features = [feature('F')];
-    const story = new Story().converge('F', ...ALL);
-    expect(go({ features, story })).toMatchObject({
+    const features = [testFeature('F')];
+    const story = new EventLogBuilder().converge('F', ...ALL);
+    expect(go({ features, events: story })).toMatchObject({
       state: 'ALL_CONVERGED',
       feature: null,
       next: 'gen gaps',
     });
-    story.tell('edge_started', 'F', 'design_uat_tests');
-    expect(go({ features, story })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
+    story.append('edge_started', 'F', 'design_uat_tests');
+    expect(go({ features, events: story })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
   });
 
   it('is not converged by iterations that say so without an edge_converged', () => {
-    const story = new Story();
-    for (const edge of ALL) story.tell('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
-    expect(go({ features: [feature('F')], story })).toMatchObject({
+    const story = new EventLogBuilder();
+    for (const edge of ALL) story.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
+    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
     });
@@ -103,8 +112,8 @@ describe('the state of a workspace, the first that fits', () => {
 
 describe('a stuck edge', () => {
   const with_ = (...deltas: number[]) => ({
-    features: [feature('F')],
-    story: new Story().converge('F', ...SPECIFIED).iterate('F', 'design_code', ...deltas),
+    features: [testFeature('F')],
+    events: new EventLogBuilder().converge('F', ...SPECIFIED).iterate('F', 'design_code', ...deltas),
   });
 
   it('has failed as often in a row, with the same number of failures', () => {
@@ -119,8 +128,8 @@ describe('a stuck edge', () => {
   });
 
   it('is judged by the threshold of its profile, and of the edge where it has one', () => {
-    const story = new Story().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
-    expect(go({ features: [feature('F', { profile: 'hotfix' })], story }).state).toBe('STUCK');
+    const story = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
+    expect(go({ features: [testFeature('F', { profile: 'hotfix' })], events: story }).state).toBe('STUCK');
     const patient = {
       edge: 'design_code',
       description: '',
@@ -129,14 +138,14 @@ describe('a stuck edge', () => {
       human_required: false,
     };
     const edges = { design_code: { ...patient, stuck_threshold: 4, extra: {} } };
-    expect(go({ ...with_(3, 3, 3), methodology: methodology({ edges }) }).state).toBe('IN_PROGRESS');
+    expect(go({ ...with_(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe('IN_PROGRESS');
   });
 
   it('does not keep others from going on, and is tried again by whoever names the feature', () => {
-    const project = { ...with_(3, 3, 3), features: [feature('F'), feature('G')] };
+    const project = { ...with_(3, 3, 3), features: [testFeature('F'), testFeature('G')] };
     expect(go(project)).toMatchObject({ state: 'STUCK', feature: 'G', edge: 'intent_requirements' });
     expect(go(project).skipped).toMatchObject([{ feature: 'F', edge: 'design_code' }, { feature: 'F' }]);
-    expect(go({ ...project, asked: { feature: 'F' } })).toMatchObject({
+    expect(go({ ...project, request: { feature: 'F' } })).toMatchObject({
       feature: 'F',
       iteration: 4,
       refused: null,
@@ -144,8 +153,10 @@ describe('a stuck edge', () => {
   });
 
   it('is not stuck once it was started anew', () => {
-    const { features, story } = with_(3, 3, 3);
-    expect(go({ features, story: story.tell('edge_started', 'F', 'design_code') }).state).toBe('IN_PROGRESS');
+    const { features, events } = with_(3, 3, 3);
+    expect(go({ features, events: events.append('edge_started', 'F', 'design_code') }).state).toBe(
+      'IN_PROGRESS',
+    );
   });
 });
 
@@ -158,13 +169,13 @@ describe('of several features', () => {
       started: new Date(START_MS).toISOString(),
     });
     const features = [
-      feature('CALM', { time_box: box(36_000) }),
-      feature('SOON', { time_box: box(4000) }),
-      feature('SOONER', { time_box: box(3700) }),
-      feature('OVER', { time_box: box(3600) }),
+      testFeature('CALM', { time_box: box(36_000) }),
+      testFeature('SOON', { time_box: box(4000) }),
+      testFeature('SOONER', { time_box: box(3700) }),
+      testFeature('OVER', { time_box: box(3600) }),
     ];
-    const story = new Story().converge('CALM', ...SPECIFIED);
-    const route = go({ features, story });
+    const story = new EventLogBuilder().converge('CALM', ...SPECIFIED);
+    const route = go({ features, events: story });
     expect(route.feature).toBe('SOONER');
     expect(route.reasons.join()).toContain('3 % of its time box are left');
     expect(route.skipped).toMatchObject([{ feature: 'OVER', says: 'its time box has run out' }]);
@@ -178,41 +189,49 @@ describe('of several features', () => {
       on_expiry: 'fold_back' as const,
       started: new Date(START_MS).toISOString(),
     };
-    const story = new Story().converge('NEAR', ...SPECIFIED);
-    expect(go({ features: [feature('BOXED', { time_box }), feature('NEAR')], story }).feature).toBe('NEAR');
+    const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    expect(
+      go({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: story }).feature,
+    ).toBe('NEAR');
   });
 
   it('2: the one with the fewest edges to go; edges nobody has mentioned count (7.3)', () => {
-    const story = new Story().converge('NEAR', ...SPECIFIED);
-    const features = [feature('EMPTY', { priority: 'critical' }), feature('NEAR')];
-    expect(go({ features, story })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
-    expect(said({ features, story })).toContain('NEAR goes before EMPTY: it has the fewest edges to go: 2');
+    const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
+    expect(go({ features, events: story })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
+    expect(reply({ features, events: story })).toContain(
+      'NEAR goes before EMPTY: it has the fewest edges to go: 2',
+    );
   });
 
   it('3: the one of higher priority', () => {
-    const features = [feature('A', { priority: 'low' }), feature('B', { priority: 'high' }), feature('C')];
-    expect(said({ features })).toContain('B goes before C: its priority is high');
+    const features = [
+      testFeature('A', { priority: 'low' }),
+      testFeature('B', { priority: 'high' }),
+      testFeature('C'),
+    ];
+    expect(reply({ features })).toContain('B goes before C: its priority is high');
   });
 
   it('4: the one worked on last; a silence noticed is no work', () => {
-    const story = new Story()
-      .tell('edge_started', 'A', 'intent_requirements')
-      .tell('edge_started', 'B', 'intent_requirements')
-      .tell('claim_expired', 'A', 'intent_requirements');
-    const features = [feature('A'), feature('B')];
-    expect(go({ features, story }).feature).toBe('B');
-    expect(said({ features, story })).toContain('it was worked on last');
+    const story = new EventLogBuilder()
+      .append('edge_started', 'A', 'intent_requirements')
+      .append('edge_started', 'B', 'intent_requirements')
+      .append('claim_expired', 'A', 'intent_requirements');
+    const features = [testFeature('A'), testFeature('B')];
+    expect(go({ features, events: story }).feature).toBe('B');
+    expect(reply({ features, events: story })).toContain('it was worked on last');
   });
 
   it('by name, where nothing tells them apart', () => {
-    expect(said({ features: [feature('B'), feature('A')] })).toContain('A comes first by its name');
+    expect(reply({ features: [testFeature('B'), testFeature('A')] })).toContain('A comes first by its name');
   });
 });
 
 describe('the edge of a feature', () => {
   it('is the first of its profile that has not converged, under its canonical name (7.3)', () => {
-    const story = new Story().converge('F', 'Intent → Requirements', 'requirements->design');
-    expect(go({ features: [feature('F')], story })).toMatchObject({
+    const story = new EventLogBuilder().converge('F', 'Intent → Requirements', 'requirements->design');
+    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
       feature: 'F',
       edge: 'design_code',
       iteration: 1,
@@ -221,84 +240,95 @@ describe('the edge of a feature', () => {
   });
 
   it('starts from what comes before it where its profile leaves the edge between out', () => {
-    const features = [feature('F', { profile: 'hotfix' })];
+    const features = [testFeature('F', { profile: 'hotfix' })];
     expect(go({ features }).edge).toBe('intent_requirements');
-    expect(go({ features, story: new Story().converge('F', 'intent_requirements') }).edge).toBe(
+    expect(go({ features, events: new EventLogBuilder().converge('F', 'intent_requirements') }).edge).toBe(
       'design_code',
     );
   });
 
   it('is a co-evolution as one unit, told by either arrow', () => {
-    const story = new Story()
+    const story = new EventLogBuilder()
       .converge('F', ...SPECIFIED, 'design_code')
-      .tell('edge_started', 'F', 'code↔unit_tests');
-    expect(go({ features: [feature('F')], story }).edge).toBe('code_unit_tests');
-    story.tell('edge_converged', 'F', 'code→unit_tests');
-    expect(go({ features: [feature('F')], story }).state).toBe('ALL_CONVERGED');
+      .append('edge_started', 'F', 'code↔unit_tests');
+    expect(go({ features: [testFeature('F')], events: story }).edge).toBe('code_unit_tests');
+    story.append('edge_converged', 'F', 'code→unit_tests');
+    expect(go({ features: [testFeature('F')], events: story }).state).toBe('ALL_CONVERGED');
   });
 
   it('is optional only if begun, or asked for', () => {
-    const story = new Story().converge('F', ...SPECIFIED);
-    const features = [feature('F')];
-    expect(go({ features, story }).edge).toBe('design_code');
-    expect(said({ features, story })).toContain('optional and not begun: design_test_cases');
-    expect(go({ features, story, asked: { edge: 'design→test_cases' } }).edge).toBe('design_test_cases');
+    const story = new EventLogBuilder().converge('F', ...SPECIFIED);
+    const features = [testFeature('F')];
+    expect(go({ features, events: story }).edge).toBe('design_code');
+    expect(reply({ features, events: story })).toContain('optional and not begun: design_test_cases');
+    expect(go({ features, events: story, request: { edge: 'design→test_cases' } }).edge).toBe(
+      'design_test_cases',
+    );
   });
 
   it('is passed over while a spawn is out, and what rests on it too', () => {
-    const story = new Story()
+    const story = new EventLogBuilder()
       .converge('F', 'intent_requirements')
-      .tell('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
-    const route = go({ features: [feature('F')], story });
+      .append('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
+    const route = go({ features: [testFeature('F')], events: story });
     expect(route).toMatchObject({ state: 'IN_PROGRESS', feature: 'SPIKE-1', edge: 'intent_requirements' });
     expect(route.skipped[0]).toEqual({
       feature: 'F',
       edge: 'requirements_design',
       says: 'it waits for SPIKE-1 to fold back',
     });
-    story.tell('spawn_folded_back', null, null, {
+    story.append('spawn_folded_back', null, null, {
       parent: 'F',
       child: 'SPIKE-1',
       fold_back_status: 'converged',
     });
-    expect(go({ features: [feature('F')], story })).toMatchObject({
+    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
       feature: 'F',
       edge: 'requirements_design',
     });
   });
 
   it('waits for the whole of a dependency: one converged edge of it is not enough (7.3)', () => {
-    const features = [feature('B', { dependencies: [{ feature: 'A', asset: null }] }), feature('A')];
-    const story = new Story().converge('A', 'intent_requirements');
-    expect(go({ features, story }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
-    expect(go({ features, story, asked: { feature: 'B' } }).refused).toContain(
+    const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
+    const story = new EventLogBuilder().converge('A', 'intent_requirements');
+    expect(go({ features, events: story }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
+    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toContain(
       'requirements_design has not converged',
     );
-    expect(go({ features, story: story.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
+    expect(go({ features, events: story.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
   });
 
   it('waits for a dependency up to the asset that it needs', () => {
-    const features = [feature('B', { dependencies: [{ feature: 'A', asset: 'design' }] }), feature('A')];
-    const story = new Story().converge('A', 'intent_requirements');
-    expect(go({ features, story, asked: { feature: 'B' } }).refused).toContain('the design of A');
+    const features = [
+      testFeature('B', { dependencies: [{ feature: 'A', asset: 'design' }] }),
+      testFeature('A'),
+    ];
+    const story = new EventLogBuilder().converge('A', 'intent_requirements');
+    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toContain('the design of A');
     story.converge('A', 'requirements_design');
-    expect(go({ features, story, asked: { feature: 'B' } }).refused).toBeNull();
+    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toBeNull();
   });
 
   it('is held by nobody else; its holder is named', () => {
-    const story = new Story().tell('edge_started', 'A', 'intent_requirements', {}, { agent_id: 'ada' });
+    const story = new EventLogBuilder().append(
+      'edge_started',
+      'A',
+      'intent_requirements',
+      {},
+      { agent_id: 'ada' },
+    );
     const project = {
-      features: [feature('A'), feature('B')],
-      story,
-      claims: { 'A#intent_requirements': claimOf('ada') },
+      features: [testFeature('A'), testFeature('B')],
+      events: story,
+      claims: { 'A#intent_requirements': testClaim('ada') },
     };
-    const route = go({ ...project, asked: { agent_id: 'bob' } });
+    const route = go({ ...project, request: { agent_id: 'bob' } });
     expect(route.feature).toBe('B');
     expect(route.skipped).toEqual([
       { feature: 'A', edge: 'intent_requirements', says: 'ada holds it since 2026-03-01T09:00:00.000Z' },
     ]);
-    expect(go({ ...project, asked: { agent_id: 'ada' } }).feature).toBe('A');
-    expect(go({ ...project, asked: { agent_id: 'bob', feature: 'A' } }).refused).toContain('ada holds it');
+    expect(go({ ...project, request: { agent_id: 'ada' } }).feature).toBe('A');
+    expect(go({ ...project, request: { agent_id: 'bob', feature: 'A' } }).refused).toContain('ada holds it');
   });
 
   it.each([
@@ -306,25 +336,32 @@ describe('the edge of a feature', () => {
     ['awaiting_human', 'B', 'waits for a human'],
     ['lease_expired', 'A', ''],
   ] as const)('whose claim is %s leads to %s', (state, expected, says) => {
-    const story = new Story().tell('edge_started', 'A', 'intent_requirements');
-    const claims = { 'A#intent_requirements': claimOf('ada', state) };
-    const route = go({ features: [feature('A'), feature('B')], story, claims, asked: { agent_id: 'bob' } });
+    const story = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
+    const claims = { 'A#intent_requirements': testClaim('ada', state) };
+    const route = go({
+      features: [testFeature('A'), testFeature('B')],
+      events: story,
+      claims,
+      request: { agent_id: 'bob' },
+    });
     expect(route.feature).toBe(expected);
     expect(route.skipped.map((one) => one.says).join()).toContain(says);
   });
 });
 
 describe('what the caller insists on', () => {
-  const features = [feature('F'), feature('G')];
-  const story = new Story().converge('F', 'intent_requirements');
+  const features = [testFeature('F'), testFeature('G')];
+  const story = new EventLogBuilder().converge('F', 'intent_requirements');
 
   it('is followed: a feature, an edge in any spelling, a profile', () => {
-    expect(go({ features, story, asked: { feature: 'G' } })).toMatchObject({ feature: 'G' });
-    expect(go({ features, story, asked: { edge: 'Intent → Requirements' } })).toMatchObject({
+    expect(go({ features, events: story, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
+    expect(go({ features, events: story, request: { edge: 'Intent → Requirements' } })).toMatchObject({
       feature: 'G',
       edge: 'intent_requirements',
     });
-    expect(go({ features, story, asked: { feature: 'F', profile: 'hotfix' } }).edge).toBe('design_code');
+    expect(go({ features, events: story, request: { feature: 'F', profile: 'hotfix' } }).edge).toBe(
+      'design_code',
+    );
   });
 
   it.each([
@@ -340,15 +377,15 @@ describe('what the caller insists on', () => {
     ],
     [{ feature: 'F', edge: 'telemetry_intent' }, 'leaves out telemetry_intent'],
   ])('is refused in a plain sentence: %j', (asked, says) => {
-    const route = go({ features, story, asked });
+    const route = go({ features, events: story, request: asked });
     expect(route).toMatchObject({ feature: null, edge: null });
     expect(route.refused).toContain(says);
     expect(route.next).not.toBe('');
   });
 
   it('is refused when the feature is finished', () => {
-    const done = new Story().converge('F', ...ALL);
-    expect(go({ features, story: done, asked: { feature: 'F' } }).refused).toContain('F is finished');
+    const done = new EventLogBuilder().converge('F', ...ALL);
+    expect(go({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is finished');
   });
 });
 
@@ -357,10 +394,21 @@ describe('work that touches the same modules', () => {
     feature_module_map: { A: ['auth'], B: ['auth', 'web'], C: ['charts'] },
     dependency_dag: { auth: ['users'] },
   };
-  const story = new Story().tell('edge_started', 'A', 'intent_requirements', {}, { agent_id: 'ada' });
-  const claims = { 'A#intent_requirements': claimOf('ada') };
-  const features = [feature('A'), feature('B', { priority: 'high' }), feature('C'), feature('U')];
-  const project = { features, story, claims, modules, asked: { agent_id: 'bob' } };
+  const story = new EventLogBuilder().append(
+    'edge_started',
+    'A',
+    'intent_requirements',
+    {},
+    { agent_id: 'ada' },
+  );
+  const claims = { 'A#intent_requirements': testClaim('ada') };
+  const features = [
+    testFeature('A'),
+    testFeature('B', { priority: 'high' }),
+    testFeature('C'),
+    testFeature('U'),
+  ];
+  const project = { features, events: story, claims, modules, request: { agent_id: 'bob' } };
 
   it('is warned of across agents, with the shared modules and an order (7.2)', () => {
     const route = go(project);
@@ -379,19 +427,19 @@ describe('work that touches the same modules', () => {
   });
 
   it('is free where nothing is shared', () => {
-    const route = go({ ...project, asked: { agent_id: 'bob', feature: 'C' } });
+    const route = go({ ...project, request: { agent_id: 'bob', feature: 'C' } });
     expect(route.parallel).toEqual([]);
     expect(route.reasons.join()).toContain('shares no module');
   });
 
   it('is unknown, and said so, where the map does not name a feature (7.2)', () => {
-    const route = go({ ...project, asked: { agent_id: 'bob', feature: 'U' } });
+    const route = go({ ...project, request: { agent_id: 'bob', feature: 'U' } });
     expect(route.parallel).toMatchObject([{ inner_product: null, shared_modules: [] }]);
     expect(route.reasons.join()).toContain('unknown whether U shares modules with A');
   });
 
   it('is one’s own business where the claim is one’s own', () => {
-    expect(go({ ...project, asked: { agent_id: 'ada', feature: 'B' } }).parallel).toEqual([]);
+    expect(go({ ...project, request: { agent_id: 'ada', feature: 'B' } }).parallel).toEqual([]);
   });
 
   it('is refused where that is enforced, and something else is offered', () => {
@@ -402,7 +450,7 @@ describe('work that touches the same modules', () => {
       edge: null,
       says: expect.stringContaining('auth, users'),
     });
-    const refused = go({ ...project, enforce: true, asked: { agent_id: 'bob', feature: 'B' } });
+    const refused = go({ ...project, enforce: true, request: { agent_id: 'bob', feature: 'B' } });
     expect(refused).toMatchObject({ feature: null, parallel: [{ inner_product: 2 }] });
     expect(refused.refused).toMatch(/^parallelism is enforced: B and A/);
   });
@@ -410,11 +458,11 @@ describe('work that touches the same modules', () => {
 
 describe('what waits for a human', () => {
   it('comes first of all reasons, the gravest before the rest', () => {
-    const story = new Story()
-      .tell('intent_raised', null, null, { intent_id: 'INT-7', trigger: 'slow', severity: 'low' })
-      .tell('edge_started', 'F', 'intent_requirements')
-      .tell('convergence_escalated', 'F', 'intent_requirements', { reason: 'outside_role_authority' });
-    const route = go({ features: [feature('F'), feature('G')], story });
+    const story = new EventLogBuilder()
+      .append('intent_raised', null, null, { intent_id: 'INT-7', trigger: 'slow', severity: 'low' })
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('convergence_escalated', 'F', 'intent_requirements', { reason: 'outside_role_authority' });
+    const route = go({ features: [testFeature('F'), testFeature('G')], events: story });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['escalation', 'intent']);
     expect(route.escalations[0]?.next).toBe('gen review --feature F --edge intent_requirements');
     expect(route.reasons[0]).toMatch(/^2 things wait for a human, first of all: primary may not settle/);
@@ -422,21 +470,21 @@ describe('what waits for a human', () => {
   });
 
   it('is told once, be it in the log, in a claim or in both', () => {
-    const story = new Story()
-      .tell('edge_started', 'F', 'intent_requirements')
-      .tell('claim_expired', 'F', 'intent_requirements', { disposition: 'held' });
-    const claims = { 'F#intent_requirements': claimOf('ada', 'stale') };
-    const route = go({ features: [feature('F')], story, claims });
+    const story = new EventLogBuilder()
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('claim_expired', 'F', 'intent_requirements', { disposition: 'held' });
+    const claims = { 'F#intent_requirements': testClaim('ada', 'stale') };
+    const route = go({ features: [testFeature('F')], events: story, claims });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['stale_claim']);
     expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
   });
 
   it('is an edge that is held, and to lift the hold comes before anything new', () => {
-    const story = new Story()
-      .tell('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
-      .tell('edge_started', 'F', 'intent_requirements')
-      .tell('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
-    const route = go({ features: [feature('F')], story });
+    const story = new EventLogBuilder()
+      .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
+    const route = go({ features: [testFeature('F')], events: story });
     expect(route.escalations).toMatchObject([
       {
         kind: 'hold',
@@ -451,20 +499,24 @@ describe('what waits for a human', () => {
       'ALL_BLOCKED',
       'gen task unhold F#intent_requirements --reason settled',
     ]);
-    story.tell('edge_unheld', 'F', 'intent_requirements');
-    expect(go({ features: [feature('F')], story }).escalations).toMatchObject([{ kind: 'intent' }]);
+    story.append('edge_unheld', 'F', 'intent_requirements');
+    expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
+      { kind: 'intent' },
+    ]);
   });
 
   it('is an edge that has used its iterations', () => {
-    const story = new Story().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
-    expect(go({ features: [feature('F')], story }).escalations).toMatchObject([{ kind: 'max_iterations' }]);
+    const story = new EventLogBuilder().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
+    expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
+      { kind: 'max_iterations' },
+    ]);
   });
 
   it('never offers a command that a hostile name has bent', () => {
-    const story = new Story()
-      .tell('edge_started', "F'; rm -rf ~; '", 'x')
-      .tell('convergence_escalated', "F'; rm -rf ~; '", 'x y\u001b[2J');
-    const next = go({ features: [feature('G')], story }).escalations[0]?.next ?? '';
+    const story = new EventLogBuilder()
+      .append('edge_started', "F'; rm -rf ~; '", 'x')
+      .append('convergence_escalated', "F'; rm -rf ~; '", 'x y\u001b[2J');
+    const next = go({ features: [testFeature('G')], events: story }).escalations[0]?.next ?? '';
     expect(next).toBe(`gen review --feature 'F'\\''; rm -rf ~; '\\''' --edge 'x_y�[2j'`);
   });
 });

@@ -1,11 +1,12 @@
 /** A command that a person may copy into a shell. Ids of foreign logs hold anything, so they are quoted. */
-export const command = (...words: readonly string[]): string => ['gen', ...words.map(quoted)].join(' ');
+export const genCommand = (...words: readonly string[]): string =>
+  ['gen', ...words.map(shellQuoted)].join(' ');
 
 /** Features are named by people: the id is theirs to fill in. */
-export const newFeature = (...words: readonly string[]): string =>
-  command('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
+export const newFeatureCommand = (...words: readonly string[]): string =>
+  genCommand('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
 
-const quoted = (word: string): string =>
+const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
 
 /** A control character could repaint the terminal that shows the command. */

@@ -4,13 +4,13 @@ import type { EffectiveCheck } from './checklist.js';
 import { judgeConvergence, type ReportedCheck } from './convergence.js';
 import { CHECK_TYPES } from './methodology.js';
 
-const check = (name: string, said: Partial<EffectiveCheck> = {}): EffectiveCheck => ({
+const check = (name: string, overrides: Partial<EffectiveCheck> = {}): EffectiveCheck => ({
   name,
   type: 'agent',
   criterion: name,
   required: true,
   skipped: null,
-  ...said,
+  ...overrides,
 });
 
 describe('an edge', () => {
@@ -111,12 +111,12 @@ it('counts what fails, and every required check is passed, failing or a human’
   });
   const checks = fc.uniqueArray(aCheck, { selector: (one) => one.name });
   fc.assert(
-    fc.property(checks, fc.array(fc.record({ name, result })), (asked, reported) => {
-      const { delta, failing, human } = judgeConvergence(asked, reported as ReportedCheck[]);
+    fc.property(checks, fc.array(fc.record({ name, result })), (request, reported) => {
+      const { delta, failing, human } = judgeConvergence(request, reported as ReportedCheck[]);
       expect(delta).toBe(failing.length);
       if (delta > 0 || human.length > 0) return;
-      expect(asked).not.toHaveLength(0);
-      for (const { name, required, skipped } of asked.filter((one) => one.required)) {
+      expect(request).not.toHaveLength(0);
+      for (const { name, required, skipped } of request.filter((one) => one.required)) {
         expect(required && skipped).toBeNull();
         const results = reported.filter((one) => one.name === name).map((one) => one.result);
         expect(new Set(results)).toEqual(new Set(['pass']));

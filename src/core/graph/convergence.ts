@@ -9,14 +9,14 @@ export interface ReportedCheck {
 }
 
 /** Reports of checks with their counts, as a submission carries them. */
-export function countedReports<Report extends Pick<ReportedCheck, 'result'>>(details: readonly Report[]) {
+export function withResultCounts<Report extends Pick<ReportedCheck, 'result'>>(details: readonly Report[]) {
   const times = (...results: readonly string[]): number =>
     details.filter((report) => results.includes(report?.result)).length;
   const counts = { passed: times('pass'), failed: times('fail', 'error'), skipped: times('skip') };
   return { ...counts, total: details.length, details: [...details] };
 }
 
-export interface Verdict {
+export interface ConvergenceVerdict {
   /** Required checks that have not passed, without those that wait for a human. */
   readonly delta: number;
   readonly failing: readonly { readonly name: string; readonly says: string }[];
@@ -24,7 +24,7 @@ export interface Verdict {
   readonly human: readonly string[];
 }
 
-const SAYS: Readonly<Record<ReportedCheck['result'], string>> = {
+const RESULT_MESSAGES: Readonly<Record<ReportedCheck['result'], string>> = {
   pass: 'passed',
   fail: 'failed',
   skip: 'was skipped, which is not passed',
@@ -36,33 +36,33 @@ const SAYS: Readonly<Record<ReportedCheck['result'], string>> = {
 export function judgeConvergence(
   checks: readonly EffectiveCheck[],
   reported: readonly ReportedCheck[],
-): Verdict {
+): ConvergenceVerdict {
   const byName = new Map<string, ReportedCheck[]>();
   for (const report of reported) byName.set(report.name, [...(byName.get(report.name) ?? []), report]);
   const failing: { name: string; says: string }[] = [];
   const human: string[] = [];
   let passed = 0;
   for (const check of checks) {
-    const complaint = complaintOf(check, byName.get(check.name) ?? []);
-    if (complaint === null && check.type !== 'human') passed += 1;
+    const reason = failureReason(check, byName.get(check.name) ?? []);
+    if (reason === null && check.type !== 'human') passed += 1;
     if (!check.required) continue;
-    if (complaint !== null) failing.push({ name: check.name, says: complaint });
+    if (reason !== null) failing.push({ name: check.name, says: reason });
     else if (check.type === 'human') human.push(check.name);
   }
   if (failing.length === 0 && human.length === 0 && passed === 0) {
-    const says = checks.length === 0 ? 'The edge has no check.' : 'No check of the edge has passed.';
-    failing.push({ name: 'checks', says: `${says} An edge converges by what was checked.` });
+    const message = checks.length === 0 ? 'The edge has no check.' : 'No check of the edge has passed.';
+    failing.push({ name: 'checks', says: `${message} An edge converges by what was checked.` });
   }
   return { delta: failing.length, failing, human };
 }
 
 /** Null: it has passed, or it is a human's and nobody has reported that it failed. */
-function complaintOf(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
+function failureReason(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
   if (check.skipped !== null) return `It was skipped, which is not passed: ${check.skipped}`;
   const other = reports.find(({ type }) => type !== undefined && type !== check.type);
   if (other !== undefined) return `It is ${check.type}, and was reported as ${other.type}.`;
   if (check.type === 'human') return reports.some(({ result }) => result === 'fail') ? 'It failed.' : null;
   if (reports.length === 0) return 'Nobody reported it.';
   const bad = reports.find(({ result }) => result !== 'pass');
-  return bad === undefined ? null : `It ${SAYS[bad.result]}.`;
+  return bad === undefined ? null : `It ${RESULT_MESSAGES[bad.result]}.`;
 }

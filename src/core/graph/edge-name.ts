@@ -8,36 +8,35 @@ const FILE_ALIASES: ReadonlyMap<string, string> = new Map([
 
 const ARROWS = /<?[-=]+>|[→↔⇒⇔⟶⟷]/g;
 /** What people add behind a name: `Telemetry → Intent (Feedback Loop)`. */
-const REMARKS = /(?<=[^_])(_?\([^()]*\))+$/;
+const TRAILING_REMARKS = /(?<=[^_])(_?\([^()]*\))+$/;
 
 /** A log has a handful of spellings in thousands of lines; working each out again is half of what a fold costs. */
 const SPELLINGS_MAX = 256;
 const SPELLING_LENGTH_MAX = 256;
-const spellings = new Map<string, string>();
+const canonicalBySpelling = new Map<string, string>();
 
 /**
  * One canonical id per edge, `source_target`: arrows, spaces, hyphens, case, remarks in brackets and the names of files
  * all mean it. A name that means no edge stays what it is, in the same spelling.
  */
 export function canonicalEdge(name: string): string {
-  const known = spellings.get(name);
-  if (known !== undefined) return known;
-  const canonical = workedOut(name);
-  if (spellings.size >= SPELLINGS_MAX) spellings.clear();
-  if (name.length <= SPELLING_LENGTH_MAX) spellings.set(name, canonical);
+  const cached = canonicalBySpelling.get(name);
+  if (cached !== undefined) return cached;
+  const canonical = computeCanonicalEdge(name);
+  if (canonicalBySpelling.size >= SPELLINGS_MAX) canonicalBySpelling.clear();
+  if (name.length <= SPELLING_LENGTH_MAX) canonicalBySpelling.set(name, canonical);
   return canonical;
 }
 
-function workedOut(name: string): string {
-  const spelt = name
+function computeCanonicalEdge(name: string): string {
+  const normalized = name
     .trim()
     .toLowerCase()
     .replace(ARROWS, '_')
     .replace(/[\s_-]+/g, '_')
-    .replace(REMARKS, '')
+    .replace(TRAILING_REMARKS, '')
     .replace(/(?<![a-z0-9])ci[_/]cd(?![a-z0-9])/g, 'cicd');
-  return FILE_ALIASES.get(spelt) ?? spelt;
+  return FILE_ALIASES.get(normalized) ?? normalized;
 }
 
-export const edgeSubject = (feature_id: string, edge: string): string =>
-  `${feature_id}#${canonicalEdge(edge)}`;
+export const edgeSubject = (featureId: string, edge: string): string => `${featureId}#${canonicalEdge(edge)}`;

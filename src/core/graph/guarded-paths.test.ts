@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import {
-  commandingPaths,
-  commandingSentence,
-  foldedPath,
-  isClosedName,
-  isShortName,
+  caseFoldedPath,
+  isReservedName,
   isSpecification,
+  isWindowsShortName,
+  toolConfigMessage,
+  toolConfigPaths,
 } from './guarded-paths.js';
 
 describe('a closed folder', () => {
@@ -21,11 +21,11 @@ describe('a closed folder', () => {
     '.genes\u0131s',
     '.gen\u00adesis',
   ])('is closed as %j', (name) => {
-    expect(isClosedName(name)).toBe(true);
+    expect(isReservedName(name)).toBe(true);
   });
 
   it.each(['.gitignore', 'genesis', '.genesis-notes', 'ai-workspace'])('is not %j', (name) => {
-    expect(isClosedName(name)).toBe(false);
+    expect(isReservedName(name)).toBe(false);
   });
 });
 
@@ -40,7 +40,7 @@ it.each([
   ['v1~2beta', false],
   ['archive~1.html', false],
 ])('%j may be the second name of a file: %s', (name, isShort) => {
-  expect(isShortName(name)).toBe(isShort);
+  expect(isWindowsShortName(name)).toBe(isShort);
 });
 
 describe('what commands other programs', () => {
@@ -66,7 +66,7 @@ describe('what commands other programs', () => {
     'CLAUDE~1/settings.json',
     'CLAUDE.md.',
   ])('is %j', (path) => {
-    expect(commandingPaths(['src/a.ts', path])).toEqual([path]);
+    expect(toolConfigPaths(['src/a.ts', path])).toEqual([path]);
   });
 
   it.each([
@@ -78,15 +78,15 @@ describe('what commands other programs', () => {
     'hooks/useUser.ts',
     'mcp.json',
   ])('is not %j', (path) => {
-    expect(commandingPaths([path])).toEqual([]);
+    expect(toolConfigPaths([path])).toEqual([]);
   });
 
   it('is named in a sentence, and counted where it is much', () => {
-    expect(commandingSentence(['CLAUDE.md', '.mcp.json'])).toBe(
+    expect(toolConfigMessage(['CLAUDE.md', '.mcp.json'])).toBe(
       'it changes what other programs take orders from: CLAUDE.md, .mcp.json',
     );
     const many = Array.from({ length: 12 }, (_, at) => `${at}/CLAUDE.md`);
-    expect(commandingSentence(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
+    expect(toolConfigMessage(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
   });
 });
 
@@ -117,6 +117,6 @@ it('two spellings of one name fold to one text, as on file systems that ignore c
     ['İ', 'i\u0307'],
     ['K', 'k'],
   ] as const) {
-    expect(foldedPath(one)).toBe(foldedPath(other));
+    expect(caseFoldedPath(one)).toBe(caseFoldedPath(other));
   }
 });

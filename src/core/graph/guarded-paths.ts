@@ -4,10 +4,10 @@
  */
 
 /** Where git, the workspace and the CLI keep what is their own. Nothing is promoted into them, at any depth. */
-const CLOSED_FOLDERS: ReadonlySet<string> = new Set(['.git', '.ai-workspace', '.genesis']);
+const RESERVED_FOLDERS: ReadonlySet<string> = new Set(['.git', '.ai-workspace', '.genesis']);
 
 /** Files and folders from which other programs take orders, at any depth. */
-const COMMANDING: ReadonlySet<string> = new Set([
+const TOOL_CONFIG_NAMES: ReadonlySet<string> = new Set([
   // Coding agents: settings, hooks, tools and instructions. They read those of subfolders too.
   ...['.claude', '.mcp.json', 'claude.md', 'claude.local.md'],
   ...['.codex', 'agents.md', 'agents.override.md'],
@@ -19,53 +19,57 @@ const COMMANDING: ReadonlySet<string> = new Set([
 ]);
 
 /** Folders of the specification, from the project's root. */
-const SPECIFICATION_AT_ROOT: ReadonlySet<string> = new Set(['specification', 'spec']);
+const SPECIFICATION_FOLDERS: ReadonlySet<string> = new Set(['specification', 'spec']);
 /** Decisions are kept near what they are about: these folders count wherever they are. */
-const DECISIONS: ReadonlySet<string> = new Set(['adrs', 'decisions']);
+const DECISION_FOLDERS: ReadonlySet<string> = new Set(['adrs', 'decisions']);
 
 const IGNORED_BY_FILE_SYSTEMS = /\p{Default_Ignorable_Code_Point}/gu;
 /** The second name that Windows gives to a longer one: `GENESI~1` for `.genesis`, `GE1A2B~1` where that is taken. */
-const SHORT_NAME = /^(?=[^.]{3,8}(?:\.|$))[^.]+~\d+(?:\.[^.]{0,3})?$/;
+const WINDOWS_SHORT_NAME = /^(?=[^.]{3,8}(?:\.|$))[^.]+~\d+(?:\.[^.]{0,3})?$/;
 
 /**
  * The same text for all spellings that some file system takes for one name. Upper case first: only there do `ß` and
  * `ss`, `ı` and `i` meet, as they do on APFS and NTFS.
  */
-export const foldedPath = (path: string): string =>
+export const caseFoldedPath = (path: string): string =>
   path.normalize('NFKC').replace(IGNORED_BY_FILE_SYSTEMS, '').toUpperCase().toLowerCase();
 
-export const isClosedName = (name: string): boolean => CLOSED_FOLDERS.has(foldedPath(name));
+export const isReservedName = (name: string): boolean => RESERVED_FOLDERS.has(caseFoldedPath(name));
 
 /** A name that may be another file's second name: nobody can tell which. */
-export const isShortName = (name: string): boolean => SHORT_NAME.test(name);
+export const isWindowsShortName = (name: string): boolean => WINDOWS_SHORT_NAME.test(name);
 
 /** Those of the paths from which other programs take orders. */
-export const commandingPaths = (paths: readonly string[]): string[] => paths.filter(isCommanding);
+export const toolConfigPaths = (paths: readonly string[]): string[] => paths.filter(isToolConfig);
 
-export const isCommanding = (path: string): boolean =>
-  namesOf(path).some((name) => COMMANDING.has(name) || CLOSED_FOLDERS.has(name) || isShortName(name));
+export const isToolConfig = (path: string): boolean =>
+  segmentsOf(path).some(
+    (name) => TOOL_CONFIG_NAMES.has(name) || RESERVED_FOLDERS.has(name) || isWindowsShortName(name),
+  );
 
 /** A change here needs a human where the project says so: the specification and the decisions. */
 export function isSpecification(path: string): boolean {
-  const names = namesOf(path);
+  const names = segmentsOf(path);
   // Nobody knows where it leads.
   if (names.includes('..')) return true;
-  return names.some((name, at) => DECISIONS.has(name) || (at === 0 && SPECIFICATION_AT_ROOT.has(name)));
+  return names.some(
+    (name, at) => DECISION_FOLDERS.has(name) || (at === 0 && SPECIFICATION_FOLDERS.has(name)),
+  );
 }
 
 /** The names in a path, however it is spelled: Windows drops dots and spaces at the end, and reads what follows a colon apart. */
-function namesOf(path: string): string[] {
-  const names = foldedPath(path.replaceAll('\\', '/')).split('/');
+function segmentsOf(path: string): string[] {
+  const names = caseFoldedPath(path.replaceAll('\\', '/')).split('/');
   return names
     .map((name) => (/^\.\. *$/.test(name) ? '..' : name.replace(/:.*$/, '').replace(/[. ]+$/, '')))
     .filter((name) => name !== '');
 }
 
-const NAMED_MAX = 10;
+const PATHS_SHOWN_MAX = 10;
 
 /** Why a human is asked, with the paths; `count`: how many there are, where not all of them are given. */
-export function commandingSentence(paths: readonly string[], count = paths.length): string {
-  const named = paths.slice(0, NAMED_MAX);
-  const more = count > named.length ? ` and ${count - named.length} more` : '';
-  return `it changes what other programs take orders from: ${named.join(', ')}${more}`;
+export function toolConfigMessage(paths: readonly string[], count = paths.length): string {
+  const shown = paths.slice(0, PATHS_SHOWN_MAX);
+  const more = count > shown.length ? ` and ${count - shown.length} more` : '';
+  return `it changes what other programs take orders from: ${shown.join(', ')}${more}`;
 }

@@ -4,14 +4,14 @@ const LINE_LENGTH_MAX = 500;
 /** Somebody has written down what they want: more than headings, and more than what a template says. */
 export function hasIntent(text: string): boolean {
   const lines = text.replace(/<!--[\s\S]*?(-->|$)/g, '').split('\n', LINES_MAX);
-  return lines.some((line) => !isHeading(line) && saysSomething(line.slice(0, LINE_LENGTH_MAX)));
+  return lines.some((line) => !isHeading(line) && hasContent(line.slice(0, LINE_LENGTH_MAX)));
 }
 
 const isHeading = (line: string): boolean => line.startsWith('#');
 
 /** Not empty, not a rule, no `{place to fill in}`, no TODO; of a field, as `Source: …`, its value counts. */
-function saysSomething(line: string): boolean {
-  const said = line.replace(/[*_`=]/g, '').replace(/^[>\s-]+/, '');
-  const value = said.replace(/^[\w /]{1,40}:/, '').trim();
-  return value !== '' && !/^[[{<(][^\]})>]*[\]})>]\.?$/.test(value) && !/^(todo|tbd)\b/i.test(said);
+function hasContent(line: string): boolean {
+  const stripped = line.replace(/[*_`=]/g, '').replace(/^[>\s-]+/, '');
+  const value = stripped.replace(/^[\w /]{1,40}:/, '').trim();
+  return value !== '' && !/^[[{<(][^\]})>]*[\]})>]\.?$/.test(value) && !/^(todo|tbd)\b/i.test(stripped);
 }

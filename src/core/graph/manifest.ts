@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readStrictJson } from '../strict-json.js';
 import { pathFault } from './asset-path.js';
-import { foldedPath } from './guarded-paths.js';
+import { caseFoldedPath } from './guarded-paths.js';
 
 export const MANIFEST_FILES_MAX = 2000;
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
@@ -32,7 +32,7 @@ export const manifestSchema = z
     total_bytes: z.number().int().min(0).max(TOTAL_BYTES_MAX),
   })
   .superRefine(({ files, total_bytes }, ctx) => {
-    const message = clashOf(files.map((file) => file.path));
+    const message = pathCollision(files.map((file) => file.path));
     if (message !== null) ctx.addIssue({ code: 'custom', path: ['files'], message });
     if (files.reduce((sum, file) => sum + file.size_bytes, 0) !== total_bytes) {
       ctx.addIssue({ code: 'custom', path: ['total_bytes'], message: 'expected the sum of the files' });
@@ -40,24 +40,24 @@ export const manifestSchema = z
   });
 
 export type ManifestFile = Readonly<z.infer<typeof manifestFile>>;
-export interface Manifest {
+export interface ResultManifest {
   readonly kind: 'files';
   readonly files: readonly ManifestFile[];
   readonly total_bytes: number;
 }
 
 /** Two paths that cannot both be there, said in a sentence; null: there are none. */
-export function clashOf(paths: readonly string[]): string | null {
-  const known = new Map<string, string>();
+export function pathCollision(paths: readonly string[]): string | null {
+  const pathByFolded = new Map<string, string>();
   for (const path of paths) {
-    const other = known.get(foldedPath(path));
+    const other = pathByFolded.get(caseFoldedPath(path));
     if (other !== undefined) return `${other} and ${path} are one file on some disks`;
-    known.set(foldedPath(path), path);
+    pathByFolded.set(caseFoldedPath(path), path);
   }
   for (const path of paths) {
-    const folded = foldedPath(path);
+    const folded = caseFoldedPath(path);
     for (let cut = folded.lastIndexOf('/'); cut > 0; cut = folded.lastIndexOf('/', cut - 1)) {
-      const other = known.get(folded.slice(0, cut));
+      const other = pathByFolded.get(folded.slice(0, cut));
       if (other !== undefined) return `${other} cannot be a file and the folder of ${path}`;
     }
   }
@@ -65,29 +65,29 @@ export function clashOf(paths: readonly string[]): string | null {
 }
 
 /** Whether a result says that it is files; whether it says so rightly is for `readManifest`. */
-export const claimsFiles = (data: unknown): boolean =>
+export const isFilesResult = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && (data as { kind?: unknown }).kind === 'files';
 
-export type ManifestReading =
-  | { readonly ok: true; readonly manifest: Manifest }
+export type ParsedManifest =
+  | { readonly ok: true; readonly manifest: ResultManifest }
   | { readonly ok: false; readonly path: string; readonly message: string };
 
-export function readManifest(data: unknown): ManifestReading {
-  const read = manifestSchema.safeParse(data);
-  if (read.success) return { ok: true, manifest: read.data };
-  const [issue] = read.error.issues;
+export function parseManifest(data: unknown): ParsedManifest {
+  const parsed = manifestSchema.safeParse(data);
+  if (parsed.success) return { ok: true, manifest: parsed.data };
+  const [issue] = parsed.error.issues;
   return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
 }
 
 /** What a blob says that may be a manifest. One reader for all: what is judged is what is promoted. Null: it is none. */
-export function dataIn(blob: Uint8Array): unknown {
+export function parseResultBlob(blob: Uint8Array): unknown {
   if (blob.length > MANIFEST_BYTES_MAX) return null;
-  const read = readStrictJson(new TextDecoder().decode(blob));
-  return 'value' in read ? read.value : null;
+  const parsed = readStrictJson(new TextDecoder().decode(blob));
+  return 'value' in parsed ? parsed.value : null;
 }
 
 /** The digests of the files that a result names; none where it is no manifest. */
-export function digestsIn(data: unknown): readonly string[] {
-  const read = claimsFiles(data) ? readManifest(data) : null;
-  return read?.ok ? [...new Set(read.manifest.files.map(({ sha256 }) => sha256))] : [];
+export function manifestDigests(data: unknown): readonly string[] {
+  const parsed = isFilesResult(data) ? parseManifest(data) : null;
+  return parsed?.ok ? [...new Set(parsed.manifest.files.map(({ sha256 }) => sha256))] : [];
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import {
   AUTHORITY_ACTIONS,
   CHECK_TYPES,
+  EXPIRY_ACTIONS,
   type FeatureVector,
   type Methodology,
-  ON_EXPIRY,
   PRIORITIES,
   VECTOR_TYPES,
 } from './methodology.js';
@@ -16,9 +16,9 @@ export const FEATURE_LENGTH_MAX = 64 * 1024;
 const text = z.string();
 const texts = z.array(text);
 const types = z.array(z.enum(CHECK_TYPES));
-const open = z.record(text, z.unknown());
-const lists = z.record(text, texts);
-const amount = z.int().positive();
+const openRecord = z.record(text, z.unknown());
+const listsByName = z.record(text, texts);
+const positiveInt = z.int().positive();
 
 const check = z.strictObject({
   name: text,
@@ -31,9 +31,9 @@ const check = z.strictObject({
 });
 
 const timeBox = {
-  duration_seconds: amount,
-  check_in_seconds: amount.nullable(),
-  on_expiry: z.enum(ON_EXPIRY),
+  duration_seconds: positiveInt,
+  check_in_seconds: positiveInt.nullable(),
+  on_expiry: z.enum(EXPIRY_ACTIONS),
 };
 
 const topology = z.strictObject({
@@ -55,10 +55,10 @@ const edgeConfig = z.strictObject({
   edge: text,
   description: text,
   checklist: z.array(check),
-  max_iterations: amount.nullable(),
-  stuck_threshold: amount.nullable(),
+  max_iterations: positiveInt.nullable(),
+  stuck_threshold: positiveInt.nullable(),
   human_required: z.boolean(),
-  extra: open,
+  extra: openRecord,
 });
 
 const profile = z.strictObject({
@@ -72,8 +72,8 @@ const profile = z.strictObject({
   convergence_rule: text,
   additional_condition: text.exactOptional(),
   human_required_on_all_edges: z.boolean(),
-  max_iterations: amount,
-  stuck_threshold: amount,
+  max_iterations: positiveInt,
+  stuck_threshold: positiveInt,
   time_box: z.strictObject(timeBox).nullable(),
   vector_types: z.union([z.literal('any'), texts]),
 });
@@ -88,23 +88,23 @@ const roles = z.strictObject({
 });
 
 const claims = z.strictObject({
-  stale_threshold_seconds: amount.exactOptional(),
-  claim_ttl_seconds: amount.exactOptional(),
+  stale_threshold_seconds: positiveInt.exactOptional(),
+  claim_ttl_seconds: positiveInt.exactOptional(),
   on_ttl: z.enum(['hold', 'takeover']).exactOptional(),
-  max_hold_seconds: amount.exactOptional(),
+  max_hold_seconds: positiveInt.exactOptional(),
 });
 
 const constraints = z.strictObject({
   project_name: text.nullable(),
   language: text.nullable(),
-  tools: open,
-  thresholds: open,
-  standards: open,
-  architecture: open,
-  constraint_dimensions: open,
+  tools: openRecord,
+  thresholds: openRecord,
+  standards: openRecord,
+  architecture: openRecord,
+  constraint_dimensions: openRecord,
 });
 
-const bounded = (length_max: number) => (value: unknown) => JSON.stringify(value).length <= length_max;
+const withinLength = (lengthMax: number) => (value: unknown) => JSON.stringify(value).length <= lengthMax;
 
 /** The normal form, as the record `~methodology` holds it. */
 export const methodologySchema: z.ZodType<Methodology> = z
@@ -117,11 +117,11 @@ export const methodologySchema: z.ZodType<Methodology> = z
     roles,
     parallelism: z.strictObject({ enforce: z.boolean() }),
     claims: claims.exactOptional(),
-    modules: z.strictObject({ feature_module_map: lists, dependency_dag: lists }).nullable(),
+    modules: z.strictObject({ feature_module_map: listsByName, dependency_dag: listsByName }).nullable(),
     constraints,
     has_intent: z.boolean(),
   })
-  .refine(bounded(METHODOLOGY_LENGTH_MAX), {
+  .refine(withinLength(METHODOLOGY_LENGTH_MAX), {
     error: `expected at most ${METHODOLOGY_LENGTH_MAX} characters of JSON`,
   });
 
@@ -148,9 +148,9 @@ export const featureVectorSchema: z.ZodType<FeatureVector> = z
         required: z.boolean(),
       }),
     ),
-    threshold_overrides: open,
+    threshold_overrides: openRecord,
     additional_checks: z.array(check),
   })
-  .refine(bounded(FEATURE_LENGTH_MAX), {
+  .refine(withinLength(FEATURE_LENGTH_MAX), {
     error: `expected at most ${FEATURE_LENGTH_MAX} characters of JSON`,
   });

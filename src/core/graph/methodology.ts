@@ -31,7 +31,7 @@ export interface Topology {
   readonly constraint_dimensions: readonly ConstraintDimension[];
 }
 
-export interface Check {
+export interface CheckDefinition {
   readonly name: string;
   readonly type: CheckType;
   readonly criterion: string;
@@ -47,20 +47,20 @@ export interface Check {
 export interface EdgeConfig {
   readonly edge: string;
   readonly description: string;
-  readonly checklist: readonly Check[];
+  readonly checklist: readonly CheckDefinition[];
   readonly max_iterations: number | null;
   readonly stuck_threshold: number | null;
   readonly human_required: boolean;
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-export const ON_EXPIRY = ['fold_back', 'escalate', 'accept_best_effort'] as const;
-export type OnExpiry = (typeof ON_EXPIRY)[number];
+export const EXPIRY_ACTIONS = ['fold_back', 'escalate', 'accept_best_effort'] as const;
+export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
 
 export interface TimeBoxRule {
   readonly duration_seconds: number;
   readonly check_in_seconds: number | null;
-  readonly on_expiry: OnExpiry;
+  readonly on_expiry: ExpiryAction;
 }
 
 export interface Profile {
@@ -141,11 +141,11 @@ export interface FeatureVector {
   readonly requirements: readonly string[];
   readonly acceptance_criteria: readonly AcceptanceCriterion[];
   readonly threshold_overrides: Readonly<Record<string, unknown>>;
-  readonly additional_checks: readonly Check[];
+  readonly additional_checks: readonly CheckDefinition[];
 }
 
 /** `project_constraints.yml`: what variables in checks stand for, and which dimensions are settled. */
-export interface Constraints {
+export interface ProjectConstraints {
   readonly project_name: string | null;
   readonly language: string | null;
   readonly tools: Readonly<Record<string, unknown>>;
@@ -159,7 +159,7 @@ export interface Constraints {
 export type CoordinationMode = 'single' | 'multi';
 
 /** How long claims of edges last. What is absent, the policy of the project says. */
-export interface ClaimTimes {
+export interface ClaimTimeouts {
   readonly stale_threshold_seconds?: number;
   readonly claim_ttl_seconds?: number;
   readonly on_ttl?: 'hold' | 'takeover';
@@ -178,9 +178,9 @@ export interface Methodology {
   readonly profiles: Readonly<Record<string, Profile>>;
   readonly roles: RoleRegistry;
   readonly parallelism: Parallelism;
-  readonly claims?: ClaimTimes;
+  readonly claims?: ClaimTimeouts;
   readonly modules: ModuleMap | null;
-  readonly constraints: Constraints;
+  readonly constraints: ProjectConstraints;
   /** The intent was written down by a person: not empty, not the placeholder. */
   readonly has_intent: boolean;
 }
@@ -195,7 +195,7 @@ export interface ConfigFault {
   readonly column?: number;
 }
 
-export type MethodologyReading =
+export type ParsedMethodology =
   | {
       readonly ok: true;
       readonly methodology: Methodology;

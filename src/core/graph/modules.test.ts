@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModuleMap } from './methodology.js';
-import { innerProduct, suggestOrder } from './modules.js';
+import { innerProduct, suggestWorkOrder } from './modules.js';
 
 const modules: ModuleMap = {
   feature_module_map: {
@@ -41,14 +41,14 @@ describe('the inner product of two features', () => {
 
 describe('the order of work on shared modules', () => {
   it('builds the shared modules first, foundations before what rests on them', () => {
-    const { shared_modules, features } = suggestOrder(modules, ['REPORTS', 'BILLING', 'ADMIN', 'LOGIN']);
+    const { shared_modules, features } = suggestWorkOrder(modules, ['REPORTS', 'BILLING', 'ADMIN', 'LOGIN']);
     expect(shared_modules).toEqual(['db', 'users', 'auth']);
     expect(features).toEqual(['ADMIN', 'LOGIN', 'BILLING', 'REPORTS']);
   });
 
   it('puts features last of which nobody knows what they touch', () => {
-    expect(suggestOrder(modules, ['NOBODY', 'REPORTS']).features).toEqual(['REPORTS', 'NOBODY']);
-    expect(suggestOrder(null, ['B', 'A']).features).toEqual(['A', 'B']);
+    expect(suggestWorkOrder(modules, ['NOBODY', 'REPORTS']).features).toEqual(['REPORTS', 'NOBODY']);
+    expect(suggestWorkOrder(null, ['B', 'A']).features).toEqual(['A', 'B']);
   });
 });
 
@@ -59,7 +59,7 @@ it('follows a chain of modules that is longer than a stack is deep, and one that
   );
   const modules = { feature_module_map: { A: ['m0'], B: ['m5'] }, dependency_dag };
   expect(innerProduct(modules, 'A', 'B').count).toBe(length);
-  const { shared_modules } = suggestOrder(modules, ['A', 'B']);
+  const { shared_modules } = suggestWorkOrder(modules, ['A', 'B']);
   expect(shared_modules).toHaveLength(length);
   expect(shared_modules.at(-1)).toBe('m0');
 });

@@ -6,7 +6,7 @@ export interface InnerProduct {
   readonly shared: readonly string[];
 }
 
-const UNKNOWN: InnerProduct = { count: null, shared: [] };
+const UNKNOWN_OVERLAP: InnerProduct = { count: null, shared: [] };
 
 /**
  * How much two features have in common: the modules that both touch, directly or because a module they touch rests
@@ -15,21 +15,21 @@ const UNKNOWN: InnerProduct = { count: null, shared: [] };
 export function innerProduct(modules: ModuleMap | null, a: string, b: string): InnerProduct {
   const ofA = touchedModules(modules, a);
   const ofB = touchedModules(modules, b);
-  if (ofA === null || ofB === null) return UNKNOWN;
+  if (ofA === null || ofB === null) return UNKNOWN_OVERLAP;
   const shared = [...ofA].filter((module) => ofB.has(module)).sort();
   return { count: shared.length, shared };
 }
 
 /** The modules of a feature with all that they rest on. A graph that runs in circles is walked once. */
-export function touchedModules(modules: ModuleMap | null, feature_id: string): ReadonlySet<string> | null {
-  const direct = own(modules?.feature_module_map, feature_id);
+export function touchedModules(modules: ModuleMap | null, featureId: string): ReadonlySet<string> | null {
+  const direct = ownEntry(modules?.feature_module_map, featureId);
   if (modules === null || direct === undefined) return null;
   const touched = new Set<string>();
-  const ahead = [...direct];
-  for (let module = ahead.pop(); module !== undefined; module = ahead.pop()) {
+  const pending = [...direct];
+  for (let module = pending.pop(); module !== undefined; module = pending.pop()) {
     if (touched.has(module)) continue;
     touched.add(module);
-    ahead.push(...(own(modules.dependency_dag, module) ?? []));
+    pending.push(...(ownEntry(modules.dependency_dag, module) ?? []));
   }
   return touched;
 }
@@ -42,42 +42,42 @@ export interface WorkOrder {
 }
 
 /** What to build first when features share modules: the shared modules, then the feature that shares the most. */
-export function suggestOrder(modules: ModuleMap | null, feature_ids: readonly string[]): WorkOrder {
-  const touched = new Map([...new Set(feature_ids)].sort().map((id) => [id, touchedModules(modules, id)]));
+export function suggestWorkOrder(modules: ModuleMap | null, featureIds: readonly string[]): WorkOrder {
+  const touched = new Map([...new Set(featureIds)].sort().map((id) => [id, touchedModules(modules, id)]));
   const users = new Map<string, number>();
-  for (const set of touched.values()) for (const module of set ?? []) count(users, module);
+  for (const set of touched.values()) for (const module of set ?? []) increment(users, module);
   const shared = [...users.keys()].filter((module) => (users.get(module) ?? 0) > 1).sort();
-  const sharing = (id: string): number => {
-    const mine = touched.get(id) ?? null;
-    return mine === null ? -1 : shared.filter((module) => mine.has(module)).length;
+  const sharedCount = (id: string): number => {
+    const modulesOfFeature = touched.get(id) ?? null;
+    return modulesOfFeature === null ? -1 : shared.filter((module) => modulesOfFeature.has(module)).length;
   };
   return {
-    shared_modules: foundationsFirst(modules, shared),
-    features: [...touched.keys()].sort((a, b) => sharing(b) - sharing(a)),
+    shared_modules: dependenciesFirst(modules, shared),
+    features: [...touched.keys()].sort((a, b) => sharedCount(b) - sharedCount(a)),
   };
 }
 
-const count = (times: Map<string, number>, key: string): void => {
-  times.set(key, (times.get(key) ?? 0) + 1);
+const increment = (counts: Map<string, number>, key: string): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 };
 
 /** Without calling itself: a chain of modules may be longer than a stack is deep. */
-function foundationsFirst(modules: ModuleMap | null, wanted: readonly string[]): string[] {
+function dependenciesFirst(modules: ModuleMap | null, requested: readonly string[]): string[] {
   const order = new Set<string>();
   const seen = new Set<string>();
-  const ahead = [...wanted].reverse();
-  for (let module = ahead.at(-1); module !== undefined; module = ahead.at(-1)) {
-    const foundations = seen.has(module) ? [] : (own(modules?.dependency_dag, module) ?? []);
+  const stack = [...requested].reverse();
+  for (let module = stack.at(-1); module !== undefined; module = stack.at(-1)) {
+    const dependencies = seen.has(module) ? [] : (ownEntry(modules?.dependency_dag, module) ?? []);
     seen.add(module);
-    const unseen = foundations.filter((foundation) => !seen.has(foundation));
-    if (unseen.length > 0) ahead.push(...unseen.reverse());
-    else order.add(ahead.pop() as string);
+    const unseen = dependencies.filter((dependency) => !seen.has(dependency));
+    if (unseen.length > 0) stack.push(...unseen.reverse());
+    else order.add(stack.pop() as string);
   }
-  const asked = new Set(wanted);
-  return [...order].filter((module) => asked.has(module));
+  const requestedSet = new Set(requested);
+  return [...order].filter((module) => requestedSet.has(module));
 }
 
 /** The maps come from a file, and a feature may be called `constructor`. */
-function own(map: Readonly<Record<string, readonly string[]>> | undefined, key: string) {
+function ownEntry(map: Readonly<Record<string, readonly string[]>> | undefined, key: string) {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Profile, Transition } from './methodology.js';
-import { inOrderOfWork } from './order-of-work.js';
-import { edgesOf, profileOf } from './profile.js';
-import { methodologyOf } from './testing.js';
+import { profileEdges, profileOf } from './profile.js';
+import { parsedMethodologyOf } from './testing.js';
+import { orderTransitions } from './transition-order.js';
 
-const { profiles, topology } = methodologyOf();
+const { profiles, topology } = parsedMethodologyOf();
 const spelt = (profile: Profile | undefined, of = topology) =>
-  edgesOf(profile as Profile, of).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
+  profileEdges(profile as Profile, of).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
 
 const step = (
   source: string,
@@ -57,7 +57,7 @@ describe('the edges of a profile', () => {
 });
 
 it('puts what leads back last, wherever it stands in the file', () => {
-  const order = inOrderOfWork([
+  const order = orderTransitions([
     step('a', 'b'),
     step('b', 'a'),
     step('b', 'c'),
@@ -68,6 +68,6 @@ it('puts what leads back last, wherever it stands in the file', () => {
 });
 
 it('is the one of the project where the one that a vector names is gone', () => {
-  expect(profileOf(methodologyOf(), { profile: 'gone' }).name).toBe('standard');
-  expect(profileOf(methodologyOf(), { profile: 'spike' }).name).toBe('spike');
+  expect(profileOf(parsedMethodologyOf(), { profile: 'gone' }).name).toBe('standard');
+  expect(profileOf(parsedMethodologyOf(), { profile: 'spike' }).name).toBe('spike');
 });

@@ -4,17 +4,17 @@ import { DEFAULT_FILES } from './defaults/files.js';
 import type { ConfigFault } from './methodology.js';
 import { featureVectorSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology-schema.js';
 import { FILE_LENGTH_MAX } from './read/yaml-file.js';
-import { readMethodology } from './read-methodology.js';
-import { methodologyOf, readingOf } from './testing.js';
+import { parseMethodology } from './read-methodology.js';
+import { parsedMethodologyOf, parseValidMethodology } from './testing.js';
 
 const faultsOf = (files: Record<string, string>): readonly ConfigFault[] => {
-  const reading = readMethodology(new Map(Object.entries(files)));
+  const reading = parseMethodology(new Map(Object.entries(files)));
   return reading.ok ? [] : reading.faults;
 };
 const at = ({ file, path, line, column }: ConfigFault) => `${file} ${path} ${line}:${column}`;
 
 describe('an empty workspace', () => {
-  const { methodology, features, warnings } = readingOf();
+  const { methodology, features, warnings } = parseValidMethodology();
 
   it('has the built-in topology of ten types and ten transitions, the feedback loop last', () => {
     expect(methodology.topology.asset_types).toHaveLength(10);
@@ -97,7 +97,7 @@ describe('an empty workspace', () => {
   });
 
   it('says the same when the built-in files are written out', () => {
-    expect(methodologyOf(Object.fromEntries(DEFAULT_FILES))).toEqual(methodology);
+    expect(parsedMethodologyOf(Object.fromEntries(DEFAULT_FILES))).toEqual(methodology);
   });
 
   it('is a record that the log takes, with much room left', () => {
@@ -322,7 +322,7 @@ describe('what is wrong is told with its place', () => {
       'at most',
     );
     const many = new Map(Array.from({ length: 5001 }, (_, at) => [`features/active/${at}.yml`, '']));
-    expect(readMethodology(many)).toMatchObject({
+    expect(parseMethodology(many)).toMatchObject({
       ok: false,
       faults: [{ message: expect.stringContaining('5001 files') }],
     });
@@ -333,7 +333,7 @@ describe('files as the family really writes them', () => {
   it('are found in all their places, and the first place counts', () => {
     const profile = (description: string) =>
       `profile: standard\ndescription: ${description}\ngraph: { include: all }\n`;
-    const { methodology, warnings } = readingOf({
+    const { methodology, warnings } = parseValidMethodology({
       'config/profiles/standard.yml': profile('far'),
       'profiles/standard.yml': profile('near'),
       'claude/context/project_constraints.yml': 'project: { name: near }\n',
@@ -356,7 +356,7 @@ describe('files as the family really writes them', () => {
   });
 
   it('compose the records of decisions and the tags into the edges they belong to', () => {
-    const { edges } = methodologyOf({
+    const { edges } = parsedMethodologyOf({
       'graph/edges/adr.yml':
         'edge: requirements→design\nchecklist:\n  - { name: has_context, type: agent }\n',
       'graph/edges/code_tagging.yml': 'checklist:\n  - { name: valid_tag_format, type: agent }\n',
@@ -370,7 +370,7 @@ describe('files as the family really writes them', () => {
   });
 
   it('have the commands of traceability in a file of its own', () => {
-    const { edges } = methodologyOf({
+    const { edges } = parsedMethodologyOf({
       'graph/edges/design_code.yml':
         'edge: "design→code"\nchecklist:\n  - { name: tags, type: deterministic, source: traceability }\n',
       'graph/edges/traceability.yml':
@@ -383,7 +383,7 @@ describe('files as the family really writes them', () => {
 
   it('may hold several documents', () => {
     const text = '---\ncoordination: { mode: single }\n---\nparallelism: { enforce: true }\n';
-    expect(methodologyOf({ 'coordination.yml': text })).toMatchObject({
+    expect(parsedMethodologyOf({ 'coordination.yml': text })).toMatchObject({
       mode: 'single',
       parallelism: { enforce: true },
     });
@@ -397,7 +397,7 @@ describe('files as the family really writes them', () => {
       - { name: confidence_floor, default: 0.7 }
 `;
     const night = 'profile: night\ngraph: { include: all }\n';
-    const { profiles } = methodologyOf({
+    const { profiles } = parsedMethodologyOf({
       'config/intentengine_config.yml': text,
       'profiles/night.yml': night,
     });
@@ -406,7 +406,7 @@ describe('files as the family really writes them', () => {
   });
 
   it('list types of assets, call edges by other names and leave built-in profiles without a place', () => {
-    const { methodology, warnings } = readingOf({
+    const { methodology, warnings } = parseValidMethodology({
       'graph/graph_topology.yml': `asset_types:
   - name: idea
   - name: song
@@ -429,7 +429,7 @@ transitions:
   });
 
   it('ask for more in the constraints of the project', () => {
-    const { methodology, warnings } = readingOf({
+    const { methodology, warnings } = parseValidMethodology({
       'context/project_constraints.yml': `evaluator_overrides:
   edges:
     "design→code":
@@ -458,7 +458,7 @@ thresholds: { test_coverage_minimum: 0.9 }
 
 describe('a feature vector', () => {
   const read = (text: string, name = 'REQ-F-A-001') => {
-    const { features, warnings } = readingOf({ [`features/active/${name}.yml`]: text });
+    const { features, warnings } = parseValidMethodology({ [`features/active/${name}.yml`]: text });
     return { feature: features[0], warnings: warnings.map(({ message }) => message) };
   };
 
@@ -620,7 +620,7 @@ it('never throws, whatever stands in the files', () => {
   const value = fc.jsonValue({ maxDepth: 4 }).map((json) => JSON.stringify(json));
   fc.assert(
     fc.property(fc.array(fc.tuple(path, fc.oneof(text, value)), { maxLength: 5 }), (files) => {
-      const reading = readMethodology(new Map(files));
+      const reading = parseMethodology(new Map(files));
       if (reading.ok) methodologySchema.parse(reading.methodology);
       else expect(reading.faults).not.toEqual([]);
     }),
@@ -641,7 +641,7 @@ it('never throws, whatever field of a good file has whatever value', () => {
   fc.assert(
     fc.property(cut, ([path, lines, line, value]) => {
       const changed = lines.with(line, (lines[line] ?? '').replace(/:.*$/, `:${value}`));
-      const reading = readMethodology(new Map([[path, changed.join('\n')]]));
+      const reading = parseMethodology(new Map([[path, changed.join('\n')]]));
       if (reading.ok) methodologySchema.parse(reading.methodology);
       else for (const fault of reading.faults) expect(fault.line).toBeGreaterThan(0);
     }),

@@ -1,43 +1,43 @@
-import { allSteps, type Steps } from '../steps.js';
+import { runAllSteps, type StepGenerator } from '../steps.js';
 import { hasIntent } from './intent.js';
-import type { ConfigFault, EdgeConfig, Methodology, MethodologyReading, Profile } from './methodology.js';
+import type { ConfigFault, EdgeConfig, Methodology, ParsedMethodology, Profile } from './methodology.js';
 import { FEATURE_LENGTH_MAX, METHODOLOGY_LENGTH_MAX } from './methodology-schema.js';
-import { builtInEdge, builtInFile, builtInProfiles } from './read/built-in.js';
-import { type ConstraintsReading, readConstraints } from './read/constraints.js';
-import { type Coordination, readCoordination } from './read/coordination.js';
-import { readEdgeFile } from './read/edge-config.js';
-import { composeEdges } from './read/edge-configs.js';
-import type { EdgeNames } from './read/edge-names.js';
-import { readFeatures } from './read/features.js';
-import { Findings } from './read/findings.js';
-import { readModules } from './read/modules.js';
-import { readProfile, THRESHOLDS, type Thresholds } from './read/profile.js';
-import { readRoles } from './read/roles.js';
-import { readThresholds } from './read/thresholds.js';
-import { readTopology, type TopologyReading } from './read/topology.js';
-import { tooMuch, WorkspaceFiles } from './read/workspace-files.js';
+import { builtInEdgeFile, builtInFile, builtInProfiles } from './read/built-in.js';
+import { type ParsedConstraints, parseConstraints } from './read/constraints.js';
+import { type ParsedCoordination, parseCoordination } from './read/coordination.js';
+import { parseEdgeFile } from './read/edge-config.js';
+import { composeEdgeConfigs } from './read/edge-configs.js';
+import type { EdgeNameIndex } from './read/edge-names.js';
+import { parseFeatures } from './read/features.js';
+import { ConfigFindings } from './read/findings.js';
+import { parseModules } from './read/modules.js';
+import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './read/profile.js';
+import { parseRoles } from './read/roles.js';
+import { parseThresholds } from './read/thresholds.js';
+import { type ParsedTopology, parseTopology } from './read/topology.js';
+import { sizeLimitError, WorkspaceFiles } from './read/workspace-files.js';
 
 /**
  * All that the files of a workspace say, in normal form, or everything that is wrong with them. By path from
  * `.ai-workspace/`; where there is no file, the built-in one stands.
  */
-export const readMethodology = (files: ReadonlyMap<string, string>): MethodologyReading =>
-  allSteps(methodologySteps(files));
+export const parseMethodology = (files: ReadonlyMap<string, string>): ParsedMethodology =>
+  runAllSteps(parseMethodologySteps(files));
 
 /** The same, a file at a time: whoever has others to serve does so in between. */
-export function* methodologySteps(files: ReadonlyMap<string, string>): Steps<MethodologyReading> {
-  const message = tooMuch(files);
+export function* parseMethodologySteps(files: ReadonlyMap<string, string>): StepGenerator<ParsedMethodology> {
+  const message = sizeLimitError(files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
-  const findings = new Findings();
-  const opened = new WorkspaceFiles(files, findings);
-  yield* opened.opening(['other', 'profile', 'edge', 'feature']);
-  const reading = new MethodologyReader(opened, findings).read();
-  const faults = inOrder(findings.faults);
-  if (reading === null || faults.length > 0) return { ok: false, faults };
-  return { ok: true, ...reading, warnings: inOrder(findings.warnings) };
+  const findings = new ConfigFindings();
+  const workspaceFiles = new WorkspaceFiles(files, findings);
+  yield* workspaceFiles.openSteps(['other', 'profile', 'edge', 'feature']);
+  const parsed = new MethodologyParser(workspaceFiles, findings).parse();
+  const faults = sortFindings(findings.faults);
+  if (parsed === null || faults.length > 0) return { ok: false, faults };
+  return { ok: true, ...parsed, warnings: sortFindings(findings.warnings) };
 }
 
-const inOrder = (findings: readonly ConfigFault[]): ConfigFault[] =>
+const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
   [...findings].sort(
     (a, b) =>
       (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) ||
@@ -45,14 +45,14 @@ const inOrder = (findings: readonly ConfigFault[]): ConfigFault[] =>
       (a.column ?? 0) - (b.column ?? 0),
   );
 
-class MethodologyReader {
+class MethodologyParser {
   constructor(
     private readonly files: WorkspaceFiles,
-    private readonly findings: Findings,
+    private readonly findings: ConfigFindings,
   ) {}
 
   /** Null, with the faults told: there is no point in going on. */
-  read(): Omit<MethodologyReading & { ok: true }, 'ok' | 'warnings'> | null {
+  parse(): Omit<ParsedMethodology & { ok: true }, 'ok' | 'warnings'> | null {
     const graph = this.topology();
     if (graph === null) return null;
     const { topology, names } = graph;
@@ -60,104 +60,105 @@ class MethodologyReader {
     const coordination = this.coordination();
     const profiles = this.profiles(names);
     const edges = this.edges(graph);
-    const rolesFile = this.files.has('roles') ? this.files.one('roles') : builtInFile('agent_roles.yml');
-    const roles = rolesFile && readRoles(rolesFile, names);
-    const modulesFile = this.files.one('modules');
+    const rolesFile = this.files.has('roles') ? this.files.fileOf('roles') : builtInFile('agent_roles.yml');
+    const roles = rolesFile && parseRoles(rolesFile, names);
+    const modulesFile = this.files.fileOf('modules');
     if (constraints === null || coordination === null || roles === null) return null;
     const default_profile = this.defaultProfile(constraints, profiles);
     const methodology: Methodology = {
       mode: coordination.mode ?? 'multi',
       default_profile,
       topology,
-      edges: constraints.amend(edges, names),
+      edges: constraints.applyOverrides(edges, names),
       profiles,
       roles,
       parallelism: { enforce: coordination.enforce },
       claims: coordination.claims,
-      modules: modulesFile && readModules(modulesFile),
+      modules: modulesFile && parseModules(modulesFile),
       constraints: constraints.constraints,
       has_intent: this.files.textsOf('intent').some(hasIntent),
     };
-    const features = readFeatures(this.files.all('feature'), profiles, default_profile);
-    this.bound('', methodology, METHODOLOGY_LENGTH_MAX);
-    for (const feature of features) this.bound(feature.feature_id, feature, FEATURE_LENGTH_MAX);
+    const features = parseFeatures(this.files.filesOf('feature'), profiles, default_profile);
+    this.checkLength('', methodology, METHODOLOGY_LENGTH_MAX);
+    for (const feature of features) this.checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX);
     return { methodology, features };
   }
 
-  private topology(): TopologyReading | null {
+  private topology(): ParsedTopology | null {
     const file = this.files.has('topology')
-      ? this.files.one('topology')
+      ? this.files.fileOf('topology')
       : builtInFile('graph/graph_topology.yml');
-    return file && readTopology(file);
+    return file && parseTopology(file);
   }
 
-  private constraints(): ConstraintsReading | null {
-    const builtIn = readConstraints(builtInFile('context/project_constraints.yml'), null);
+  private constraints(): ParsedConstraints | null {
+    const builtIn = parseConstraints(builtInFile('context/project_constraints.yml'), null);
     if (!this.files.has('constraints')) return builtIn;
-    const file = this.files.one('constraints');
-    return file && readConstraints(file, builtIn?.constraints ?? null);
+    const file = this.files.fileOf('constraints');
+    return file && parseConstraints(file, builtIn?.constraints ?? null);
   }
 
-  private coordination(): Coordination | null {
+  private coordination(): ParsedCoordination | null {
     const file = this.files.has('coordination')
-      ? this.files.one('coordination')
+      ? this.files.fileOf('coordination')
       : builtInFile('coordination.yml');
-    return file && readCoordination(file);
+    return file && parseCoordination(file);
   }
 
   /** The built-in ones stay, save those that the workspace has a file for. */
-  private profiles(names: EdgeNames): Record<string, Profile> {
+  private profiles(names: EdgeNameIndex): Record<string, Profile> {
     const builtIn: Record<string, Profile> = {};
     for (const file of builtInProfiles()) {
-      const profile = readProfile(file, names, () => THRESHOLDS);
+      const profile = parseProfile(file, names, () => DEFAULT_THRESHOLDS);
       if (profile !== null) builtIn[profile.name] = profile;
     }
     const thresholdsOf = this.thresholds(builtIn);
-    const written: Record<string, Profile> = {};
-    for (const file of this.files.all('profile')) {
-      const profile = readProfile(file, names, thresholdsOf);
+    const fromFiles: Record<string, Profile> = {};
+    for (const file of this.files.filesOf('profile')) {
+      const profile = parseProfile(file, names, thresholdsOf);
       if (profile === null) continue;
-      if (Object.hasOwn(written, profile.name)) {
+      if (Object.hasOwn(fromFiles, profile.name)) {
         file.warn(['profile'], `There is another file of the profile ${profile.name}; this one is left out.`);
-      } else written[profile.name] = profile;
+      } else fromFiles[profile.name] = profile;
     }
-    return { ...builtIn, ...written };
+    return { ...builtIn, ...fromFiles };
   }
 
   /** When work goes to a human, where a profile's own file does not say it. */
-  private thresholds(builtIn: Readonly<Record<string, Profile>>): (profile: string) => Thresholds {
-    const file = this.files.one('thresholds');
-    if (file !== null) return readThresholds(file);
-    return (profile) => (Object.hasOwn(builtIn, profile) ? builtIn[profile] : undefined) ?? THRESHOLDS;
+  private thresholds(builtIn: Readonly<Record<string, Profile>>): (profile: string) => IterationThresholds {
+    const file = this.files.fileOf('thresholds');
+    if (file !== null) return parseThresholds(file);
+    return (profile) =>
+      (Object.hasOwn(builtIn, profile) ? builtIn[profile] : undefined) ?? DEFAULT_THRESHOLDS;
   }
 
-  private edges(graph: TopologyReading): Record<string, EdgeConfig> {
+  private edges(graph: ParsedTopology): Record<string, EdgeConfig> {
     const { names } = graph;
-    const written = this.files
-      .all('edge')
-      .map((file) => readEdgeFile(file, names))
+    const fromFiles = this.files
+      .filesOf('edge')
+      .map((file) => parseEdgeFile(file, names))
       .filter((file) => file !== null);
-    return composeEdges(graph, written, (edge) => {
-      const file = builtInEdge(edge, names);
-      return file && readEdgeFile(file, names);
+    return composeEdgeConfigs(graph, fromFiles, (edge) => {
+      const file = builtInEdgeFile(edge, names);
+      return file && parseEdgeFile(file, names);
     });
   }
 
-  private defaultProfile(constraints: ConstraintsReading, profiles: Record<string, Profile>): string {
-    const asked = constraints.default_profile ?? 'standard';
-    if (Object.hasOwn(profiles, asked)) return asked;
+  private defaultProfile(constraints: ParsedConstraints, profiles: Record<string, Profile>): string {
+    const requested = constraints.default_profile ?? 'standard';
+    if (Object.hasOwn(profiles, requested)) return requested;
     const known = Object.keys(profiles);
     if (constraints.default_profile !== null) {
-      const message = `There is no profile ${JSON.stringify(asked)}; there are ${known.join(', ')}.`;
+      const message = `There is no profile ${JSON.stringify(requested)}; there are ${known.join(', ')}.`;
       constraints.file.fault(['project', 'default_profile'], message);
     }
-    return known[0] ?? asked;
+    return known[0] ?? requested;
   }
 
-  private bound(path: string, value: unknown, length_max: number): void {
+  private checkLength(path: string, value: unknown, lengthMax: number): void {
     const { length } = JSON.stringify(value);
-    if (length <= length_max) return;
-    const message = `What the files say comes to ${length} characters; at most ${length_max} are kept.`;
+    if (length <= lengthMax) return;
+    const message = `What the files say comes to ${length} characters; at most ${lengthMax} are kept.`;
     this.findings.fault({ file: '', path, message });
   }
 }

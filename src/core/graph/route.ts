@@ -14,14 +14,14 @@ export const WORKSPACE_STATES = [
 ] as const;
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 
-export interface RouteQuestion {
+export interface RouteInput {
   /** Null: nobody has initialised the project. */
   readonly methodology: Methodology | null;
   readonly rows: readonly FeatureRow[];
   readonly state: MethodologyState;
   readonly now_ms: number;
   /** What the caller insists on, and who it is. */
-  readonly asked: {
+  readonly request: {
     readonly feature?: string;
     readonly edge?: string;
     readonly profile?: string;
@@ -50,7 +50,7 @@ export interface Escalation {
 }
 
 /** Another feature at work now, and what both touch. */
-export interface SharedWork {
+export interface OverlappingWork {
   readonly feature_id: string;
   readonly edge: string;
   readonly agent_id: string;
@@ -61,7 +61,7 @@ export interface SharedWork {
 }
 
 /** Where to go next, and why. Advice: only a claim decides. */
-export interface Route {
+export interface RouteAdvice {
   readonly state: WorkspaceState;
   readonly feature: string | null;
   readonly edge: string | null;
@@ -76,7 +76,7 @@ export interface Route {
   }[];
   /** Pending first of all: what waits for a human. */
   readonly escalations: readonly Escalation[];
-  readonly parallel: readonly SharedWork[];
+  readonly parallel: readonly OverlappingWork[];
   /** Set where what was asked for cannot be, or `enforce` forbids it. */
   readonly refused: string | null;
   /** What to do now, as a command. */

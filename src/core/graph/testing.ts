@@ -1,19 +1,19 @@
-import type { FeatureVector, Methodology, MethodologyReading } from './methodology.js';
-import { readMethodology } from './read-methodology.js';
+import type { FeatureVector, Methodology, ParsedMethodology } from './methodology.js';
+import { parseMethodology } from './read-methodology.js';
 
-export type Reading = MethodologyReading & { ok: true };
+export type ValidMethodology = ParsedMethodology & { ok: true };
 
 /** Reads files that are as they should be. */
-export function readingOf(files: Readonly<Record<string, string>> = {}): Reading {
-  const reading = readMethodology(new Map(Object.entries(files)));
-  if (!reading.ok) throw new Error(`cannot be read: ${JSON.stringify(reading.faults, null, 2)}`);
-  return reading;
+export function parseValidMethodology(files: Readonly<Record<string, string>> = {}): ValidMethodology {
+  const parsed = parseMethodology(new Map(Object.entries(files)));
+  if (!parsed.ok) throw new Error(`cannot be read: ${JSON.stringify(parsed.faults, null, 2)}`);
+  return parsed;
 }
 
-export const methodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
-  readingOf(files).methodology;
+export const parsedMethodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
+  parseValidMethodology(files).methodology;
 
-export const aFeature = (said: Partial<FeatureVector> = {}): FeatureVector => ({
+export const buildFeature = (overrides: Partial<FeatureVector> = {}): FeatureVector => ({
   feature_id: 'REQ-F-SHOP-001',
   title: 'A basket',
   intent: null,
@@ -28,5 +28,5 @@ export const aFeature = (said: Partial<FeatureVector> = {}): FeatureVector => ({
   acceptance_criteria: [],
   threshold_overrides: {},
   additional_checks: [],
-  ...said,
+  ...overrides,
 });

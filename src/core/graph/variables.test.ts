@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Constraints } from './methodology.js';
+import type { ProjectConstraints } from './methodology.js';
 import { isVariable, resolveVariables } from './variables.js';
 
-const saying = (said: Partial<Constraints>): Constraints => ({
+const saying = (overrides: Partial<ProjectConstraints>): ProjectConstraints => ({
   project_name: null,
   language: null,
   tools: {},
@@ -11,7 +11,7 @@ const saying = (said: Partial<Constraints>): Constraints => ({
   standards: {},
   architecture: {},
   constraint_dimensions: {},
-  ...said,
+  ...overrides,
 });
 
 describe('a text', () => {
@@ -50,8 +50,11 @@ describe('a text', () => {
     ['$tools.a', { tools: { a: null } }, 'is empty'],
     ['$tools.constructor', {}, 'not said'],
     ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
-  ])('with %s cannot be said where %j', (text, said, says) => {
-    expect(resolveVariables(text, saying(said))).toEqual({ ok: false, says: expect.stringContaining(says) });
+  ])('with %s cannot be said where %j', (text, reply, says) => {
+    expect(resolveVariables(text, saying(reply))).toEqual({
+      ok: false,
+      message: expect.stringContaining(says),
+    });
   });
 });
 

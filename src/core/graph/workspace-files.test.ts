@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readMethodology } from './read-methodology.js';
-import { readingOf } from './testing.js';
+import { parseMethodology } from './read-methodology.js';
+import { parseValidMethodology } from './testing.js';
 
 /** The examples of the page that explains the files, each with the path in its first line. */
 const page = readFileSync(new URL('../../../docs/workspace-files.md', import.meta.url), 'utf8');
@@ -23,11 +23,11 @@ describe('the page about the files of a workspace', () => {
   });
 
   it.each(examples)('has an example %s that is read without a fault', (path, text) => {
-    expect(readMethodology(new Map([[path, text]]))).toMatchObject({ ok: true });
+    expect(parseMethodology(new Map([[path, text]]))).toMatchObject({ ok: true });
   });
 
   it('means by its examples what it says', () => {
-    const { methodology, features } = readingOf(Object.fromEntries(examples.slice(1)));
+    const { methodology, features } = parseValidMethodology(Object.fromEntries(examples.slice(1)));
     expect(methodology).toMatchObject({
       mode: 'multi',
       claims: { on_ttl: 'hold', max_hold_seconds: 86_400 },
@@ -41,7 +41,7 @@ describe('the page about the files of a workspace', () => {
   });
 
   it('names every tool that the built-in edges use', () => {
-    const { edges } = readingOf().methodology;
+    const { edges } = parseValidMethodology().methodology;
     const used = JSON.stringify(edges).matchAll(/\$tools\.(\w+)\./g);
     for (const [, tool] of used) expect(page).toContain(`\`${tool}\``);
   });

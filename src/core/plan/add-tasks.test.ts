@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { addTasks } from './add-tasks.js';
-import { dependenciesOf } from './graph.js';
+import { dependenciesOf } from './dependency-graph.js';
 import { applyPlanChange, type Plan } from './plan.js';
-import { NOTHING_STARTED, type Standing } from './standing.js';
-import { planOfTasks, standing } from './testing.js';
+import { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
+import { planOfTasks, startedTasksOf } from './testing.js';
 
 const running = (): Plan =>
   planOfTasks([
@@ -12,8 +12,8 @@ const running = (): Plan =>
     { id: 'B-001-m', description: 'm', subtasks: 2 },
   ]);
 
-const faultsOf = (tasks: unknown, stands: Standing = NOTHING_STARTED) => {
-  const reading = addTasks(running(), tasks, stands);
+const faultsOf = (tasks: unknown, startedTasks: StartedTasks = NOTHING_STARTED) => {
+  const reading = addTasks(running(), tasks, startedTasks);
   return reading.ok ? [] : reading.faults.map(({ code, path }) => `${code} ${path}`);
 };
 
@@ -110,7 +110,7 @@ describe('adding to a running plan', () => {
   });
 
   it('gives a completed task no more to do', () => {
-    const done = standing({ isCompleted: (id) => id === 'B-001-m' });
+    const done = startedTasksOf({ isCompleted: (id) => id === 'B-001-m' });
     expect(faultsOf([{ id: 'B-001-m::3', description: 'late' }], done)).toEqual([
       'ALREADY_COMPLETED tasks[0]',
     ]);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Path } from '../yaml/place.js';
-import { checkJson, fits } from '../yaml/shape.js';
-import { type Candidate, checkTogether } from './check.js';
-import { FaultList, type PlanFault } from './faults.js';
+import { checkJsonShape, parseWithSchema } from '../yaml/check-shape.js';
+import type { DocumentPath } from '../yaml/source-position.js';
+import { type CandidateTask, checkCandidates } from './check-candidates.js';
 import type { Plan, PlanChange } from './plan.js';
-import { checkGrowth, type Standing } from './standing.js';
+import { type PlanFault, PlanFaultList } from './plan-faults.js';
+import { checkSubtaskGrowth, type StartedTasks } from './started-tasks.js';
 import {
   type PlannedTask,
   plannedTask,
@@ -22,149 +22,149 @@ import { subtaskInputSchema, taskInputSchema } from './task-schema.js';
 const addedSubtaskSchema = subtaskInputSchema.extend({ id: z.string().min(1) });
 export type AddedSubtask = z.infer<typeof addedSubtaskSchema>;
 
-export type AddReading =
+export type AddTasksResult =
   | { readonly ok: true; readonly change: PlanChange }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
-interface Addition {
+interface SubtaskAddition {
   readonly id: TaskId;
   readonly subtask: SubtaskInput;
-  readonly path: Path;
+  readonly path: DocumentPath;
 }
 
 /** Tasks to be added, read each by itself. */
-export interface TaskItems {
-  readonly candidates: Candidate[];
-  readonly additions: ReadonlyMap<string, Addition[]>;
-  readonly legible: ReadonlySet<string>;
-  readonly faults: FaultList;
+export interface ParsedTaskItems {
+  readonly candidates: CandidateTask[];
+  readonly additions: ReadonlyMap<string, SubtaskAddition[]>;
+  readonly faultyTaskIds: ReadonlySet<string>;
+  readonly faults: PlanFaultList;
 }
 
 /** Adds tasks, and subtasks to tasks that are there, under the rules of a whole plan. The plan itself is not touched. */
-export const addTasks = (plan: Plan, tasks: unknown, standing: Standing): AddReading =>
-  addItems(plan, readTaskItems(tasks), standing);
+export const addTasks = (plan: Plan, tasks: unknown, startedTasks: StartedTasks): AddTasksResult =>
+  addTaskItems(plan, readTaskItems(tasks), startedTasks);
 
 /** What can be said of the tasks without the plan they come to. */
-export function readTaskItems(tasks: unknown): TaskItems {
-  const faults = new FaultList();
+export function readTaskItems(tasks: unknown): ParsedTaskItems {
+  const faults = new PlanFaultList();
   if (Array.isArray(tasks)) return { ...readItems(tasks, faults), faults };
   faults.add('BAD_VALUE', ['tasks'], '"tasks" must be a list of tasks.');
-  return { candidates: [], additions: new Map(), legible: new Set(), faults };
+  return { candidates: [], additions: new Map(), faultyTaskIds: new Set(), faults };
 }
 
 /** The same items again, of tasks that `readTaskItems` found no fault with. */
-export function soundTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): TaskItems {
-  const items = { candidates: [] as Candidate[], additions: new Map<string, Addition[]>() };
+export function validTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): ParsedTaskItems {
+  const items = { candidates: [] as CandidateTask[], additions: new Map<string, SubtaskAddition[]>() };
   for (const [at, task] of tasks.entries()) {
-    const reading = parseTaskId(task.id);
-    if (!reading.ok) throw new Error(`A task without a legal id got past the border. ${reading.message}`);
-    put(items, reading.id, task, ['tasks', at]);
+    const parsed = parseTaskId(task.id);
+    if (!parsed.ok) throw new Error(`A task without a legal id got past the border. ${parsed.message}`);
+    addItem(items, parsed.id, task, ['tasks', at]);
   }
-  return { ...items, legible: new Set(), faults: new FaultList() };
+  return { ...items, faultyTaskIds: new Set(), faults: new PlanFaultList() };
 }
 
-export function addItems(plan: Plan, items: TaskItems, standing: Standing): AddReading {
-  const { additions, legible } = items;
+export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: StartedTasks): AddTasksResult {
+  const { additions, faultyTaskIds } = items;
   // Proposed again, it begins again from what was read.
   const candidates = [...items.candidates];
   const faults = items.faults.copy();
-  if (candidates.length === 0 && additions.size === 0 && !faults.empty)
-    return { ok: false, faults: faults.inOrder() };
-  const places = new Map(candidates.map(({ task }, at) => [task.id, at]));
+  if (candidates.length === 0 && additions.size === 0 && !faults.isEmpty)
+    return { ok: false, faults: faults.sorted() };
+  const indexById = new Map(candidates.map(({ task }, at) => [task.id, at]));
   for (const [parent, added] of additions) {
-    const at = places.get(parent) ?? candidates.length;
+    const at = indexById.get(parent) ?? candidates.length;
     const task = candidates[at]?.task ?? plan.task(parent);
     if (task !== undefined) {
-      const candidate = grow(task, added, candidates[at], faults);
-      checkGrowth(task, candidate.task, standing, candidate.path, faults);
+      const candidate = addSubtasks(task, added, candidates[at], faults);
+      checkSubtaskGrowth(task, candidate.task, startedTasks, candidate.path, faults);
       candidates[at] = candidate;
-    } else if (!legible.has(parent)) {
-      const said = `There is no task ${parent} in the plan to give subtasks to; add it first or correct the id.`;
-      faults.add('UNKNOWN_TASK', [...(added[0]?.path ?? []), 'id'], said);
+    } else if (!faultyTaskIds.has(parent)) {
+      const message = `There is no task ${parent} in the plan to give subtasks to; add it first or correct the id.`;
+      faults.add('UNKNOWN_TASK', [...(added[0]?.path ?? []), 'id'], message);
     }
   }
-  const fresh = checkTogether(plan, candidates, legible, faults);
-  if (!faults.empty) return { ok: false, faults: faults.inOrder() };
+  const fresh = checkCandidates(plan, candidates, faultyTaskIds, faults);
+  if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const inputs = [...fresh.tasks()].map(taskInput);
-  const isThere = ({ id }: { id: string }) => plan.task(id) !== undefined;
+  const isInPlan = ({ id }: { id: string }) => plan.task(id) !== undefined;
   return {
     ok: true,
-    change: { added: inputs.filter((one) => !isThere(one)), changed: inputs.filter(isThere), removed: [] },
+    change: { added: inputs.filter((one) => !isInPlan(one)), changed: inputs.filter(isInPlan), removed: [] },
   };
 }
 
-function readItems(items: readonly unknown[], faults: FaultList) {
-  const candidates: Candidate[] = [];
-  const additions = new Map<string, Addition[]>();
-  const legible = new Set<string>();
+function readItems(items: readonly unknown[], faults: PlanFaultList) {
+  const candidates: CandidateTask[] = [];
+  const additions = new Map<string, SubtaskAddition[]>();
+  const faultyTaskIds = new Set<string>();
   for (const [at, item] of items.entries()) {
-    if (faults.full) break;
+    if (faults.isFull) break;
     const path = ['tasks', at];
-    const written = (item as { id?: unknown } | null)?.id;
-    const reading = typeof written === 'string' ? parseTaskId(written) : null;
-    if (reading !== null && !reading.ok) faults.add('BAD_ID', [...path, 'id'], reading.message);
-    const id = reading?.ok ? reading.id : null;
-    if (!checkJson(item, [...path], faults)) continue;
+    const rawId = (item as { id?: unknown } | null)?.id;
+    const parsed = typeof rawId === 'string' ? parseTaskId(rawId) : null;
+    if (parsed !== null && !parsed.ok) faults.add('BAD_ID', [...path, 'id'], parsed.message);
+    const id = parsed?.ok ? parsed.id : null;
+    if (!checkJsonShape(item, [...path], faults)) continue;
     if (id?.parent != null) {
-      const subtask = fits(addedSubtaskSchema, item, path, faults);
-      if (subtask !== null) put({ candidates, additions }, id, subtask, path);
+      const subtask = parseWithSchema(addedSubtaskSchema, item, path, faults);
+      if (subtask !== null) addItem({ candidates, additions }, id, subtask, path);
     } else {
-      const input = fits(taskInputSchema, item, path, faults);
-      if (input !== null && id !== null) put({ candidates, additions }, id, input, path);
-      else if (typeof written === 'string' && isTaskId(written)) legible.add(written);
+      const input = parseWithSchema(taskInputSchema, item, path, faults);
+      if (input !== null && id !== null) addItem({ candidates, additions }, id, input, path);
+      else if (typeof rawId === 'string' && isTaskId(rawId)) faultyTaskIds.add(rawId);
     }
   }
-  return { candidates, additions, legible };
+  return { candidates, additions, faultyTaskIds };
 }
 
-function put(
-  { candidates, additions }: { candidates: Candidate[]; additions: Map<string, Addition[]> },
+function addItem(
+  { candidates, additions }: { candidates: CandidateTask[]; additions: Map<string, SubtaskAddition[]> },
   id: TaskId,
   task: TaskInput | AddedSubtask,
-  path: Path,
+  path: DocumentPath,
 ): void {
   if (id.parent === null) {
-    candidates.push({ task: plannedTask(task), path, is_growth: false });
+    candidates.push({ task: plannedTask(task), path, adds_subtasks: false });
     return;
   }
   const { id: _, ...subtask } = task as AddedSubtask;
-  const beside = additions.get(id.parent) ?? [];
-  beside.push({ id, subtask, path });
-  additions.set(id.parent, beside);
+  const siblings = additions.get(id.parent) ?? [];
+  siblings.push({ id, subtask, path });
+  additions.set(id.parent, siblings);
 }
 
 /** Subtasks are numbered without gaps, so the next ones are the only ones that can be added. */
-function grow(
+function addSubtasks(
   task: PlannedTask,
-  added: readonly Addition[],
-  beside: Candidate | undefined,
-  faults: FaultList,
-): Candidate {
-  const subtasks = writtenOut(task);
-  const subtask_paths = new Map<number, Path>();
+  added: readonly SubtaskAddition[],
+  existing: CandidateTask | undefined,
+  faults: PlanFaultList,
+): CandidateTask {
+  const subtasks = explicitSubtasks(task);
+  const subtask_paths = new Map<number, DocumentPath>();
   for (const { id, subtask, path } of added) {
     const next = subtasks.length + 1;
     if (id.subtask_index === next) {
       subtasks.push(subtask);
       subtask_paths.set(next, path);
     } else if ((id.subtask_index ?? 0) < next) {
-      const said = `${id.task_id} is there already; the next subtask of ${task.id} is ${subtaskId(task.id, next)}.`;
-      faults.add('DUPLICATE_ID', [...path, 'id'], said);
+      const message = `${id.task_id} is there already; the next subtask of ${task.id} is ${subtaskId(task.id, next)}.`;
+      faults.add('DUPLICATE_ID', [...path, 'id'], message);
     } else {
-      const said = `Subtasks are numbered without gaps: the next one of ${task.id} is ${subtaskId(task.id, next)}.`;
-      faults.add('BAD_VALUE', [...path, 'id'], said);
+      const message = `Subtasks are numbered without gaps: the next one of ${task.id} is ${subtaskId(task.id, next)}.`;
+      faults.add('BAD_VALUE', [...path, 'id'], message);
     }
   }
   return {
     task: subtaskCount(task) === subtasks.length ? task : { ...task, subtasks },
-    path: beside?.path ?? added[0]?.path ?? [],
-    is_growth: beside === undefined,
+    path: existing?.path ?? added[0]?.path ?? [],
+    adds_subtasks: existing === undefined,
     subtask_paths,
   };
 }
 
 /** Subtasks that are only counted need words of their own once others join them. */
-function writtenOut(task: PlannedTask): SubtaskInput[] {
+function explicitSubtasks(task: PlannedTask): SubtaskInput[] {
   if (typeof task.subtasks !== 'number') return [...task.subtasks];
   return Array.from({ length: task.subtasks }, (_, at) => ({
     description: subtaskDescription(task, at + 1),

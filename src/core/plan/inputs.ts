@@ -1,8 +1,8 @@
-import { dependenciesOf } from './graph.js';
+import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 
 /** Which result of a subject counts at the moment. */
-export interface ResultStamp {
+export interface ResultVersion {
   readonly generation: number;
   readonly epoch: number;
 }
@@ -14,12 +14,12 @@ export interface ResultStamp {
 export function inputsOf(
   plan: Plan,
   subject: string,
-  resultOf: (id: string) => ResultStamp | null,
+  resultOf: (id: string) => ResultVersion | null,
 ): string | null {
   const ids = [...dependenciesOf(plan, subject)].sort();
   if (ids.length === 0) return null;
-  return ids.map((id) => `${id}@${stamp(resultOf(id))}`).join(',');
+  return ids.map((id) => `${id}@${versionText(resultOf(id))}`).join(',');
 }
 
-const stamp = (result: ResultStamp | null): string =>
+const versionText = (result: ResultVersion | null): string =>
   result === null ? 'none' : `${result.generation}.${result.epoch}`;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Locate, Path } from '../yaml/place.js';
-import { checkJson, fits } from '../yaml/shape.js';
-import type { PlanInput } from './change.js';
-import { type Candidate, checkTogether, PLAN_SUBJECTS_MAX } from './check.js';
-import { FaultList, type PlanFault } from './faults.js';
+import { checkJsonShape, parseWithSchema } from '../yaml/check-shape.js';
+import type { DocumentPath, LocatePath } from '../yaml/source-position.js';
+import { type CandidateTask, checkCandidates, PLAN_SUBJECTS_MAX } from './check-candidates.js';
 import { emptyPlan } from './plan.js';
-import { readYaml } from './plan-yaml.js';
+import type { PlanInput } from './plan-change.js';
+import { type PlanFault, PlanFaultList } from './plan-faults.js';
+import { readPlanYaml } from './plan-yaml.js';
 import { plannedTask, type TaskInput } from './task.js';
 import { isTaskId, parseTaskId, TRACK_PATTERN } from './task-id.js';
 import { taskInputSchema } from './task-schema.js';
@@ -20,19 +20,19 @@ const outlineSchema = z.strictObject({
 export type PlanSource = { readonly yaml: string } | { readonly json: unknown };
 
 /** A plan as it is written, judged by itself, whatever plan it comes to replace. */
-export type PlanDocument =
-  | { readonly ok: true; readonly input: PlanInput; readonly locate: Locate }
+export type ParsedPlanDocument =
+  | { readonly ok: true; readonly input: PlanInput; readonly locate: LocatePath }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
-export function readPlanDocument(source: PlanSource): PlanDocument {
+export function readPlanDocument(source: PlanSource): ParsedPlanDocument {
   const { value, faults } =
-    'yaml' in source ? readYaml(source.yaml) : { value: source.json, faults: new FaultList() };
-  if (value === undefined && !faults.empty) return { ok: false, faults: faults.inOrder() };
+    'yaml' in source ? readPlanYaml(source.yaml) : { value: source.json, faults: new PlanFaultList() };
+  if (value === undefined && !faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const outline = readOutline(value, faults);
-  if (outline === null) return { ok: false, faults: faults.inOrder() };
-  const { candidates, inputs, legible } = readTasks(outline.tracks, faults);
-  checkTogether(emptyPlan(), candidates, legible, faults);
-  if (!faults.empty) return { ok: false, faults: faults.inOrder() };
+  if (outline === null) return { ok: false, faults: faults.sorted() };
+  const { candidates, inputs, faultyTaskIds } = readTasks(outline.tracks, faults);
+  checkCandidates(emptyPlan(), candidates, faultyTaskIds, faults);
+  if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const input: PlanInput = {
     ...(outline.project === undefined ? {} : { project: outline.project }),
     tracks: Object.fromEntries(inputs),
@@ -40,15 +40,15 @@ export function readPlanDocument(source: PlanSource): PlanDocument {
   return { ok: true, input, locate: faults.locate };
 }
 
-interface Outline {
+interface PlanOutline {
   readonly project?: string;
   readonly tracks: [track: string, items: unknown[]][];
 }
 
 /** The plan's headings. Null when there is no point in looking at its tasks. */
-function readOutline(value: unknown, faults: FaultList): Outline | null {
-  if (!checkJson(value, [], faults)) return null;
-  fits(outlineSchema, value, [], faults);
+function readOutline(value: unknown, faults: PlanFaultList): PlanOutline | null {
+  if (!checkJsonShape(value, [], faults)) return null;
+  parseWithSchema(outlineSchema, value, [], faults);
   const { project, tracks } = (value ?? {}) as { project?: unknown; tracks?: unknown };
   if (typeof tracks !== 'object' || tracks === null) return null;
   // A heading that is no list has been told; what stands under the others is read all the same.
@@ -67,34 +67,34 @@ function readOutline(value: unknown, faults: FaultList): Outline | null {
   return { ...(typeof project === 'string' ? { project } : {}), tracks: lists };
 }
 
-function readTasks(tracks: Outline['tracks'], faults: FaultList) {
-  const candidates: Candidate[] = [];
+function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
+  const candidates: CandidateTask[] = [];
   const inputs = new Map<string, TaskInput[]>();
-  const legible = new Set<string>();
+  const faultyTaskIds = new Set<string>();
   for (const [track, items] of tracks) {
     if (!TRACK_PATTERN.test(track)) {
-      const said = `${JSON.stringify(track)} is not a track: a track is one to eight capital letters.`;
-      faults.add('BAD_VALUE', ['tracks', track], said);
+      const message = `${JSON.stringify(track)} is not a track: a track is one to eight capital letters.`;
+      faults.add('BAD_VALUE', ['tracks', track], message);
     }
-    const read: TaskInput[] = [];
+    const taskInputs: TaskInput[] = [];
     for (const [at, item] of items.entries()) {
-      if (faults.full) break;
+      if (faults.isFull) break;
       const path = ['tracks', track, at];
       const input = readTask(item, track, path, faults);
       if (input === null) {
         const id = (item as { id?: unknown } | null)?.id;
-        if (typeof id === 'string' && isTaskId(id)) legible.add(id);
+        if (typeof id === 'string' && isTaskId(id)) faultyTaskIds.add(id);
         continue;
       }
-      read.push(input);
-      candidates.push({ task: plannedTask(input), path, is_growth: false });
+      taskInputs.push(input);
+      candidates.push({ task: plannedTask(input), path, adds_subtasks: false });
     }
-    inputs.set(track, read);
+    inputs.set(track, taskInputs);
   }
-  return { candidates, inputs, legible };
+  return { candidates, inputs, faultyTaskIds };
 }
 
-const soundPartSchema = z.object({
+const validPartSchema = z.object({
   id: taskInputSchema.shape.id,
   // Whoever spelt it wrong may mean to wait for nothing: to say that it waits for its neighbour could be a fault too many.
   depends_on: taskInputSchema.shape.depends_on.default([]).catch([]),
@@ -102,26 +102,26 @@ const soundPartSchema = z.object({
 });
 
 /** What a task with faults says of its place and of what it waits for, so that what is wrong there is found as well. */
-function soundPart(item: unknown): TaskInput | null {
-  const read = soundPartSchema.safeParse(item);
+function validPart(item: unknown): TaskInput | null {
+  const read = validPartSchema.safeParse(item);
   return read.success ? { description: '', ...read.data } : null;
 }
 
 /** One task as it stands under its heading; null when it cannot be placed at all. */
-function readTask(item: unknown, track: string, path: Path, faults: FaultList): TaskInput | null {
-  const input = fits(taskInputSchema, item, path, faults) ?? soundPart(item);
+function readTask(item: unknown, track: string, path: DocumentPath, faults: PlanFaultList): TaskInput | null {
+  const input = parseWithSchema(taskInputSchema, item, path, faults) ?? validPart(item);
   if (input === null) return null;
-  const reading = parseTaskId(input.id);
-  if (!reading.ok || reading.id.parent !== null) {
-    const said = reading.ok
-      ? `${input.id} is a subtask; write it under the subtasks of ${reading.id.parent}.`
-      : reading.message;
-    faults.add('BAD_ID', [...path, 'id'], said);
+  const parsed = parseTaskId(input.id);
+  if (!parsed.ok || parsed.id.parent !== null) {
+    const message = parsed.ok
+      ? `${input.id} is a subtask; write it under the subtasks of ${parsed.id.parent}.`
+      : parsed.message;
+    faults.add('BAD_ID', [...path, 'id'], message);
     return null;
   }
-  if (reading.id.track !== track) {
-    const said = `${input.id} belongs to track ${reading.id.track} but stands under ${track}; move it there or correct its id.`;
-    faults.add('WRONG_TRACK', [...path, 'id'], said);
+  if (parsed.id.track !== track) {
+    const message = `${input.id} belongs to track ${parsed.id.track} but stands under ${track}; move it there or correct its id.`;
+    faults.add('WRONG_TRACK', [...path, 'id'], message);
   }
   return input;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { diffPlan, splitChange } from './change.js';
-import { dependantsOf, dependenciesOf } from './graph.js';
+import { dependantsOf, dependenciesOf } from './dependency-graph.js';
 import { applyPlanChange } from './plan.js';
+import { diffPlan, splitChange } from './plan-change.js';
 import type { TaskInput } from './task.js';
-import { change, inTracks, planOfTasks } from './testing.js';
+import { change, groupByTrack, planOfTasks } from './testing.js';
 
 const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
 
@@ -79,7 +79,7 @@ describe('changing a plan', () => {
       task('A-002-b', { priority: 1 }),
       task('A-003-c'),
     ]);
-    const wanted = inTracks([
+    const wanted = groupByTrack([
       task('A-001-a', { metadata: { y: [{ q: 2, p: 1 }], x: 1 }, priority: 0, modules: [] }),
       task('A-002-b', { priority: 2 }),
       task('A-004-d'),
@@ -93,7 +93,7 @@ describe('changing a plan', () => {
 
   it('an empty depends_on is not the same as none', () => {
     const plan = planOfTasks([task('A-001-a')]);
-    expect(diffPlan(plan, inTracks([task('A-001-a', { depends_on: [] })])).changed).toHaveLength(1);
+    expect(diffPlan(plan, groupByTrack([task('A-001-a', { depends_on: [] })])).changed).toHaveLength(1);
   });
 
   it('splits a change into events of at most 500 tasks, what goes first', () => {

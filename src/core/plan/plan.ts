@@ -1,12 +1,12 @@
-import { NameIndex } from './name-index.js';
+import { DependantIndex } from './dependant-index.js';
 import {
   type PlannedTask,
   plannedTask,
   splitSubject,
   subtaskCount,
+  subtaskDependencies,
   subtaskId,
   subtaskIds,
-  subtaskWaits,
   type TaskInput,
 } from './task.js';
 
@@ -19,9 +19,9 @@ export interface PlannedSubject {
 
 /** All that following dependencies needs to know, so that a plan can be tried before it is one. */
 export interface PlanLookup {
-  task(task_id: string): PlannedTask | undefined;
+  task(taskId: string): PlannedTask | undefined;
   /** The task before this place in the track. */
-  before(track: string, sequence: number): PlannedTask | undefined;
+  taskBefore(track: string, sequence: number): PlannedTask | undefined;
 }
 
 /** The payload of `PLAN_CHANGED`, or a part of it. Tasks that changed are given whole. */
@@ -36,8 +36,8 @@ export class Plan implements PlanLookup {
   readonly #tasks = new Map<string, PlannedTask>();
   /** Each track by sequence. A track has 999 places, so finding one by halving and inserting is cheap. */
   readonly #tracks = new Map<string, PlannedTask[]>();
-  readonly #named = new NameIndex();
-  #subject_count = 0;
+  readonly #dependantIndex = new DependantIndex();
+  #subjectCount = 0;
   #revision = 0;
 
   get task_count(): number {
@@ -45,15 +45,15 @@ export class Plan implements PlanLookup {
   }
   /** Tasks and subtasks. */
   get subject_count(): number {
-    return this.#subject_count;
+    return this.#subjectCount;
   }
   /** +1 with every change: what was computed under another revision is out of date. */
   get revision(): number {
     return this.#revision;
   }
 
-  task(task_id: string): PlannedTask | undefined {
-    return this.#tasks.get(task_id);
+  task(taskId: string): PlannedTask | undefined {
+    return this.#tasks.get(taskId);
   }
 
   get(subject: string): PlannedSubject | undefined {
@@ -62,33 +62,33 @@ export class Plan implements PlanLookup {
     if (task === undefined) return undefined;
     if (subtask_index === null) return { id: task.id, task, subtask_index };
     // Comparing the text too refuses other spellings of the same number, as `::01` or `::1e0`.
-    const known = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
-    return known && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
+    const isKnown = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
+    return isKnown && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
   }
 
   has(subject: string): boolean {
     return this.get(subject) !== undefined;
   }
 
-  at(track: string, sequence: number): PlannedTask | undefined {
+  taskAt(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    const found = tasks[placeOf(tasks, sequence)];
+    const found = tasks[insertionIndex(tasks, sequence)];
     return found?.sequence === sequence ? found : undefined;
   }
 
-  before(track: string, sequence: number): PlannedTask | undefined {
+  taskBefore(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    return tasks[placeOf(tasks, sequence) - 1];
+    return tasks[insertionIndex(tasks, sequence) - 1];
   }
 
-  after(track: string, sequence: number): PlannedTask | undefined {
+  taskAfter(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    return tasks[placeOf(tasks, sequence + 1)];
+    return tasks[insertionIndex(tasks, sequence + 1)];
   }
 
   /** The tasks and subtasks that write this id in their `depends_on`. */
-  namedBy(subject: string): Iterable<string> {
-    return this.#named.of(subject);
+  explicitDependantsOf(subject: string): Iterable<string> {
+    return this.#dependantIndex.dependantsOf(subject);
   }
 
   tracks(): string[] {
@@ -117,22 +117,22 @@ export class Plan implements PlanLookup {
     this.remove(task.id);
     this.#tasks.set(task.id, task);
     const tasks = this.#tracks.get(task.track) ?? [];
-    tasks.splice(placeOf(tasks, task.sequence), 0, task);
+    tasks.splice(insertionIndex(tasks, task.sequence), 0, task);
     this.#tracks.set(task.track, tasks);
-    for (const [id, name] of namesIn(task)) this.#named.add(id, name);
-    this.#subject_count += 1 + subtaskCount(task);
+    for (const [id, name] of explicitDependencies(task)) this.#dependantIndex.add(id, name);
+    this.#subjectCount += 1 + subtaskCount(task);
     this.#revision += 1;
   }
 
-  remove(task_id: string): void {
-    const task = this.#tasks.get(task_id);
+  remove(taskId: string): void {
+    const task = this.#tasks.get(taskId);
     if (task === undefined) return;
-    this.#tasks.delete(task_id);
+    this.#tasks.delete(taskId);
     const tasks = this.#tracks.get(task.track) ?? [];
     tasks.splice(tasks.indexOf(task), 1);
     if (tasks.length === 0) this.#tracks.delete(task.track);
-    for (const [id, name] of namesIn(task)) this.#named.remove(id, name);
-    this.#subject_count -= 1 + subtaskCount(task);
+    for (const [id, name] of explicitDependencies(task)) this.#dependantIndex.remove(id, name);
+    this.#subjectCount -= 1 + subtaskCount(task);
     this.#revision += 1;
   }
 }
@@ -144,14 +144,14 @@ export const emptyPlan = (): Plan => new Plan();
  * A change may come in several parts, so a dependency may be named before its task is there.
  */
 export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
-  for (const task_id of change.removed) plan.remove(task_id);
+  for (const taskId of change.removed) plan.remove(taskId);
   for (const input of change.changed) plan.put(plannedTask(input));
   for (const input of change.added) plan.put(plannedTask(input));
   return plan;
 }
 
 /** Where the sequence is, or would be. */
-function placeOf(tasks: readonly PlannedTask[], sequence: number): number {
+function insertionIndex(tasks: readonly PlannedTask[], sequence: number): number {
   let low = 0;
   let high = tasks.length;
   while (low < high) {
@@ -162,10 +162,10 @@ function placeOf(tasks: readonly PlannedTask[], sequence: number): number {
   return low;
 }
 
-function* namesIn(task: PlannedTask): Generator<[id: string, name: string]> {
+function* explicitDependencies(task: PlannedTask): Generator<[id: string, name: string]> {
   for (const id of task.depends_on ?? []) yield [id, task.id];
   if (typeof task.subtasks === 'number') return;
   for (let index = 1; index <= task.subtasks.length; index++) {
-    for (const id of subtaskWaits(task, index)) yield [id, subtaskId(task.id, index)];
+    for (const id of subtaskDependencies(task, index)) yield [id, subtaskId(task.id, index)];
   }
 }

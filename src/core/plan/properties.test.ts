@@ -1,28 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allSteps } from '../steps.js';
+import { runAllSteps } from '../steps.js';
 import { addTasks } from './add-tasks.js';
-import { diffPlan, isNoChange, splitChange } from './change.js';
-import type { PlanFault } from './faults.js';
-import { dependantsOf, dependenciesOf, waitsOfTask } from './graph.js';
+import { dependantsOf, dependenciesOf, taskDependencies } from './dependency-graph.js';
 import { applyPlanChange, emptyPlan, type Plan } from './plan.js';
+import { diffPlan, isNoChange, splitChange } from './plan-change.js';
+import type { PlanFault } from './plan-faults.js';
 import { readPlan } from './read-plan.js';
-import { compareReady, type Rank, rankOf, waitingFor } from './readiness.js';
+import { compareRank, openDependenciesOf, type Rank, rankOf } from './readiness.js';
 import { renderPlan, renderPlanYaml } from './render.js';
-import { NOTHING_STARTED } from './standing.js';
+import { NOTHING_STARTED } from './started-tasks.js';
 import type { PlannedTask, TaskInput } from './task.js';
-import { change, inTracks, planOf, planOfTasks } from './testing.js';
+import { change, groupByTrack, planOf, planOfTasks } from './testing.js';
 import { weightOf, weightSteps } from './weights.js';
 
 const dependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
-const number = (place: number): string => String(place).padStart(3, '0');
-const taskIdAt = (track: string, place: number): string => `${track}-${number(place)}-t`;
+const number = (sequence: number): string => String(sequence).padStart(3, '0');
+const taskIdAt = (track: string, sequence: number): string => `${track}-${number(sequence)}-t`;
 
 /**
  * Sound plans of every kind. Tasks are numbered so that a dependency always points to a smaller place,
  * whatever the track, and so does the one that is left out: no circle can come about.
  */
-const soundTasks = (tasks_max = 12): fc.Arbitrary<TaskInput[]> =>
+const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
   fc
     .array(
       fc.record({
@@ -39,7 +39,7 @@ const soundTasks = (tasks_max = 12): fc.Arbitrary<TaskInput[]> =>
         priority: fc.integer({ min: -2, max: 2 }),
         gone: fc.boolean(),
       }),
-      { maxLength: tasks_max },
+      { maxLength: tasksMax },
     )
     .map((drawn) => {
       const tasks: TaskInput[] = [];
@@ -88,11 +88,11 @@ function everything(plan: Plan) {
 describe('any plan', () => {
   it('comes to the same by changes, in parts, as from nothing', () => {
     fc.assert(
-      fc.property(fc.array(soundTasks(), { minLength: 1, maxLength: 4 }), (versions) => {
+      fc.property(fc.array(validTasks(), { minLength: 1, maxLength: 4 }), (versions) => {
         const plan = emptyPlan();
         const log = [];
         for (const tasks of versions) {
-          for (const part of splitChange(diffPlan(plan, inTracks(tasks)))) {
+          for (const part of splitChange(diffPlan(plan, groupByTrack(tasks)))) {
             log.push(part);
             applyPlanChange(plan, part);
           }
@@ -108,7 +108,7 @@ describe('any plan', () => {
 
   it('read back from what is shown is the same', () => {
     fc.assert(
-      fc.property(soundTasks(), (tasks) => {
+      fc.property(validTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
         expect(isNoChange(diffPlan(plan, renderPlan(plan)))).toBe(true);
         expect(everything(planOf({ yaml: renderPlanYaml(plan, 'shop') }))).toEqual(everything(plan));
@@ -119,7 +119,7 @@ describe('any plan', () => {
 
   it('tells dependants as the reverse of dependencies', () => {
     fc.assert(
-      fc.property(soundTasks(), (tasks) => {
+      fc.property(validTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
         const forward = [...plan.subjects()].flatMap((id) =>
           dependenciesOf(plan, id).map((on) => `${on} ${id}`),
@@ -135,12 +135,12 @@ describe('any plan', () => {
 });
 
 /** The longest way to be sure: follow every dependency until it comes back. */
-function hasCircle(waits: ReadonlyMap<string, readonly string[]>): boolean {
+function hasCycle(dependencies: ReadonlyMap<string, readonly string[]>): boolean {
   const reaches = (from: string, seen: Set<string>): Set<string> => {
-    for (const id of waits.get(from) ?? []) if (!seen.has(id)) reaches(id, seen.add(id));
+    for (const id of dependencies.get(from) ?? []) if (!seen.has(id)) reaches(id, seen.add(id));
     return seen;
   };
-  return [...waits.keys()].some((id) => reaches(id, new Set()).has(id));
+  return [...dependencies.keys()].some((id) => reaches(id, new Set()).has(id));
 }
 
 describe('circles', () => {
@@ -183,9 +183,9 @@ describe('circles', () => {
       fc.property(anyTasks, (tasks) => {
         const plan = applyPlanChange(emptyPlan(), change({ added: tasks }));
         const waits = new Map([...plan.subjects()].map((id) => [id, dependenciesOf(plan, id)]));
-        const reading = readPlan({ json: inTracks(tasks) }, null, NOTHING_STARTED);
+        const reading = readPlan({ json: groupByTrack(tasks) }, null, NOTHING_STARTED);
         const codes = reading.ok ? [] : reading.faults.map((fault) => fault.code);
-        expect(codes.includes('CYCLE')).toBe(hasCircle(waits));
+        expect(codes.includes('CYCLE')).toBe(hasCycle(waits));
         expect(codes.filter((code) => code !== 'CYCLE')).toEqual([]);
         for (const fault of reading.ok ? [] : reading.faults) {
           const circle = /: (.*?)\. Take/.exec(fault.message)?.[1]?.split(' → ') ?? [];
@@ -211,7 +211,7 @@ describe('circles', () => {
         const plan = planOfTasks(base);
         const before = everything(plan);
         const inParts = addTasks(plan, added, NOTHING_STARTED);
-        const atOnce = readPlan({ json: inTracks([...base, ...added]) }, plan, NOTHING_STARTED);
+        const atOnce = readPlan({ json: groupByTrack([...base, ...added]) }, plan, NOTHING_STARTED);
         const codes = (reading: { ok: boolean; faults?: readonly PlanFault[] }) =>
           new Set(reading.faults?.map((fault) => fault.code));
         expect(codes(inParts)).toEqual(codes(atOnce));
@@ -227,7 +227,7 @@ describe('circles', () => {
 function withoutRepeats(tasks: readonly TaskInput[]): TaskInput[] {
   const plan = planOfTasks(tasks);
   return tasks.map((task) => {
-    const inherited = waitsOfTask(plan, plan.task(task.id) as PlannedTask);
+    const inherited = taskDependencies(plan, plan.task(task.id) as PlannedTask);
     if (!Array.isArray(task.subtasks)) return task;
     const subtasks = task.subtasks.map((one) => ({
       ...one,
@@ -240,14 +240,14 @@ function withoutRepeats(tasks: readonly TaskInput[]): TaskInput[] {
 describe('the order of ready work', () => {
   it('is total: any two differ, and three agree', () => {
     fc.assert(
-      fc.property(soundTasks(), (tasks) => {
+      fc.property(validTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
-        const weights = allSteps(weightSteps(plan));
+        const weights = runAllSteps(weightSteps(plan));
         const ranks = [...plan.subjects()].map((id) => rankOf(plan, weights, id) as Rank);
-        const sorted = [...ranks].sort(compareReady);
+        const sorted = [...ranks].sort(compareRank);
         sorted.forEach((a, i) => {
           sorted.forEach((b, j) => {
-            expect(Math.sign(compareReady(a, b))).toBe(Math.sign(i - j));
+            expect(Math.sign(compareRank(a, b))).toBe(Math.sign(i - j));
           });
         });
       }),
@@ -257,11 +257,11 @@ describe('the order of ready work', () => {
 
   it('weighs each subject as what waits for it and all behind that', () => {
     fc.assert(
-      fc.property(soundTasks(8), (tasks) => {
+      fc.property(validTasks(8), (tasks) => {
         const plan = planOfTasks(withoutRepeats(tasks));
         const weigh = (id: string): number =>
           dependants(plan, id).reduce((sum, one) => sum + 1 + weigh(one), 0);
-        const weights = allSteps(weightSteps(plan));
+        const weights = runAllSteps(weightSteps(plan));
         for (const id of plan.subjects()) expect([id, weightOf(plan, weights, id)]).toEqual([id, weigh(id)]);
       }),
       { numRuns: 100 },
@@ -270,12 +270,14 @@ describe('the order of ready work', () => {
 
   it('lets all work be done, one ready subject after the other', () => {
     fc.assert(
-      fc.property(soundTasks(), (tasks) => {
+      fc.property(validTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
         const done = new Set<string>();
         const open = new Set(plan.subjects());
         while (open.size > 0) {
-          const ready = [...open].filter((id) => waitingFor(plan, id, (one) => done.has(one)).length === 0);
+          const ready = [...open].filter(
+            (id) => openDependenciesOf(plan, id, (one) => done.has(one)).length === 0,
+          );
           expect(ready).not.toEqual([]);
           for (const id of ready) open.delete(id) && done.add(id);
         }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { dependenciesOf } from './graph.js';
+import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { PLAN_TEXT_LENGTH_MAX } from './plan-yaml.js';
 import { readPlan } from './read-plan.js';
 import { renderPlan } from './render.js';
-import { NOTHING_STARTED } from './standing.js';
-import { change, planOf, standing } from './testing.js';
+import { NOTHING_STARTED } from './started-tasks.js';
+import { change, planOf, startedTasksOf } from './testing.js';
 
 const SHOP = `# Project plan
 project: ecommerce-rebuild
@@ -32,8 +32,8 @@ tracks:
       depends_on: [B-002-entity-models, A-002-di-container] # Cross-track!
 `;
 
-function faultsOf(yaml: string, current: Plan | null = null, stands = NOTHING_STARTED) {
-  const reading = readPlan({ yaml }, current, stands);
+function faultsOf(yaml: string, current: Plan | null = null, startedTasks = NOTHING_STARTED) {
+  const reading = readPlan({ yaml }, current, startedTasks);
   return reading.ok ? [] : reading.faults;
 }
 const codesAndLines = (yaml: string) => faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
@@ -323,7 +323,7 @@ describe('hostile input', () => {
 describe('work that was begun', () => {
   const yaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
   const current = planOf({ yaml: yaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
-  const started = (id: string) => standing({ isStarted: (one) => one === id });
+  const started = (id: string) => startedTasksOf({ isStarted: (one) => one === id });
 
   it.each(['A-002-b', 'A-002-b::3'])('may not vanish with its task (%s)', (id) => {
     expect(faultsOf(yaml(''), current, started(id))).toMatchObject([
@@ -347,7 +347,7 @@ describe('work that was begun', () => {
 
   it('and completed is given no more subtasks', () => {
     const more = yaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
-    const done = standing({ isCompleted: (id) => id === 'A-002-b' });
+    const done = startedTasksOf({ isCompleted: (id) => id === 'A-002-b' });
     expect(faultsOf(more, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
     expect(faultsOf(more, current)).toEqual([]);
   });

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { allSteps } from '../steps.js';
-import { agentsInTrack, trackRoom } from './allocation.js';
+import { runAllSteps } from '../steps.js';
 import { inputsOf } from './inputs.js';
 import { applyPlanChange, type Plan } from './plan.js';
-import { compareReady, type Rank, rankOf, waitingFor } from './readiness.js';
+import { compareRank, openDependenciesOf, type Rank, rankOf } from './readiness.js';
 import type { TaskInput } from './task.js';
 import { change, planOfTasks } from './testing.js';
+import { agentsByTrack, trackCapacity } from './track-capacity.js';
 import { WEIGHT_MAX, weightOf, weightSteps } from './weights.js';
 
 const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
 
-const weigh = (plan: Plan, id: string): number => weightOf(plan, allSteps(weightSteps(plan)), id);
+const weigh = (plan: Plan, id: string): number => weightOf(plan, runAllSteps(weightSteps(plan)), id);
 
 describe('waiting', () => {
   const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
-  const waits = (id: string, ...done: string[]) => waitingFor(plan, id, (one) => done.includes(one));
+  const waits = (id: string, ...done: string[]) => openDependenciesOf(plan, id, (one) => done.includes(one));
 
   it('is for dependencies that are not complete', () => {
     expect(waits('A-001-a')).toEqual([]);
@@ -42,19 +42,19 @@ describe('the order of ready work', () => {
   const ready = ['A-001-early', 'A-002-late', 'B-001-low', 'B-002-hub', 'C-001-urgent'];
   const sort = (ids: string[], compare: (a: Rank, b: Rank) => number) =>
     ids
-      .map((id) => rankOf(plan, allSteps(weightSteps(plan)), id) as Rank)
+      .map((id) => rankOf(plan, runAllSteps(weightSteps(plan)), id) as Rank)
       .sort(compare)
       .map((rank) => rank.id);
 
   it('is by priority, then by what it unblocks, then by place', () => {
-    expect(sort(ready, compareReady)).toEqual([
+    expect(sort(ready, compareRank)).toEqual([
       'C-001-urgent',
       'B-002-hub',
       'A-001-early',
       'A-002-late',
       'B-001-low',
     ]);
-    expect(sort(['A-003-parts::10', 'A-003-parts::9', 'A-003-parts::2'], compareReady)).toEqual([
+    expect(sort(['A-003-parts::10', 'A-003-parts::9', 'A-003-parts::2'], compareRank)).toEqual([
       'A-003-parts::2',
       'A-003-parts::9',
       'A-003-parts::10',
@@ -62,7 +62,7 @@ describe('the order of ready work', () => {
   });
 
   it('has no place for what is not in the plan', () => {
-    expect(rankOf(plan, allSteps(weightSteps(plan)), 'A-003-parts::12')).toBeUndefined();
+    expect(rankOf(plan, runAllSteps(weightSteps(plan)), 'A-003-parts::12')).toBeUndefined();
   });
 });
 
@@ -92,7 +92,7 @@ describe('weights', () => {
 });
 
 describe('agents in a track', () => {
-  const agents = agentsInTrack([
+  const agents = agentsByTrack([
     { subject: 'A-001-a', agent_id: 'ada' },
     { subject: 'A-002-b::1', agent_id: 'ada' },
     { subject: 'A-003-c', agent_id: 'bob' },
@@ -110,8 +110,8 @@ describe('agents in a track', () => {
     ['A', 'eve', 2, 'full'],
     ['A', 'ada', 2, 'free'],
     ['A', 'eve', 3, 'free'],
-  ] as const)('track %s for %s with the limit %s is %s', (track, agent_id, max, room) => {
-    expect(trackRoom(agents.get(track), agent_id, max)).toBe(room);
+  ] as const)('track %s for %s with the limit %s is %s', (track, agentId, max, room) => {
+    expect(trackCapacity(agents.get(track), agentId, max)).toBe(room);
   });
 });
 

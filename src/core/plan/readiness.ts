@@ -1,9 +1,13 @@
-import { dependenciesOf } from './graph.js';
+import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { type Weights, weightOf } from './weights.js';
 
 /** What must still be completed before this may be claimed: dependencies, or a merge's open subtasks. */
-export function waitingFor(plan: Plan, subject: string, isComplete: (id: string) => boolean): string[] {
+export function openDependenciesOf(
+  plan: Plan,
+  subject: string,
+  isComplete: (id: string) => boolean,
+): string[] {
   return dependenciesOf(plan, subject).filter((id) => !isComplete(id));
 }
 
@@ -33,7 +37,7 @@ export function rankOf(plan: Plan, weights: Weights, subject: string): Rank | un
 }
 
 /** What to do first: by priority, then what unblocks most, then by track, sequence and subtask. */
-export function compareReady(a: Rank, b: Rank): number {
+export function compareRank(a: Rank, b: Rank): number {
   return (
     b.priority - a.priority ||
     b.weight - a.weight ||

@@ -1,14 +1,15 @@
 import { stringify } from 'yaml';
-import { allSteps, type Steps } from '../steps.js';
-import type { PlanInput } from './change.js';
+import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan } from './plan.js';
+import type { PlanInput } from './plan-change.js';
 import { type TaskInput, taskInput } from './task.js';
 
 /** The plan as it could have been written: by track and sequence, and read back it is the same plan. */
-export const renderPlan = (plan: Plan, project?: string): PlanInput => allSteps(renderSteps(plan, project));
+export const renderPlan = (plan: Plan, project?: string): PlanInput =>
+  runAllSteps(renderPlanSteps(plan, project));
 
 /** The same, a track at a step. */
-export function* renderSteps(plan: Plan, project?: string): Steps<PlanInput> {
+export function* renderPlanSteps(plan: Plan, project?: string): StepGenerator<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
   for (const track of plan.tracks()) {
     tracks.set(track, plan.tasksOf(track).map(taskInput));

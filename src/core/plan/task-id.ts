@@ -15,14 +15,14 @@ export interface TaskId {
   readonly parent: string | null;
 }
 
-export type TaskIdReading = { ok: true; id: TaskId } | { ok: false; code: 'BAD_ID'; message: string };
+export type TaskIdParseResult = { ok: true; id: TaskId } | { ok: false; code: 'BAD_ID'; message: string };
 
-export function parseTaskId(text: string): TaskIdReading {
+export function parseTaskId(text: string): TaskIdParseResult {
   if (text.length > TASK_ID_LENGTH_MAX) {
-    return bad(`A task id has at most ${TASK_ID_LENGTH_MAX} characters; this one has ${text.length}.`);
+    return badId(`A task id has at most ${TASK_ID_LENGTH_MAX} characters; this one has ${text.length}.`);
   }
   const match = TASK_ID_PATTERN.exec(text);
-  if (match === null) return bad(whatIsWrong(text));
+  if (match === null) return badId(taskIdFault(text));
   const [, track = '', sequence = '', description = '', index] = match;
   const id: TaskId = {
     task_id: text,
@@ -38,27 +38,27 @@ export function parseTaskId(text: string): TaskIdReading {
 export const isTaskId = (text: string): boolean =>
   text.length <= TASK_ID_LENGTH_MAX && TASK_ID_PATTERN.test(text);
 
-const bad = (message: string): TaskIdReading => ({ ok: false, code: 'BAD_ID', message });
+const badId = (message: string): TaskIdParseResult => ({ ok: false, code: 'BAD_ID', message });
 
 /** Looks at the parts from left to right and names the first that breaks the grammar. */
-export function whatIsWrong(text: string): string {
-  const shown = JSON.stringify(text);
+export function taskIdFault(text: string): string {
+  const quoted = JSON.stringify(text);
   const cut = text.indexOf('::');
   const index = cut < 0 ? null : text.slice(cut + 2);
   const [track = '', sequence, ...rest] = (cut < 0 ? text : text.slice(0, cut)).split('-');
   const description = rest.join('-');
   if (!TRACK_PATTERN.test(track)) {
-    return `${shown} must start with its track, one to eight capital letters, as in "A-001-core-framework".`;
+    return `${quoted} must start with its track, one to eight capital letters, as in "A-001-core-framework".`;
   }
-  if (sequence === '000') return `${shown} has the sequence 000; sequences run from 001 to 999.`;
+  if (sequence === '000') return `${quoted} has the sequence 000; sequences run from 001 to 999.`;
   if (!/^[0-9]{3}$/.test(sequence ?? '')) {
-    return `${shown} needs a sequence of three digits, 001 to 999, after "${track}-".`;
+    return `${quoted} needs a sequence of three digits, 001 to 999, after "${track}-".`;
   }
   if (description.length > 50) {
-    return `${shown} has a description of ${description.length} characters; at most 50 are allowed.`;
+    return `${quoted} has a description of ${description.length} characters; at most 50 are allowed.`;
   }
   if (!/^[A-Za-z0-9_-]+$/.test(description)) {
-    return `${shown} needs a description of letters, digits, "-" and "_" after "${track}-${sequence}-".`;
+    return `${quoted} needs a description of letters, digits, "-" and "_" after "${track}-${sequence}-".`;
   }
-  return `${shown} has the subtask index ${JSON.stringify(index)}; it must be 1 to ${SUBTASK_INDEX_MAX}, without leading zeros.`;
+  return `${quoted} has the subtask index ${JSON.stringify(index)}; it must be 1 to ${SUBTASK_INDEX_MAX}, without leading zeros.`;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SUBTASK_INDEX_MAX, TASK_ID_LENGTH_MAX, TASK_ID_PATTERN, whatIsWrong } from './task-id.js';
+import { SUBTASK_INDEX_MAX, TASK_ID_LENGTH_MAX, TASK_ID_PATTERN, taskIdFault } from './task-id.js';
 
 export const DESCRIPTION_LENGTH_MAX = 2_000;
 export const INSTRUCTIONS_LENGTH_MAX = 32_000;
@@ -51,4 +51,4 @@ export const taskIdSchema = z
     error: `A task id has at most ${TASK_ID_LENGTH_MAX} characters.`,
     abort: true,
   })
-  .regex(TASK_ID_PATTERN, { error: (issue) => whatIsWrong(String(issue.input)) });
+  .regex(TASK_ID_PATTERN, { error: (issue) => taskIdFault(String(issue.input)) });

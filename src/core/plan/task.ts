@@ -20,21 +20,21 @@ export interface PlannedTask {
   readonly metadata: Readonly<Record<string, unknown>> | null;
 }
 
-const NONE: readonly string[] = [];
+const EMPTY: readonly string[] = [];
 
 /** The input must have a legal id of a task: a border has seen to it, and what the log holds came through one. */
 export function plannedTask(input: TaskInput): PlannedTask {
-  const reading = parseTaskId(input.id);
-  if (!reading.ok) throw new Error(`A task without a legal id got past the border. ${reading.message}`);
+  const parsed = parseTaskId(input.id);
+  if (!parsed.ok) throw new Error(`A task without a legal id got past the border. ${parsed.message}`);
   return {
     id: input.id,
-    track: reading.id.track,
-    sequence: reading.id.sequence,
+    track: parsed.id.track,
+    sequence: parsed.id.sequence,
     description: input.description,
     instructions: input.instructions ?? null,
     depends_on: input.depends_on === undefined ? null : unique(input.depends_on),
     priority: input.priority ?? 0,
-    modules: unique(input.modules ?? NONE),
+    modules: unique(input.modules ?? EMPTY),
     subtasks: subtasksOf(input.subtasks),
     metadata: input.metadata ?? null,
   };
@@ -43,13 +43,15 @@ export function plannedTask(input: TaskInput): PlannedTask {
 function subtasksOf(input: TaskInput['subtasks']): PlannedTask['subtasks'] {
   if (input === undefined || typeof input === 'number') return input ?? 0;
   return input.map((subtask) => {
-    const waits = unique(subtask.depends_on ?? NONE);
-    return waits.length === 0 ? { description: subtask.description } : { ...subtask, depends_on: [...waits] };
+    const dependencies = unique(subtask.depends_on ?? EMPTY);
+    return dependencies.length === 0
+      ? { description: subtask.description }
+      : { ...subtask, depends_on: [...dependencies] };
   });
 }
 
 const unique = (items: readonly string[]): readonly string[] =>
-  items.length === 0 ? NONE : [...new Set(items)];
+  items.length === 0 ? EMPTY : [...new Set(items)];
 
 /** The shortest input that plans the same task. */
 export function taskInput(task: PlannedTask): TaskInput {
@@ -60,31 +62,32 @@ export function taskInput(task: PlannedTask): TaskInput {
     ...(task.depends_on === null ? {} : { depends_on: [...task.depends_on] }),
     ...(task.priority === 0 ? {} : { priority: task.priority }),
     ...(task.modules.length === 0 ? {} : { modules: [...task.modules] }),
-    ...(task.subtasks === 0 ? {} : { subtasks: copyOf(task.subtasks) }),
+    ...(task.subtasks === 0 ? {} : { subtasks: copySubtasks(task.subtasks) }),
     ...(task.metadata === null ? {} : { metadata: { ...task.metadata } }),
   };
 }
 
-const copyOf = (subtasks: PlannedTask['subtasks']): number | SubtaskInput[] =>
+const copySubtasks = (subtasks: PlannedTask['subtasks']): number | SubtaskInput[] =>
   typeof subtasks === 'number' ? subtasks : subtasks.map((subtask) => ({ ...subtask }));
 
 export const subtaskCount = (task: PlannedTask): number =>
   typeof task.subtasks === 'number' ? task.subtasks : task.subtasks.length;
 
-export const subtaskId = (task_id: string, index: number): string => `${task_id}::${index}`;
+export const subtaskId = (taskId: string, index: number): string => `${taskId}::${index}`;
 
 export function subtaskIds(task: PlannedTask): string[] {
   return Array.from({ length: subtaskCount(task) }, (_, at) => subtaskId(task.id, at + 1));
 }
 
 /** What a subtask waits for on top of what its task does. */
-export function subtaskWaits(task: PlannedTask, index: number): readonly string[] {
-  return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? NONE;
+export function subtaskDependencies(task: PlannedTask, index: number): readonly string[] {
+  return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? EMPTY;
 }
 
 export function subtaskDescription(task: PlannedTask, index: number): string {
-  const written = typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.description;
-  return written ?? `${task.description} (part ${index} of ${subtaskCount(task)})`;
+  const ownDescription =
+    typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.description;
+  return ownDescription ?? `${task.description} (part ${index} of ${subtaskCount(task)})`;
 }
 
 /** Splits what is already known to be well formed: `A-001-x::2` into `A-001-x` and 2. */

@@ -1,19 +1,19 @@
 import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from './plan.js';
 import type { PlanSource } from './plan-document.js';
 import { readPlan } from './read-plan.js';
-import { NOTHING_STARTED, type Standing } from './standing.js';
+import { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
 import type { TaskInput } from './task.js';
 
 /** The plan a source describes; fails the test where the source is faulty. */
 export function planOf(source: PlanSource): Plan {
-  const reading = readPlan(source, null, NOTHING_STARTED);
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults, null, 1));
-  return applyPlanChange(emptyPlan(), reading.change);
+  const parsed = readPlan(source, null, NOTHING_STARTED);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults, null, 1));
+  return applyPlanChange(emptyPlan(), parsed.change);
 }
 
-export const planOfTasks = (tasks: readonly TaskInput[]): Plan => planOf({ json: inTracks(tasks) });
+export const planOfTasks = (tasks: readonly TaskInput[]): Plan => planOf({ json: groupByTrack(tasks) });
 
-export function inTracks(tasks: readonly TaskInput[]): { tracks: Record<string, TaskInput[]> } {
+export function groupByTrack(tasks: readonly TaskInput[]): { tracks: Record<string, TaskInput[]> } {
   const tracks: Record<string, TaskInput[]> = {};
   for (const task of tasks) {
     const track = task.id.slice(0, task.id.indexOf('-'));
@@ -29,4 +29,7 @@ export const change = (parts: Partial<PlanChange>): PlanChange => ({
   ...parts,
 });
 
-export const standing = (parts: Partial<Standing>): Standing => ({ ...NOTHING_STARTED, ...parts });
+export const startedTasksOf = (parts: Partial<StartedTasks>): StartedTasks => ({
+  ...NOTHING_STARTED,
+  ...parts,
+});

@@ -1,10 +1,10 @@
-export interface TrackMeaning {
+export interface TrackInfo {
   readonly purpose: string;
   readonly typical_work: string;
 }
 
 /** The tracks that have a customary meaning. A plan may use any other letters as well. */
-export const KNOWN_TRACKS: ReadonlyMap<string, TrackMeaning> = new Map([
+export const KNOWN_TRACKS: ReadonlyMap<string, TrackInfo> = new Map([
   ['A', { purpose: 'Core Architecture', typical_work: 'Foundation, framework, core modules' }],
   ['B', { purpose: 'Data Layer', typical_work: 'Database, storage, caching' }],
   ['C', { purpose: 'API Layer', typical_work: 'Endpoints, contracts, validation' }],

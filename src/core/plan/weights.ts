@@ -1,5 +1,5 @@
-import type { Steps } from '../steps.js';
-import { hasCountedSubtasks, isStart, tasksOf, walkSteps } from './graph.js';
+import type { StepGenerator } from '../steps.js';
+import { hasCountedSubtasks, isStartNode, taskIdsOf, walkSteps } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { splitSubject, subtaskCount } from './task.js';
 
@@ -23,22 +23,24 @@ export function weightOf(plan: Plan, weights: Weights, subject: string): number 
  * Each step, once all that waits for it has been counted, hands its own weight on to what it waits for. Subtasks that are
  * only counted are not steps: each has the weight that its merge hands on, and what others hand to it by name.
  */
-export function* weightSteps(plan: Plan): Steps<Weights> {
+export function* weightSteps(plan: Plan): StepGenerator<Weights> {
   const order: { node: string; waits: readonly string[] }[] = [];
-  yield* walkSteps(plan, tasksOf(plan), { leave: (node, waits) => order.push({ node, waits }) });
+  yield* walkSteps(plan, taskIdsOf(plan), {
+    onLeave: (node, dependencies) => order.push({ node, waits: dependencies }),
+  });
   const weights = new Map<string, number>();
-  for (let step = order.pop(); step !== undefined; step = order.pop()) {
-    const handed = handedOn(plan, step.node, weights.get(step.node) ?? 0);
-    for (const id of step.waits) {
-      weights.set(id, Math.min(WEIGHT_MAX, (weights.get(id) ?? 0) + handed));
+  for (let entry = order.pop(); entry !== undefined; entry = order.pop()) {
+    const propagated = propagatedWeight(plan, entry.node, weights.get(entry.node) ?? 0);
+    for (const id of entry.waits) {
+      weights.set(id, Math.min(WEIGHT_MAX, (weights.get(id) ?? 0) + propagated));
     }
     yield;
   }
   return weights;
 }
 
-function handedOn(plan: Plan, node: string, weight: number): number {
-  if (isStart(node)) return weight;
+function propagatedWeight(plan: Plan, node: string, weight: number): number {
+  if (isStartNode(node)) return weight;
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
   if (task === undefined || !hasCountedSubtasks(task)) return weight + 1;

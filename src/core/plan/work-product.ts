@@ -1,4 +1,4 @@
-import { kindOf } from '../subject.js';
+import { subjectKindOf } from '../subject.js';
 import { isTaskId } from './task-id.js';
 
 /** Enough of the digest to tell two results apart at a glance; the whole digest is stored beside it. */
@@ -23,6 +23,7 @@ export function parseWorkProductRef(ref: string): WorkProductRef | null {
   const match = REF_PATTERN.exec(ref);
   if (match === null) return null;
   const [, subject = '', generation = '', hash = ''] = match;
-  if (kindOf(subject) === 'record' || (kindOf(subject) === 'task' && !isTaskId(subject))) return null;
+  if (subjectKindOf(subject) === 'record' || (subjectKindOf(subject) === 'task' && !isTaskId(subject)))
+    return null;
   return { subject, generation: Number(generation), hash };
 }

@@ -1,13 +1,13 @@
-import { factOf } from '../claims/facts.js';
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { type Holdings, subjectsOf } from './claim-index.js';
-import { isOwnDeed } from './deed.js';
+import { isAgentAction } from './agent-action.js';
+import { type ClaimHoldings, claimedSubjectsOf } from './claim-index.js';
 
 /** An agent may come back in a new session for years; the view names the ones it was last seen in. */
 export const SESSIONS_PER_AGENT_MAX = 100;
 
 /** What is known of one agent. Mutable: it belongs to the project state that folds it. */
-export interface AgentTally {
+export interface AgentStats {
   readonly agent_id: string;
   role: string | null;
   /** In the order in which they were last seen. */
@@ -31,28 +31,29 @@ export interface AgentView {
 }
 
 /** Counts what an event says its agent did. What humans and time do makes nobody an agent. */
-export function tallyAgent(agents: Map<string, AgentTally>, event: EventEnvelope): void {
-  if (!isOwnDeed(event)) return;
-  const tally = agents.get(event.agent_id) ?? newTally(event);
-  agents.set(event.agent_id, tally);
-  tally.role = event.agent_role ?? tally.role;
-  tally.last_activity = event.timestamp;
-  if (event.session_id !== undefined && event.session_id !== '') seenIn(tally.sessions, event.session_id);
-  switch (factOf(event.event_type)) {
+export function updateAgentStats(agents: Map<string, AgentStats>, event: EventEnvelope): void {
+  if (!isAgentAction(event)) return;
+  const stats = agents.get(event.agent_id) ?? newAgentStats(event);
+  agents.set(event.agent_id, stats);
+  stats.role = event.agent_role ?? stats.role;
+  stats.last_activity = event.timestamp;
+  if (event.session_id !== undefined && event.session_id !== '')
+    touchSession(stats.sessions, event.session_id);
+  switch (claimEventKindOf(event.event_type)) {
     case 'accepted':
     case 'adopted':
-      tally.completed += 1;
+      stats.completed += 1;
       break;
     case 'result_denied':
-      tally.rejected += 1;
+      stats.rejected += 1;
       break;
     case 'claim_denied':
-      tally.denied += 1;
+      stats.denied += 1;
       break;
   }
 }
 
-function newTally({ agent_id, timestamp }: EventEnvelope): AgentTally {
+function newAgentStats({ agent_id, timestamp }: EventEnvelope): AgentStats {
   return {
     agent_id,
     role: null,
@@ -64,9 +65,9 @@ function newTally({ agent_id, timestamp }: EventEnvelope): AgentTally {
   };
 }
 
-function seenIn(sessions: Set<string>, session_id: string): void {
-  sessions.delete(session_id);
-  sessions.add(session_id);
+function touchSession(sessions: Set<string>, sessionId: string): void {
+  sessions.delete(sessionId);
+  sessions.add(sessionId);
   if (sessions.size <= SESSIONS_PER_AGENT_MAX) return;
   for (const oldest of sessions) {
     sessions.delete(oldest);
@@ -74,16 +75,16 @@ function seenIn(sessions: Set<string>, session_id: string): void {
   }
 }
 
-type Agents = Holdings & { readonly agents: ReadonlyMap<string, AgentTally> };
+type AgentsState = ClaimHoldings & { readonly agents: ReadonlyMap<string, AgentStats> };
 
 /** All agents, or those that are named. */
-export function agentViews(state: Agents, names: Iterable<string> = state.agents.keys()): AgentView[] {
+export function agentViews(state: AgentsState, names: Iterable<string> = state.agents.keys()): AgentView[] {
   return [...names]
-    .flatMap((agent_id) => state.agents.get(agent_id) ?? [])
-    .map((tally) => ({
-      ...tally,
-      sessions: [...tally.sessions],
-      claims: subjectsOf(state, tally.agent_id).sort(),
+    .flatMap((agentId) => state.agents.get(agentId) ?? [])
+    .map((stats) => ({
+      ...stats,
+      sessions: [...stats.sessions],
+      claims: claimedSubjectsOf(state, stats.agent_id).sort(),
     }))
     .sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1));
 }

@@ -1,6 +1,6 @@
 import type { Head } from '../claims/head.js';
-import { kindOf } from '../subject.js';
-import { placeOf } from './place.js';
+import { subjectKindOf } from '../subject.js';
+import { planPositionOf } from './plan-position.js';
 
 /** Heads by what one looks for in them, so that nobody need walk over a million. */
 export interface ClaimIndex {
@@ -9,11 +9,11 @@ export interface ClaimIndex {
   /** The same subjects by the session that holds them. */
   readonly bySession: Map<string, Set<string>>;
   /** The sessions in which an agent may hold some of them: `subjectsOf` tells which. */
-  readonly sessionsOf: Map<string, Set<string>>;
+  readonly sessionsByAgent: Map<string, Set<string>>;
   /** Subjects that wait after an error, over or not. */
-  readonly paused: Set<string>;
+  readonly inBackoff: Set<string>;
   /** The tracks an agent has been granted work in. */
-  readonly tracksOf: Map<string, Set<string>>;
+  readonly tracksByAgent: Map<string, Set<string>>;
   /** How many tasks and subtasks are COMPLETED. */
   completed: number;
 }
@@ -21,49 +21,55 @@ export interface ClaimIndex {
 export const emptyClaimIndex = (): ClaimIndex => ({
   live: new Set(),
   bySession: new Map(),
-  sessionsOf: new Map(),
-  paused: new Set(),
-  tracksOf: new Map(),
+  sessionsByAgent: new Map(),
+  inBackoff: new Set(),
+  tracksByAgent: new Map(),
   completed: 0,
 });
 
 /** Keeps the index true when a head moves. */
-export function moveClaim(index: ClaimIndex, before: Head | null, after: Head): void {
+export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: Head): void {
   const { subject } = after;
-  const done = Number(after.phase === 'COMPLETED') - Number(before?.phase === 'COMPLETED');
-  if (done !== 0 && kindOf(subject) === 'task') index.completed += done;
-  const was = before === null ? null : openClaim(before);
-  const is = openClaim(after);
-  if (was !== null && is !== null && before?.generation === after.generation) return;
-  if (was !== null) {
+  const completedDelta = Number(after.phase === 'COMPLETED') - Number(before?.phase === 'COMPLETED');
+  if (completedDelta !== 0 && subjectKindOf(subject) === 'task') index.completed += completedDelta;
+  const claimBefore = before === null ? null : openClaim(before);
+  const claimAfter = openClaim(after);
+  if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) return;
+  if (claimBefore !== null) {
     index.live.delete(subject);
-    remove(index.bySession, was.session_id, subject);
-    if (!index.bySession.has(was.session_id)) remove(index.sessionsOf, was.agent_id, was.session_id);
+    remove(index.bySession, claimBefore.session_id, subject);
+    if (!index.bySession.has(claimBefore.session_id))
+      remove(index.sessionsByAgent, claimBefore.agent_id, claimBefore.session_id);
   }
-  if (is !== null) {
+  if (claimAfter !== null) {
     index.live.add(subject);
-    add(index.bySession, is.session_id, subject);
-    add(index.sessionsOf, is.agent_id, is.session_id);
+    add(index.bySession, claimAfter.session_id, subject);
+    add(index.sessionsByAgent, claimAfter.agent_id, claimAfter.session_id);
   }
-  if (after.retry_at_ms !== null) index.paused.add(subject);
-  else if (index.paused.size > 0) index.paused.delete(subject);
+  if (after.retry_at_ms !== null) index.inBackoff.add(subject);
+  else if (index.inBackoff.size > 0) index.inBackoff.delete(subject);
 }
 
 /** Who holds what. */
-export interface Holdings extends Pick<ClaimIndex, 'bySession' | 'sessionsOf'> {
+export interface ClaimHoldings extends Pick<ClaimIndex, 'bySession' | 'sessionsByAgent'> {
   readonly heads: ReadonlyMap<string, Head>;
 }
 
 /** The subjects on which an agent has an ACTIVE or SUSPENDED claim. */
-export function subjectsOf({ heads, bySession, sessionsOf }: Holdings, agent_id: string): string[] {
-  const ofSessions = [...(sessionsOf.get(agent_id) ?? [])].flatMap((id) => [...(bySession.get(id) ?? [])]);
-  return ofSessions.filter((subject) => heads.get(subject)?.claim?.agent_id === agent_id);
+export function claimedSubjectsOf(
+  { heads, bySession, sessionsByAgent: sessionsOf }: ClaimHoldings,
+  agentId: string,
+): string[] {
+  const sessionSubjects = [...(sessionsOf.get(agentId) ?? [])].flatMap((id) => [
+    ...(bySession.get(id) ?? []),
+  ]);
+  return sessionSubjects.filter((subject) => heads.get(subject)?.claim?.agent_id === agentId);
 }
 
 /** An agent was granted this subject, now or once: it knows its way about in that track. */
-export function enterTrack(index: ClaimIndex, agent_id: string, subject: string): void {
-  const { track } = placeOf(subject);
-  if (track !== null) add(index.tracksOf, agent_id, track);
+export function recordTrackOfAgent(index: ClaimIndex, agentId: string, subject: string): void {
+  const { track } = planPositionOf(subject);
+  if (track !== null) add(index.tracksByAgent, agentId, track);
 }
 
 const openClaim = ({ claim }: Head) =>

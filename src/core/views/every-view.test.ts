@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import { decide } from '../claims/decide.js';
-import { factOf } from '../claims/facts.js';
 import { emptyHead } from '../claims/head.js';
 import { type EventEnvelope, isoTime } from '../events/envelope.js';
 import { CATALOGUE, checkNewEvent } from '../events/index.js';
 import { subjectKeys } from '../subject.js';
 import { agentViews } from './agents.js';
-import { subjectsOf } from './claim-index.js';
-import { absorb, learnHead } from './learn.js';
+import { applyCommit, applyStoredHead } from './apply-commit.js';
+import { claimedSubjectsOf } from './claim-index.js';
+import type { FoldContext } from './fold-context.js';
 import { lineageOf, lineageTable } from './lineage.js';
 import { planProgress } from './progress.js';
 import { emptyProject, evolveProject, foldProject, type ProjectState } from './project-state.js';
@@ -16,14 +17,13 @@ import { parkedResults, resultsOf } from './results.js';
 import { emptySession, evolveSession, type SessionFold, sessionMemory } from './session-memory.js';
 import { projectStatus } from './status.js';
 import { taskStateIn } from './task-state.js';
-import { History, rulesOf } from './testing/history.js';
-import { claimBy, type Step, SUBJECTS, VERBS, WORKERS } from './testing/steps.js';
-import type { Vantage } from './vantage.js';
+import { type CommandStep, claimBy, SUBJECTS, VERBS, WORKERS } from './testing/command-steps.js';
+import { ProjectHistory, rulesOf } from './testing/project-history.js';
 
 const SESSIONS = ['s-1', 's-2', 's-op'];
 
 /** The common verbs come often enough that there is something for the others to act on. */
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const steps: fc.Arbitrary<CommandStep[]> = fc.array(
   fc.record({
     subject: fc.oneof(
       { weight: 5, arbitrary: fc.constantFrom('A-001-core', 'REQ-F-AUTH-001#design_code') },
@@ -46,7 +46,7 @@ function everyView(
   state: ProjectState,
   sessions: readonly SessionFold[],
   events: EventEnvelope[],
-  at: Vantage,
+  at: FoldContext,
 ) {
   const progress = planProgress(state, at);
   const ofSubject = (subject: string) => events.filter((event) => event.subject === subject);
@@ -61,16 +61,16 @@ function everyView(
   };
 }
 
-const foldSession = (session_id: string, events: readonly EventEnvelope[]): SessionFold => {
-  const session = emptySession(session_id);
+const foldSession = (sessionId: string, events: readonly EventEnvelope[]): SessionFold => {
+  const session = emptySession(sessionId);
   for (const event of events) evolveSession(session, event);
   return session;
 };
 
-const rebuilt = (events: EventEnvelope[], at: Vantage) =>
+const rebuilt = (events: EventEnvelope[], at: FoldContext) =>
   everyView(
     foldProject(events),
-    SESSIONS.map((session_id) => foldSession(session_id, events)),
+    SESSIONS.map((sessionId) => foldSession(sessionId, events)),
     events,
     at,
   );
@@ -79,10 +79,12 @@ describe('the histories tried here', () => {
   it('hold every fact there is, in both vocabularies', () => {
     const seen = new Set<string>();
     for (const taken of fc.sample(steps, { numRuns: 200, seed: 4 })) {
-      for (const event of new History().run(taken).events) seen.add(event.event_type);
+      for (const event of new ProjectHistory().run(taken).events) seen.add(event.event_type);
     }
-    const told = [...CATALOGUE.keys()].filter((type) => factOf(type) !== undefined && !/note/i.test(type));
-    expect(told.filter((type) => !seen.has(type))).toEqual([]);
+    const reply = [...CATALOGUE.keys()].filter(
+      (type) => claimEventKindOf(type) !== undefined && !/note/i.test(type),
+    );
+    expect(reply.filter((type) => !seen.has(type))).toEqual([]);
   });
 });
 
@@ -90,8 +92,8 @@ describe('every view', () => {
   it('is at every position what a rebuild from zero gives', () => {
     fc.assert(
       fc.property(steps, (taken) => {
-        const history = new History().run(taken);
-        const at = history.vantage();
+        const history = new ProjectHistory().run(taken);
+        const at = history.foldContext();
         const state = emptyProject();
         const sessions = SESSIONS.map(emptySession);
         for (const [index, event] of history.events.entries()) {
@@ -120,13 +122,13 @@ describe('every view', () => {
   it('is unmoved by events that come twice', () => {
     fc.assert(
       fc.property(steps, fc.array(fc.nat(200), { maxLength: 20 }), (taken, again) => {
-        const history = new History().run(taken);
+        const history = new ProjectHistory().run(taken);
         const { events } = history;
         const repeated = events.flatMap((event, index) => [
           event,
           ...(again.includes(index) ? events.slice(0, index + 1) : []),
         ]);
-        const at = history.vantage();
+        const at = history.foldContext();
         expect(rebuilt(repeated, at)).toEqual(rebuilt(events, at));
       }),
       { numRuns: 50 },
@@ -136,19 +138,19 @@ describe('every view', () => {
   it('comes out the same where heads were learned ahead of their events', () => {
     fc.assert(
       fc.property(steps, fc.nat(100), (taken, cut) => {
-        const history = new History().run(taken);
+        const history = new ProjectHistory().run(taken);
         const { events } = history;
         const known = events.slice(0, 1 + (cut % events.length));
         const state = foldProject(known);
-        for (const head of history.heads.values()) if (head.seq > 0) learnHead(state, head);
+        for (const head of history.heads.values()) if (head.seq > 0) applyStoredHead(state, head);
         for (const event of events) evolveProject(state, event);
         const whole = foldProject(events);
         expect(new Set(state.live)).toEqual(new Set(whole.live));
         expect(state.bySession).toEqual(whole.bySession);
         expect(state.heads).toEqual(whole.heads);
         expect(state.parked).toEqual(whole.parked);
-        expect(state.paused).toEqual(whole.paused);
-        expect(state.tracksOf).toEqual(whole.tracksOf);
+        expect(state.inBackoff).toEqual(whole.inBackoff);
+        expect(state.tracksByAgent).toEqual(whole.tracksByAgent);
         expect(agentViews(state)).toEqual(agentViews(whole));
       }),
       { numRuns: 50 },
@@ -156,26 +158,28 @@ describe('every view', () => {
   });
 
   it('takes in a commit at once, and asks to be caught up when others came between', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(WORKERS[0]));
     history.command('B-001-schema', claimBy(WORKERS[2]));
     const [first, second] = history.events.slice(-2) as [EventEnvelope, EventEnvelope];
     const before = history.events.slice(0, -2);
-    const unitOf = (event: EventEnvelope, subject: string) => ({
+    const transactionOf = (event: EventEnvelope, subject: string) => ({
       swaps: [{ head: history.head(subject), events: [event] }],
-      notes: [],
+      loose_events: [],
     });
 
     const state = foldProject(before);
-    expect(absorb(state, unitOf(second, 'B-001-schema'), [second.position])).toBe(true);
+    expect(applyCommit(state, transactionOf(second, 'B-001-schema'), [second.position])).toBe(true);
     expect(state.position).toBe(before.length);
     expect([...state.live]).toEqual(['B-001-schema']);
 
-    expect(absorb(state, unitOf(first, 'A-001-core'), [first.position])).toBe(false);
-    expect(absorb(state, unitOf(second, 'B-001-schema'), [second.position])).toBe(false);
+    expect(applyCommit(state, transactionOf(first, 'A-001-core'), [first.position])).toBe(false);
+    expect(applyCommit(state, transactionOf(second, 'B-001-schema'), [second.position])).toBe(false);
     const whole = foldProject(history.events);
     expect(state.heads).toEqual(whole.heads);
-    expect(subjectsOf(state, WORKERS[2].agent_id)).toEqual(subjectsOf(whole, WORKERS[2].agent_id));
+    expect(claimedSubjectsOf(state, WORKERS[2].agent_id)).toEqual(
+      claimedSubjectsOf(whole, WORKERS[2].agent_id),
+    );
     expect(state.last_updated).toBe(whole.last_updated);
     expect(state.position).toBe(second.position);
   });
@@ -194,9 +198,9 @@ describe('every view', () => {
     };
     fc.assert(
       fc.property(steps, fc.nat(300), (taken, seconds) => {
-        const history = new History().run(taken);
+        const history = new ProjectHistory().run(taken);
         const state = foldProject(history.events);
-        const at = { ...history.vantage(), now_ms: history.now_ms + seconds * 1000 };
+        const at = { ...history.foldContext(), now_ms: history.now_ms + seconds * 1000 };
         for (const subject of SUBJECTS) {
           const { readiness, waiting_for } = taskStateIn(state, subject, at);
           const head = state.heads.get(subject) ?? emptyHead(subject);
@@ -213,7 +217,7 @@ describe('the catalogue', () => {
   it('lets everything be written that the rules can say', () => {
     fc.assert(
       fc.property(steps, (taken) => {
-        for (const { position: _, ...event } of new History().run(taken).events) {
+        for (const { position: _, ...event } of new ProjectHistory().run(taken).events) {
           expect([event.event_type, checkNewEvent(event)]).toEqual([event.event_type, { ok: true }]);
         }
       }),
@@ -222,7 +226,7 @@ describe('the catalogue', () => {
   });
 
   it('sees a change of the rules that a view does not know and only moves the seq', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(WORKERS[0]));
     const last = history.events.at(-1)!;
     const unknown = {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emptyHead, type Head } from '../claims/head.js';
 import { applyPlanChange, emptyPlan, NOTHING_STARTED, type Plan, readPlan } from '../plan/index.js';
-import { allSteps } from '../steps.js';
-import { Frontier, type Terrain } from './frontier.js';
+import { runAllSteps } from '../steps.js';
+import { Frontier, type FrontierInput } from './frontier.js';
 
 /** Two tracks in sequence, one of them with subtasks, and one that waits for both. */
 const PLAN = {
@@ -27,7 +27,7 @@ function plan(): Plan {
   return applyPlanChange(emptyPlan(), reading.change);
 }
 
-class Field implements Terrain {
+class FrontierHarness implements FrontierInput {
   readonly plan = plan();
   readonly heads = new Map<string, Head>();
   readonly live = new Set<string>();
@@ -43,11 +43,12 @@ class Field implements Terrain {
     this.heads.set(subject, after);
     if (to === 'held') this.live.add(subject);
     else this.live.delete(subject);
-    this.frontier.moved(this, before, after);
+    this.frontier.onHeadMoved(this, before, after);
   }
 
   ids(frontier = this.frontier): string[][] {
-    if (frontier.surveyed !== frontier.version(this.plan)) allSteps(frontier.survey(this));
+    if (frontier.rebuiltVersion !== frontier.currentVersion(this.plan))
+      runAllSteps(frontier.rebuildSteps(this));
     return [...frontier.byTrack].sort().map(([, ranks]) => ranks.map(({ id }) => id));
   }
 }
@@ -55,11 +56,11 @@ class Field implements Terrain {
 const nonEmpty = (tracks: string[][]) => tracks.filter((ids) => ids.length > 0);
 
 it('begins with what waits for nothing, the best of each track first', () => {
-  expect(nonEmpty(new Field().ids())).toEqual([['A-001-a'], ['B-001-a', 'B-002-b']]);
+  expect(nonEmpty(new FrontierHarness().ids())).toEqual([['A-001-a'], ['B-001-a', 'B-002-b']]);
 });
 
 it('moves on with what is done, subtasks before their merge', () => {
-  const field = new Field();
+  const field = new FrontierHarness();
   field.ids();
   field.move('A-001-a', 'done');
   field.move('B-002-b', 'held');
@@ -80,7 +81,7 @@ it('is the same whether it was kept up or made anew', () => {
   const step = fc.tuple(fc.constantFrom(...subjects), fc.constantFrom('held', 'free', 'done'));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const field = new Field();
+      const field = new FrontierHarness();
       field.ids();
       for (const [subject, to] of steps) {
         field.move(subject, to as 'held' | 'free' | 'done');
@@ -99,31 +100,31 @@ it('is the same whatever moves while it is made', () => {
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const field = new Field();
-      const survey = field.frontier.survey(field);
+      const field = new FrontierHarness();
+      const survey = field.frontier.rebuildSteps(field);
       for (const { rest, subject, to } of steps) {
         for (let taken = 0; taken < rest; taken += 1) survey.next();
         field.move(subject, to as 'held' | 'free' | 'done');
       }
-      allSteps(survey);
+      runAllSteps(survey);
       expect(nonEmpty(field.ids())).toEqual(nonEmpty(field.ids(new Frontier())));
     }),
   );
 });
 
 it('knows after a survey what the plan was when that began, and asks for another when it has changed since', () => {
-  const field = new Field();
-  const survey = field.frontier.survey(field);
+  const field = new FrontierHarness();
+  const survey = field.frontier.rebuildSteps(field);
   survey.next();
   const added = [{ id: 'C-001-late', description: 'late' }];
   applyPlanChange(field.plan, { added, changed: [], removed: ['B-002-b'] });
-  allSteps(survey);
-  expect(field.frontier.surveyed).toBeLessThan(field.frontier.version(field.plan));
+  runAllSteps(survey);
+  expect(field.frontier.rebuiltVersion).toBeLessThan(field.frontier.currentVersion(field.plan));
   expect(nonEmpty(field.ids())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
 });
 
 it('asks for another survey where one head frees more than it follows', () => {
-  const field = new Field();
+  const field = new FrontierHarness();
   const waiting = Array.from({ length: 999 }, (_, at) => ({
     id: `C-${String(at + 1).padStart(3, '0')}-c`,
     description: 'waits',
@@ -133,6 +134,6 @@ it('asks for another survey where one head frees more than it follows', () => {
   applyPlanChange(field.plan, { added: waiting, changed: [], removed: [] });
   field.ids();
   field.move('A-001-a', 'done');
-  expect(field.frontier.surveyed).toBeLessThan(field.frontier.version(field.plan));
+  expect(field.frontier.rebuiltVersion).toBeLessThan(field.frontier.currentVersion(field.plan));
   expect(nonEmpty(field.ids()).map((ids) => ids.length)).toEqual([2, 2, 1998]);
 });

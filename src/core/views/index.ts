@@ -1,6 +1,13 @@
-export { type AgentTally, type AgentView, agentViews, SESSIONS_PER_AGENT_MAX, tallyAgent } from './agents.js';
-export { type ClaimIndex, subjectsOf } from './claim-index.js';
-export { absorb, type CommittedUnit, learnHead } from './learn.js';
+export {
+  type AgentStats,
+  type AgentView,
+  agentViews,
+  SESSIONS_PER_AGENT_MAX,
+  updateAgentStats,
+} from './agents.js';
+export { applyCommit, applyStoredHead, type CommittedTransaction } from './apply-commit.js';
+export { type ClaimIndex, claimedSubjectsOf } from './claim-index.js';
+export type { FoldContext } from './fold-context.js';
 export {
   type ClaimHistory,
   type Lineage,
@@ -9,11 +16,11 @@ export {
   lineageOf,
   lineageTable,
   type RejectedRow,
-  type Reviewed,
+  type ReviewEntry,
 } from './lineage.js';
-export { keepParked, type ParkedIds } from './parked.js';
-export { type Place, placeOf } from './place.js';
-export { type PlanProgress, type Progress, planProgress, progressSteps } from './progress.js';
+export { type ParkedIds, updateParked } from './parked.js';
+export { type PlanPosition, planPositionOf } from './plan-position.js';
+export { type PlanProgress, type ProgressCounts, planProgress, progressSteps } from './progress.js';
 export {
   emptyProject,
   emptyWork,
@@ -41,17 +48,16 @@ export {
   projectStatus,
   STATUS_LIST_MAX,
   statusSteps,
-  type Waiting,
+  type WaitingSubject,
 } from './status.js';
 export {
   READINESS,
   type Readiness,
   readinessOf,
   type TaskClaim,
-  type TaskFacts,
   type TaskState,
+  type TaskStateInput,
   type TaskStateResult,
   taskState,
   taskStateIn,
 } from './task-state.js';
-export type { Vantage } from './vantage.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { lineageOf, lineageTable } from './lineage.js';
 import { parkedResults, pastGrant, resultsOf } from './results.js';
-import { History, T0_MS } from './testing/history.js';
-import { claimBy, submitBy } from './testing/steps.js';
+import { claimBy, submitBy } from './testing/command-steps.js';
+import { ProjectHistory, T0_MS } from './testing/project-history.js';
 
 const TASK = 'A-001-core';
 const worker = (agent_id: string, session_id: string) =>
@@ -11,8 +11,8 @@ const minute = (n: number) => T0_MS + n * 60_000;
 const iso = (n: number) => new Date(minute(n)).toISOString();
 
 /** Two holders fall silent, a third finishes, then both come back with what they made. */
-function threeGenerations(): History {
-  const history = new History();
+function threeGenerations(): ProjectHistory {
+  const history = new ProjectHistory();
   const at = (n: number) => {
     history.now_ms = minute(n);
   };
@@ -103,7 +103,7 @@ describe('the lineage of a task', () => {
 
   it('shows a claim that stands as in progress and a stale one as still standing', () => {
     const edge = 'REQ-F-AUTH-001#design_code';
-    const history = new History();
+    const history = new ProjectHistory();
     history.command(edge, claimBy(worker('ada', 's-1')));
     history.now_ms += 3_600_000;
     expect(history.command(edge, { type: 'expire' })).toBe('STALE');
@@ -112,7 +112,7 @@ describe('the lineage of a task', () => {
   });
 
   it('lets the late result have the last word over an expiry', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command(TASK, claimBy(worker('ada', 's-1')));
     history.now_ms += 120_000;
     expect(history.command(TASK, { type: 'expire' })).toBe('EXPIRED');
@@ -123,7 +123,7 @@ describe('the lineage of a task', () => {
   });
 
   it('keeps what each way out of a claim is called', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     const word = (expected_generation: number) => ({ expected_generation, reason: 'r', by: 'olga' });
     const handle = (generation: number) => ({ generation, session_id: 's-1', claim_id: null });
     const claim = () => history.command(TASK, claimBy(worker('ada', 's-1')));

@@ -1,13 +1,13 @@
-import { factOf } from '../claims/facts.js';
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { ReleaseReason, ReviewDecision } from '../claims/head.js';
-import type { Payloads } from '../claims/payloads.js';
+import type { ClaimEventPayloads } from '../claims/payloads.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { once } from './once.js';
-import { type Place, placeOf } from './place.js';
+import { dedupeEvents } from './dedupe-events.js';
+import { type PlanPosition, planPositionOf } from './plan-position.js';
 import { resultsOf, type TaskResult } from './results.js';
 
 /** One generation of a subject, from grant to end (seed 004 §4.2.1). */
-export interface ClaimHistory extends Place {
+export interface ClaimHistory extends PlanPosition {
   /** The id of the event that granted it. */
   readonly id: string;
   readonly tenant_id: string;
@@ -25,7 +25,7 @@ export interface ClaimHistory extends Place {
   readonly result_accepted: boolean;
   readonly work_product_ref: string | null;
   /** Set where a human made refused work of an older generation the result of this one. */
-  readonly adopted_from: Payloads['adopted']['adopted_from'] | null;
+  readonly adopted_from: ClaimEventPayloads['adopted']['adopted_from'] | null;
 }
 
 export interface Lineage {
@@ -33,12 +33,12 @@ export interface Lineage {
   readonly generations: readonly ClaimHistory[];
   readonly rejected: readonly TaskResult[];
   /** What humans decided on its candidates, in order. */
-  readonly reviews: readonly Reviewed[];
+  readonly reviews: readonly ReviewEntry[];
   /** How many older events are left out; only where some are. */
   readonly omitted?: number;
 }
 
-export interface Reviewed {
+export interface ReviewEntry {
   readonly generation: number;
   readonly iteration: number;
   readonly decision: ReviewDecision;
@@ -47,41 +47,46 @@ export interface Reviewed {
   readonly at: string;
 }
 
-type End = Pick<ClaimHistory, 'released_at' | 'release_reason'> & Partial<ClaimHistory>;
+type GenerationEnd = Pick<ClaimHistory, 'released_at' | 'release_reason'> & Partial<ClaimHistory>;
 
 /** The whole story of one subject, folded from its events in the order of their positions. */
 export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Lineage {
   const generations = new Map<number, ClaimHistory>();
-  for (const event of once(events)) {
+  for (const event of dedupeEvents(events)) {
     const generation = event.generation ?? 0;
-    const known = generations.get(generation);
-    const next = known === undefined ? acquired(event) : { ...known, ...endOf(event) };
+    const existing = generations.get(generation);
+    const next = existing === undefined ? historyOfGrant(event) : { ...existing, ...endOf(event) };
     if (next !== null) generations.set(generation, next);
   }
   const rejected = resultsOf(events).filter(({ accepted }) => !accepted);
-  return { task_id, generations: [...generations.values()], rejected, reviews: reviewsIn(events) };
+  return { task_id, generations: [...generations.values()], rejected, reviews: reviewsOf(events) };
 }
 
-function reviewsIn(events: readonly EventEnvelope[]): Reviewed[] {
-  return [...once(events)]
-    .filter(({ event_type }) => factOf(event_type) === 'reviewed')
+function reviewsOf(events: readonly EventEnvelope[]): ReviewEntry[] {
+  return [...dedupeEvents(events)]
+    .filter(({ event_type }) => claimEventKindOf(event_type) === 'reviewed')
     .map(({ payload, generation = 0, timestamp: at }) => {
-      const { iteration, decision, reviewer, comment = null } = payload as unknown as Payloads['reviewed'];
+      const {
+        iteration,
+        decision,
+        reviewer,
+        comment = null,
+      } = payload as unknown as ClaimEventPayloads['reviewed'];
       return { generation, iteration, decision, reviewer, comment, at };
     });
 }
 
-function acquired(event: EventEnvelope): ClaimHistory | null {
-  if (factOf(event.event_type) !== 'granted') return null;
+function historyOfGrant(event: EventEnvelope): ClaimHistory | null {
+  if (claimEventKindOf(event.event_type) !== 'granted') return null;
   return {
     id: event.event_id,
     tenant_id: event.tenant_id,
     project_id: event.project_id,
-    ...placeOf(event.subject ?? ''),
+    ...planPositionOf(event.subject ?? ''),
     generation: event.generation ?? 0,
     session_id: event.session_id ?? '',
     agent_id: event.agent_id,
-    user_id: (event.payload as unknown as Payloads['granted']).user_id ?? null,
+    user_id: (event.payload as unknown as ClaimEventPayloads['granted']).user_id ?? null,
     acquired_at: event.timestamp,
     released_at: null,
     release_reason: null,
@@ -92,23 +97,23 @@ function acquired(event: EventEnvelope): ClaimHistory | null {
 }
 
 /** The last word about a generation stands: a late result still completes a claim that had expired. */
-function endOf(event: EventEnvelope): End | null {
+function endOf(event: EventEnvelope): GenerationEnd | null {
   const released_at = event.timestamp;
-  switch (factOf(event.event_type)) {
+  switch (claimEventKindOf(event.event_type)) {
     case 'lost': {
-      const { cause, disposition, expired_at } = event.payload as unknown as Payloads['lost'];
+      const { cause, disposition, expired_at } = event.payload as unknown as ClaimEventPayloads['lost'];
       if (disposition === 'held') return null;
       return { released_at: expired_at ?? released_at, release_reason: cause };
     }
     case 'released': {
-      const { reason, message } = event.payload as unknown as Payloads['released'];
-      const told = message == null ? {} : { release_message: message };
-      return { released_at, release_reason: reason, ...told };
+      const { reason, message } = event.payload as unknown as ClaimEventPayloads['released'];
+      const messageField = message == null ? {} : { release_message: message };
+      return { released_at, release_reason: reason, ...messageField };
     }
     case 'accepted':
     case 'adopted': {
-      const { work_product_ref } = event.payload as unknown as Payloads['accepted'];
-      const { adopted_from } = event.payload as unknown as Partial<Payloads['adopted']>;
+      const { work_product_ref } = event.payload as unknown as ClaimEventPayloads['accepted'];
+      const { adopted_from } = event.payload as unknown as Partial<ClaimEventPayloads['adopted']>;
       return {
         released_at,
         release_reason: 'COMPLETED',

@@ -1,11 +1,11 @@
-import { live } from '../claims/lease.js';
+import { isLive } from '../claims/lease.js';
 import { subtaskIds } from '../plan/task.js';
-import { allSteps, type Steps } from '../steps.js';
+import { runAllSteps, type StepGenerator } from '../steps.js';
+import type { FoldContext } from './fold-context.js';
 import type { WorkState } from './project-state.js';
-import type { Vantage } from './vantage.js';
 
 /** Tasks, subtasks and merges, each counted once. */
-export interface Progress {
+export interface ProgressCounts {
   readonly completed: number;
   readonly in_progress: number;
   readonly pending: number;
@@ -13,40 +13,40 @@ export interface Progress {
 
 /** How far each track of the plan is, and the plan in all. */
 export interface PlanProgress {
-  readonly tracks: Readonly<Record<string, Progress>>;
-  readonly total: Progress;
+  readonly tracks: Readonly<Record<string, ProgressCounts>>;
+  readonly total: ProgressCounts;
 }
 
-type Count = { -readonly [Part in keyof Progress]: number };
-const none = (): Count => ({ completed: 0, in_progress: 0, pending: 0 });
+type MutableProgressCounts = { -readonly [Part in keyof ProgressCounts]: number };
+const zeroCounts = (): MutableProgressCounts => ({ completed: 0, in_progress: 0, pending: 0 });
 
 const SUBJECTS_PER_STEP = 100;
 
-export const planProgress = (state: WorkState, vantage: Vantage): PlanProgress =>
-  allSteps(progressSteps(state, vantage));
+export const planProgress = (state: WorkState, context: FoldContext): PlanProgress =>
+  runAllSteps(progressSteps(state, context));
 
 /** The same in steps. Of work that goes on meanwhile, each subject counts as it is when it is looked at. */
-export function* progressSteps(state: WorkState, vantage: Vantage): Steps<PlanProgress> {
-  let seen = 0;
-  const tracks = new Map<string, Count>();
-  const total = none();
+export function* progressSteps(state: WorkState, context: FoldContext): StepGenerator<PlanProgress> {
+  let visited = 0;
+  const tracks = new Map<string, MutableProgressCounts>();
+  const total = zeroCounts();
   for (const task of state.plan.tasks()) {
-    const count = tracks.get(task.track) ?? none();
-    tracks.set(task.track, count);
+    const trackCounts = tracks.get(task.track) ?? zeroCounts();
+    tracks.set(task.track, trackCounts);
     for (const subject of [...subtaskIds(task), task.id]) {
-      const part = partOf(state, subject, vantage);
-      count[part] += 1;
-      total[part] += 1;
-      seen += 1;
-      if (seen % SUBJECTS_PER_STEP === 0) yield;
+      const bucket = progressBucketOf(state, subject, context);
+      trackCounts[bucket] += 1;
+      total[bucket] += 1;
+      visited += 1;
+      if (visited % SUBJECTS_PER_STEP === 0) yield;
     }
   }
   return { tracks: Object.fromEntries(tracks), total };
 }
 
-function partOf(state: WorkState, subject: string, vantage: Vantage): keyof Progress {
+function progressBucketOf(state: WorkState, subject: string, context: FoldContext): keyof ProgressCounts {
   const head = state.heads.get(subject);
   if (head === undefined) return 'pending';
   if (head.phase === 'COMPLETED') return 'completed';
-  return live(head, vantage.now_ms, vantage.rulesOf(subject)) ? 'in_progress' : 'pending';
+  return isLive(head, context.now_ms, context.rulesOf(subject)) ? 'in_progress' : 'pending';
 }

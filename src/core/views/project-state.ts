@@ -1,14 +1,14 @@
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import { evolve } from '../claims/evolve.js';
-import { factOf } from '../claims/facts.js';
 import type { Head } from '../claims/head.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from '../plan/plan.js';
 import { evolveRecord, type RecordHead } from '../record.js';
-import { kindOf, PLAN_SUBJECT } from '../subject.js';
-import { type AgentTally, tallyAgent } from './agents.js';
-import { type ClaimIndex, emptyClaimIndex, enterTrack, moveClaim } from './claim-index.js';
+import { PLAN_SUBJECT, subjectKindOf } from '../subject.js';
+import { type AgentStats, updateAgentStats } from './agents.js';
+import { type ClaimIndex, emptyClaimIndex, recordTrackOfAgent, updateClaimIndex } from './claim-index.js';
 import { Frontier } from './frontier.js';
-import { keepParked, type ParkedIds } from './parked.js';
+import { type ParkedIds, updateParked } from './parked.js';
 
 /** The work of a project as its events made it: what decisions rest on. It keeps heads, never the events themselves. */
 export interface WorkState extends ClaimIndex {
@@ -23,13 +23,13 @@ export interface WorkState extends ClaimIndex {
 }
 
 /** The work, and which refused work is kept: what only the events tell. */
-export interface KeptWork extends WorkState {
+export interface WorkWithParked extends WorkState {
   readonly parked: ParkedIds;
 }
 
 /** All of it, and what each agent did. */
-export interface ProjectState extends KeptWork {
-  readonly agents: Map<string, AgentTally>;
+export interface ProjectState extends WorkWithParked {
+  readonly agents: Map<string, AgentStats>;
 }
 
 export const emptyWork = (): WorkState => ({
@@ -42,9 +42,9 @@ export const emptyWork = (): WorkState => ({
   ...emptyClaimIndex(),
 });
 
-export const emptyKeptWork = (): KeptWork => ({ ...emptyWork(), parked: new Map() });
+export const emptyWorkWithParked = (): WorkWithParked => ({ ...emptyWork(), parked: new Map() });
 
-export const emptyProject = (): ProjectState => ({ ...emptyKeptWork(), agents: new Map() });
+export const emptyProject = (): ProjectState => ({ ...emptyWorkWithParked(), agents: new Map() });
 
 /** All of the plan is complete. A project without a plan is not done: it has not begun. */
 export const isDone = ({ plan, completed }: WorkState): boolean =>
@@ -53,14 +53,14 @@ export const isDone = ({ plan, completed }: WorkState): boolean =>
 /** Folds one event into a state that the caller owns. An event folded before changes nothing. */
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
-  tallyAgent(state.agents, event);
-  evolveKeptWork(state, event);
+  updateAgentStats(state.agents, event);
+  evolveWorkWithParked(state, event);
 }
 
 /** The same without the agents. */
-export function evolveKeptWork(state: KeptWork, event: EventEnvelope): void {
+export function evolveWorkWithParked(state: WorkWithParked, event: EventEnvelope): void {
   if (event.position <= state.position) return;
-  keepParked(state.parked, event);
+  updateParked(state.parked, event);
   evolveWork(state, event);
 }
 
@@ -70,10 +70,11 @@ export function evolveWork(state: WorkState, event: EventEnvelope): void {
   state.position = event.position;
   state.last_updated = event.timestamp;
   if (event.subject === undefined) return;
-  if (factOf(event.event_type) === 'granted') enterTrack(state, event.agent_id, event.subject);
+  if (claimEventKindOf(event.event_type) === 'granted')
+    recordTrackOfAgent(state, event.agent_id, event.subject);
   if (event.seq === undefined) return;
-  if (kindOf(event.subject) === 'record') moveRecord(state, event.subject, event);
-  else moveHead(state, event.subject, event);
+  if (subjectKindOf(event.subject) === 'record') foldRecordEvent(state, event.subject, event);
+  else foldHeadEvent(state, event.subject, event);
 }
 
 export function foldProject(events: Iterable<EventEnvelope>): ProjectState {
@@ -82,14 +83,14 @@ export function foldProject(events: Iterable<EventEnvelope>): ProjectState {
   return state;
 }
 
-function moveRecord(state: WorkState, subject: string, event: EventEnvelope): void {
+function foldRecordEvent(state: WorkState, subject: string, event: EventEnvelope): void {
   const before = state.records.get(subject) ?? null;
   if (isFolded(before, event)) return;
   state.records.set(subject, evolveRecord(before, event));
   if (subject === PLAN_SUBJECT) applyPlanChange(state.plan, event.payload as unknown as PlanChange);
 }
 
-function moveHead(state: WorkState, subject: string, event: EventEnvelope): void {
+function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope): void {
   const before = state.heads.get(subject) ?? null;
   if (isFolded(before, event)) return;
   const after = evolve(before, event);
@@ -99,8 +100,8 @@ function moveHead(state: WorkState, subject: string, event: EventEnvelope): void
 /** Everything that follows from heads moves with them. */
 export function setHead(state: WorkState, before: Head | null, after: Head): void {
   state.heads.set(after.subject, after);
-  moveClaim(state, before, after);
-  state.frontier.moved(state, before, after);
+  updateClaimIndex(state, before, after);
+  state.frontier.onHeadMoved(state, before, after);
 }
 
 /** A head that was learned rather than folded may be ahead of the events that are still to come. */

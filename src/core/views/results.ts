@@ -1,12 +1,12 @@
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { PastGrant } from '../claims/commands.js';
-import { factOf } from '../claims/facts.js';
-import type { Payloads } from '../claims/payloads.js';
+import type { ClaimEventPayloads } from '../claims/payloads.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { once } from './once.js';
-import { type Place, placeOf } from './place.js';
+import { dedupeEvents } from './dedupe-events.js';
+import { type PlanPosition, planPositionOf } from './plan-position.js';
 
 /** One result that was handed in, and what became of it (seed 004 §4.2.1). */
-export interface TaskResult extends Place {
+export interface TaskResult extends PlanPosition {
   readonly id: string;
   readonly tenant_id: string;
   readonly project_id: string;
@@ -25,26 +25,29 @@ export interface TaskResult extends Place {
   readonly parked: boolean;
 }
 
-type Answered = Payloads['accepted'] | Payloads['adopted'] | Payloads['result_denied'];
+type ResultPayload =
+  | ClaimEventPayloads['accepted']
+  | ClaimEventPayloads['adopted']
+  | ClaimEventPayloads['result_denied'];
 
 /** Every result of a subject, in the order in which they were answered. */
 export function resultsOf(events: readonly EventEnvelope[]): TaskResult[] {
-  return [...once(events)].filter(isAnswer).map(taskResult);
+  return [...dedupeEvents(events)].filter(isResultEvent).map(taskResult);
 }
 
-function isAnswer(event: EventEnvelope): boolean {
-  const fact = factOf(event.event_type);
-  return fact === 'accepted' || fact === 'adopted' || fact === 'result_denied';
+function isResultEvent(event: EventEnvelope): boolean {
+  const kind = claimEventKindOf(event.event_type);
+  return kind === 'accepted' || kind === 'adopted' || kind === 'result_denied';
 }
 
 function taskResult(event: EventEnvelope): TaskResult {
-  const payload = event.payload as unknown as Answered;
+  const payload = event.payload as unknown as ResultPayload;
   const denied = 'rejection_reason' in payload ? payload : null;
   return {
     id: payload.result_id,
     tenant_id: event.tenant_id,
     project_id: event.project_id,
-    ...placeOf(event.subject ?? ''),
+    ...planPositionOf(event.subject ?? ''),
     generation: denied?.submitted_generation ?? event.generation ?? 0,
     session_id: event.session_id ?? '',
     agent_id: event.agent_id,
@@ -62,7 +65,7 @@ function taskResult(event: EventEnvelope): TaskResult {
 /** Who was granted a generation of the subject; null: nobody ever was. */
 export function pastGrant(events: readonly EventEnvelope[], generation: number): PastGrant | null {
   const grant = events.find(
-    (event) => event.generation === generation && factOf(event.event_type) === 'granted',
+    (event) => event.generation === generation && claimEventKindOf(event.event_type) === 'granted',
   );
   if (grant === undefined) return null;
   return {
@@ -77,14 +80,14 @@ export function pastGrant(events: readonly EventEnvelope[], generation: number):
 /** Refused work that is kept and that nobody has adopted yet. */
 export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
   const parked = new Map<string, TaskResult>();
-  for (const event of once(events)) {
-    const fact = factOf(event.event_type);
-    if (fact === 'result_denied' && event.payload.parked === true) {
+  for (const event of dedupeEvents(events)) {
+    const kind = claimEventKindOf(event.event_type);
+    if (kind === 'result_denied' && event.payload.parked === true) {
       const result = taskResult(event);
       parked.set(result.id, result);
     }
-    if (fact === 'adopted') {
-      const { adopted_from } = event.payload as unknown as Payloads['adopted'];
+    if (kind === 'adopted') {
+      const { adopted_from } = event.payload as unknown as ClaimEventPayloads['adopted'];
       parked.delete(adopted_from.result_id);
     }
   }

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../events/envelope.js';
 import { emptySession, evolveSession, sessionMemory, TASK_LOG_MAX } from './session-memory.js';
-import { History, T0_MS } from './testing/history.js';
-import { claimBy, submitBy, WORKERS } from './testing/steps.js';
+import { claimBy, submitBy, WORKERS } from './testing/command-steps.js';
+import { ProjectHistory, T0_MS } from './testing/project-history.js';
 
 const [ada, , bob] = WORKERS;
 const iso = (seconds: number) => new Date(T0_MS + seconds * 1000).toISOString();
 const handle = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
 
-function memoryOf(session_id: string, events: readonly EventEnvelope[]) {
-  const session = emptySession(session_id);
+function memoryOf(sessionId: string, events: readonly EventEnvelope[]) {
+  const session = emptySession(sessionId);
   for (const event of events) evolveSession(session, event);
   return sessionMemory(session, { A: { completed: 1, in_progress: 1, pending: 0 } });
 }
 
 describe('the memory of a session', () => {
   it('tells what it did, holds and finished', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 15_000;
     history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
@@ -54,7 +54,7 @@ describe('the memory of a session', () => {
   });
 
   it('has the loss of its claim and the refusal of its work, which others brought about', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 61_000;
     history.command('A-001-core', claimBy(bob));
@@ -72,7 +72,7 @@ describe('the memory of a session', () => {
   });
 
   it('takes a lost claim for no activity of its own', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 500_000;
     history.command('A-001-core', { type: 'expire' });
@@ -80,7 +80,7 @@ describe('the memory of a session', () => {
   });
 
   it('forgets a finished task that was opened again', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
     history.command('A-001-core', { type: 'reset', expected_generation: 1, reason: 'r', by: 'olga' });
@@ -88,7 +88,7 @@ describe('the memory of a session', () => {
   });
 
   it('shows the deadline of the gate while a human is asked', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.command('A-001-core', { type: 'suspend', handle: handle('s-1'), gate: null });
     const [claim] = memoryOf('s-1', history.events).active_claims;
@@ -96,7 +96,7 @@ describe('the memory of a session', () => {
   });
 
   it('keeps the same task of two projects apart', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const elsewhere = history.events.map((event) => ({ ...event, project_id: 'other' }));
     const { active_claims } = memoryOf('s-1', [...history.events, ...elsewhere]);
@@ -104,7 +104,7 @@ describe('the memory of a session', () => {
   });
 
   it('keeps only the latest entries of a log without end', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const last = history.events.at(-1)!;
     const beats = Array.from({ length: TASK_LOG_MAX + 5 }, (_, beat) => ({

@@ -1,16 +1,16 @@
-import { factOf, isNote } from '../claims/facts.js';
+import { claimEventKindOf, isLooseEvent } from '../claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { kindOf, sessionSubject } from '../subject.js';
-import { isOwnDeed } from './deed.js';
-import { type Place, placeOf } from './place.js';
-import type { Progress } from './progress.js';
+import { sessionSubject, subjectKindOf } from '../subject.js';
+import { isAgentAction } from './agent-action.js';
+import { type PlanPosition, planPositionOf } from './plan-position.js';
+import type { ProgressCounts } from './progress.js';
 
 /** Older entries are in the log itself; the memory of a session keeps this many of the latest. */
 export const TASK_LOG_MAX = 1000;
 /** Nor are they longer together, as JSON; one entry may be. */
 export const TASK_LOG_CHARS_MAX = 4 * 1024 * 1024;
 
-export interface TaskLogEntry extends Place {
+export interface TaskLogEntry extends PlanPosition {
   readonly timestamp: string;
   readonly event: string;
   readonly generation: number | null;
@@ -39,7 +39,7 @@ export interface SessionMemory {
   readonly active_claims: readonly ClaimRef[];
   readonly completed_tasks: readonly string[];
   readonly track_assignments: Readonly<Record<string, string>>;
-  readonly track_progress: Readonly<Record<string, Progress>>;
+  readonly track_progress: Readonly<Record<string, ProgressCounts>>;
   /** How many older items each list would have; only where some are left out. */
   readonly omitted?: {
     readonly task_log: number;
@@ -86,21 +86,21 @@ export function emptySession(session_id: string): SessionFold {
 
 /** Folds one event into the session; events of other sessions, and those told before, change nothing. */
 export function evolveSession(session: SessionFold, event: EventEnvelope): void {
-  const isItsRecord = event.subject === sessionSubject(session.session_id);
-  if (!isItsRecord && event.session_id !== session.session_id) return;
+  const isOwnRecord = event.subject === sessionSubject(session.session_id);
+  if (!isOwnRecord && event.session_id !== session.session_id) return;
   if (event.position <= (session.positions.get(event.project_id) ?? 0)) return;
   session.positions.set(event.project_id, event.position);
   session.tenant_id = event.tenant_id;
-  if (isItsRecord) evolveItsRecord(session, event);
-  if (event.subject === undefined || kindOf(event.subject) === 'record') return;
+  if (isOwnRecord) evolveOwnRecord(session, event);
+  if (event.subject === undefined || subjectKindOf(event.subject) === 'record') return;
   session.created_at ??= event.timestamp;
-  if (isOwnDeed(event)) session.last_activity = event.timestamp;
+  if (isAgentAction(event)) session.last_activity = event.timestamp;
   session.project_id = event.project_id;
-  remember(session, logEntry(event, event.subject));
-  evolveWork(session, event, event.subject);
+  appendLogEntry(session, logEntry(event, event.subject));
+  evolveClaims(session, event, event.subject);
 }
 
-function remember(session: SessionFold, entry: TaskLogEntry): void {
+function appendLogEntry(session: SessionFold, entry: TaskLogEntry): void {
   const chars = JSON.stringify(entry).length;
   const { task_log } = session;
   task_log.push({ entry, chars });
@@ -114,7 +114,7 @@ function remember(session: SessionFold, entry: TaskLogEntry): void {
   }
 }
 
-function evolveItsRecord(session: SessionFold, event: EventEnvelope): void {
+function evolveOwnRecord(session: SessionFold, event: EventEnvelope): void {
   const record = event.payload.record as { user_id?: string | null; created_at?: string } | undefined;
   session.user_id = record?.user_id ?? session.user_id;
   session.created_at = record?.created_at ?? session.created_at ?? event.timestamp;
@@ -127,7 +127,7 @@ function logEntry(event: EventEnvelope, subject: string): TaskLogEntry {
   return {
     timestamp: event.timestamp,
     event: event.event_type,
-    ...placeOf(subject),
+    ...planPositionOf(subject),
     generation: event.generation ?? null,
     agent_id: event.agent_id,
     outcome: outcomeOf(event),
@@ -137,31 +137,31 @@ function logEntry(event: EventEnvelope, subject: string): TaskLogEntry {
 }
 
 function outcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
-  const fact = factOf(event.event_type);
-  if (fact === 'accepted' || fact === 'adopted') return 'ACCEPTED';
-  return fact === 'result_denied' ? 'REJECTED' : null;
+  const kind = claimEventKindOf(event.event_type);
+  if (kind === 'accepted' || kind === 'adopted') return 'ACCEPTED';
+  return kind === 'result_denied' ? 'REJECTED' : null;
 }
 
 /** What the session holds and has done. A claim that lapsed in silence stays until its end is in the log. */
-function evolveWork(session: SessionFold, event: EventEnvelope, subject: string): void {
+function evolveClaims(session: SessionFold, event: EventEnvelope, subject: string): void {
   const key = `${event.project_id}/${subject}`;
   const { payload } = event;
-  switch (factOf(event.event_type)) {
+  switch (claimEventKindOf(event.event_type)) {
     case 'granted':
-      hold(session, key, event, subject, payload.expires_at);
-      assign(session, subject, event.agent_id);
+      setActiveClaim(session, key, event, subject, payload.expires_at);
+      assignTrack(session, subject, event.agent_id);
       session.user_id ??= typeof payload.user_id === 'string' ? payload.user_id : null;
       break;
     case 'renewed':
     case 'resumed':
-      hold(session, key, event, subject, payload.expires_at);
+      setActiveClaim(session, key, event, subject, payload.expires_at);
       break;
     case 'reviewed':
-      if (payload.expires_at !== undefined) hold(session, key, event, subject, payload.expires_at);
+      if (payload.expires_at !== undefined) setActiveClaim(session, key, event, subject, payload.expires_at);
       break;
     case 'suspended':
     case 'escalated':
-      if (!isNote(event)) hold(session, key, event, subject, payload.until);
+      if (!isLooseEvent(event)) setActiveClaim(session, key, event, subject, payload.until);
       break;
     case 'lost':
       if (payload.disposition !== 'held') session.active_claims.delete(key);
@@ -180,7 +180,7 @@ function evolveWork(session: SessionFold, event: EventEnvelope, subject: string)
   }
 }
 
-function hold(
+function setActiveClaim(
   session: SessionFold,
   key: string,
   event: EventEnvelope,
@@ -192,29 +192,29 @@ function hold(
   session.active_claims.set(key, { project_id, task_id, generation, expires_at });
 }
 
-function assign(session: SessionFold, subject: string, agent_id: string): void {
-  const { track } = placeOf(subject);
-  if (track !== null) session.track_assignments.set(track, agent_id);
+function assignTrack(session: SessionFold, subject: string, agentId: string): void {
+  const { track } = planPositionOf(subject);
+  if (track !== null) session.track_assignments.set(track, agentId);
 }
 
 /** `track_progress` is that of the project the session works in: other sessions make it too. `limit`: of each list. */
 export function sessionMemory(
   session: SessionFold,
-  track_progress: Readonly<Record<string, Progress>>,
+  track_progress: Readonly<Record<string, ProgressCounts>>,
   limit = TASK_LOG_MAX,
 ): SessionMemory {
-  const { positions: _, task_log_chars: __, task_log_omitted, ...told } = session;
+  const { positions: _, task_log_chars: __, task_log_omitted, ...sessionFields } = session;
   const entries = session.task_log.map(({ entry }) => entry);
   const claims = [...session.active_claims.values()];
   const completed = [...session.completed_tasks.values()];
-  const beyond = (items: readonly unknown[]): number => Math.max(0, items.length - limit);
+  const omittedCount = (items: readonly unknown[]): number => Math.max(0, items.length - limit);
   const omitted = {
-    task_log: task_log_omitted + beyond(entries),
-    active_claims: beyond(claims),
-    completed_tasks: beyond(completed),
+    task_log: task_log_omitted + omittedCount(entries),
+    active_claims: omittedCount(claims),
+    completed_tasks: omittedCount(completed),
   };
   return {
-    ...told,
+    ...sessionFields,
     task_log: entries.slice(-limit),
     active_claims: claims.slice(-limit),
     completed_tasks: completed.slice(-limit),

@@ -1,35 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { agentViews, SESSIONS_PER_AGENT_MAX, tallyAgent } from './agents.js';
+import { agentViews, SESSIONS_PER_AGENT_MAX, updateAgentStats } from './agents.js';
 import { planProgress } from './progress.js';
 import { foldProject } from './project-state.js';
 import { projectStatus } from './status.js';
 import { taskStateIn } from './task-state.js';
-import { History, T0_MS } from './testing/history.js';
-import { claimBy, submitBy, WORKERS } from './testing/steps.js';
+import { claimBy, submitBy, WORKERS } from './testing/command-steps.js';
+import { ProjectHistory, T0_MS } from './testing/project-history.js';
 
 const [ada, , bob] = WORKERS;
 const EDGE = 'REQ-F-AUTH-001#design_code';
 const iso = (seconds: number) => new Date(T0_MS + seconds * 1000).toISOString();
 const handle = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
-const word = (expected_generation: number) => ({ expected_generation, reason: 'look first', by: 'olga' });
-const statusOf = (history: History) => projectStatus(foldProject(history.events), history.vantage());
+const operatorFields = (expected_generation: number) => ({
+  expected_generation,
+  reason: 'look first',
+  by: 'olga',
+});
+const statusOf = (history: ProjectHistory) =>
+  projectStatus(foldProject(history.events), history.foldContext());
 
 /** One task done, one in hand, one held, an edge gone silent. */
-function busyProject(): History {
-  const history = new History();
+function busyProject(): ProjectHistory {
+  const history = new ProjectHistory();
   history.command(EDGE, claimBy(ada));
   history.now_ms += 130_000;
   history.command('A-001-core', claimBy(ada));
   history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
   history.command('A-002-shell::1', claimBy(bob));
-  history.command('B-001-schema', { type: 'hold', ...word(0) });
+  history.command('B-001-schema', { type: 'hold', ...operatorFields(0) });
   return history;
 }
 
 describe('the progress of a plan', () => {
   it('counts every subject of a track once', () => {
     const history = busyProject();
-    expect(planProgress(foldProject(history.events), history.vantage())).toEqual({
+    expect(planProgress(foldProject(history.events), history.foldContext())).toEqual({
       tracks: {
         A: { completed: 1, in_progress: 1, pending: 2 },
         B: { completed: 0, in_progress: 0, pending: 1 },
@@ -41,7 +46,7 @@ describe('the progress of a plan', () => {
   it('counts a lapsed claim as pending though nobody wrote the expiry down', () => {
     const history = busyProject();
     history.now_ms += 61_000;
-    const { tracks } = planProgress(foldProject(history.events), history.vantage());
+    const { tracks } = planProgress(foldProject(history.events), history.foldContext());
     expect(tracks.A).toEqual({ completed: 1, in_progress: 0, pending: 3 });
     expect(statusOf(history).claims.map(({ task_id }) => task_id)).toEqual([EDGE]);
   });
@@ -91,7 +96,7 @@ describe('the status of a project', () => {
   });
 
   it('names the gate that is open and the task that has no generation left', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     for (let generation = 1; generation <= 6; generation++) {
       history.command('A-001-core', claimBy(ada));
       const release = { type: 'release', reason: 'VOLUNTARY', message: null } as const;
@@ -110,13 +115,13 @@ describe('the status of a project', () => {
   it('answers for the past by folding up to it', () => {
     const history = busyProject();
     const grant = history.events.find((event) => event.event_type === 'CLAIM_ACQUIRED')!;
-    const then = projectStatus(foldProject(history.events.slice(0, grant.position)), history.vantage());
+    const then = projectStatus(foldProject(history.events.slice(0, grant.position)), history.foldContext());
     expect(then.position).toBe(grant.position);
     expect(then.total).toEqual({ completed: 0, in_progress: 1, pending: 4 });
   });
 
   it('counts refused work that is kept, and only that', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 61_000;
     history.command('A-001-core', claimBy(bob));
@@ -129,11 +134,11 @@ describe('the status of a project', () => {
 });
 
 describe('the state of a task', () => {
-  const stateOf = (history: History, subject: string) =>
-    taskStateIn(foldProject(history.events), subject, history.vantage());
+  const stateOf = (history: ProjectHistory, subject: string) =>
+    taskStateIn(foldProject(history.events), subject, history.foldContext());
 
   it('is ready and empty before anybody came', () => {
-    expect(stateOf(new History(), 'A-001-core')).toEqual({
+    expect(stateOf(new ProjectHistory(), 'A-001-core')).toEqual({
       task_id: 'A-001-core',
       phase: 'OPEN',
       readiness: 'ready',
@@ -146,7 +151,7 @@ describe('the state of a task', () => {
   });
 
   it('shows the claim without the id that only its holder knows', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     expect(stateOf(history, 'A-001-core').claim).toEqual({
       tenant_id: 'acme',
@@ -167,7 +172,7 @@ describe('the state of a task', () => {
   });
 
   it('calls a claim expired from the moment anybody may take it', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 60_000;
     const { readiness, claim } = stateOf(history, 'A-001-core');
@@ -179,20 +184,20 @@ describe('the state of a task', () => {
     const done = stateOf(history, 'A-001-core');
     expect(done.claim).toMatchObject({ state: 'RELEASED', work_product_ref: done.result?.work_product_ref });
     expect(done.result).toMatchObject({ generation: 1, agent_id: 'ada', submitted_at: iso(130) });
-    history.command('A-001-core', { type: 'reset', ...word(1) });
+    history.command('A-001-core', { type: 'reset', ...operatorFields(1) });
     const again = stateOf(history, 'A-001-core');
     expect([again.phase, again.result, again.claim?.work_product_ref]).toEqual(['OPEN', null, null]);
   });
 
   it('says what it waits for', () => {
-    const { readiness, waiting_for } = stateOf(new History(), 'A-002-shell');
+    const { readiness, waiting_for } = stateOf(new ProjectHistory(), 'A-002-shell');
     expect([readiness, waiting_for]).toEqual(['blocked', ['A-002-shell::1', 'A-002-shell::2']]);
   });
 });
 
 describe('the agents of a project', () => {
   it('are told by what they did themselves', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.command('A-001-core', claimBy(bob));
     history.now_ms += 61_000;
@@ -202,9 +207,9 @@ describe('the agents of a project', () => {
     history.now_ms += 1000;
     history.command(EDGE, claimBy(bob));
     history.now_ms += 1000;
-    history.command(EDGE, { type: 'force_release', ...word(1) });
-    history.command(EDGE, { type: 'hold', ...word(1) });
-    history.command('A-001-core', { type: 'reset', ...word(2) });
+    history.command(EDGE, { type: 'force_release', ...operatorFields(1) });
+    history.command(EDGE, { type: 'hold', ...operatorFields(1) });
+    history.command('A-001-core', { type: 'reset', ...operatorFields(2) });
     expect(agentViews(foldProject(history.events))).toEqual([
       {
         agent_id: 'ada',
@@ -230,14 +235,14 @@ describe('the agents of a project', () => {
   });
 
   it('are shown with the claims they hold and the sessions they were last seen in', () => {
-    const history = new History();
+    const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const state = foldProject(history.events);
     const last = history.events.at(-1)!;
-    tallyAgent(state.agents, { ...last, session_id: 'first' });
-    tallyAgent(state.agents, last);
+    updateAgentStats(state.agents, { ...last, session_id: 'first' });
+    updateAgentStats(state.agents, last);
     for (let n = 1; n < SESSIONS_PER_AGENT_MAX; n++) {
-      tallyAgent(state.agents, { ...last, session_id: `later-${n}` });
+      updateAgentStats(state.agents, { ...last, session_id: `later-${n}` });
     }
     const [view] = agentViews(state);
     expect(view?.claims).toEqual(['A-001-core']);

@@ -2,17 +2,17 @@ import { emptyHead, type Head } from '../claims/head.js';
 import { holdReason } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import { isoTime } from '../events/envelope.js';
-import { allSteps, type Steps } from '../steps.js';
+import { runAllSteps, type StepGenerator } from '../steps.js';
+import type { FoldContext } from './fold-context.js';
 import { type PlanProgress, progressSteps } from './progress.js';
-import type { KeptWork } from './project-state.js';
+import type { WorkWithParked } from './project-state.js';
 import { READINESS, type Readiness, type TaskClaim, taskStateIn } from './task-state.js';
-import type { Vantage } from './vantage.js';
 
 /** Lists stop here; the counts tell how much there is in all. */
 export const STATUS_LIST_MAX = 1000;
 
 /** A subject that no agent's effort alone moves on, why, and who must act. */
-export interface Waiting {
+export interface WaitingSubject {
   readonly task_id: string;
   readonly readiness: Readiness;
   readonly waits_for: string;
@@ -26,12 +26,12 @@ export interface ProjectStatus extends PlanProgress {
   readonly last_updated: string | null;
   readonly counts: Readonly<Record<Readiness, number>>;
   readonly claims: readonly TaskClaim[];
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly WaitingSubject[];
   readonly parked: readonly { readonly task_id: string; readonly parked: number }[];
 }
 
-export const projectStatus = (state: KeptWork, vantage: Vantage): ProjectStatus =>
-  allSteps(statusSteps(state, vantage));
+export const projectStatus = (state: WorkWithParked, context: FoldContext): ProjectStatus =>
+  runAllSteps(statusSteps(state, context));
 
 const SUBJECTS_PER_STEP = 50;
 
@@ -39,58 +39,63 @@ const SUBJECTS_PER_STEP = 50;
  * The same in steps. The position is that of the beginning; of work that goes on meanwhile, each subject counts as it is when
  * it is looked at.
  */
-export function* statusSteps(state: KeptWork, vantage: Vantage): Steps<ProjectStatus> {
+export function* statusSteps(state: WorkWithParked, context: FoldContext): StepGenerator<ProjectStatus> {
   const { position, last_updated } = state;
   const parked = [...state.parked].map(([task_id, kept]) => ({ task_id, parked: kept.size }));
   return {
-    ...vantage.key,
+    ...context.key,
     position,
     last_updated,
-    ...(yield* countsAndWaiting(state, vantage)),
-    ...(yield* progressSteps(state, vantage)),
-    claims: liveClaims(state, vantage),
+    ...(yield* countsAndWaiting(state, context)),
+    ...(yield* progressSteps(state, context)),
+    claims: liveClaims(state, context),
     parked: parked.sort(byTaskId).slice(0, STATUS_LIST_MAX),
   };
 }
 
 function* countsAndWaiting(
-  state: KeptWork,
-  vantage: Vantage,
-): Steps<Pick<ProjectStatus, 'counts' | 'waiting'>> {
+  state: WorkWithParked,
+  context: FoldContext,
+): StepGenerator<Pick<ProjectStatus, 'counts' | 'waiting'>> {
   const counts = Object.fromEntries(READINESS.map((readiness) => [readiness, 0])) as Record<
     Readiness,
     number
   >;
-  const waiting: Waiting[] = [];
-  let seen = 0;
-  for (const subject of subjectsOf(state)) {
-    seen += 1;
-    if (seen % SUBJECTS_PER_STEP === 0) yield;
+  const waiting: WaitingSubject[] = [];
+  let visited = 0;
+  for (const subject of allSubjectsOf(state)) {
+    visited += 1;
+    if (visited % SUBJECTS_PER_STEP === 0) yield;
     if (state.heads.get(subject)?.phase === 'COMPLETED') {
       counts.completed += 1;
       continue;
     }
-    const { readiness } = taskStateIn(state, subject, vantage);
+    const { readiness } = taskStateIn(state, subject, context);
     counts[readiness] += 1;
     const head = state.heads.get(subject) ?? emptyHead(subject);
-    const wait = waitOf(head, readiness, vantage.rulesOf(subject), vantage.now_ms);
-    if (wait !== null) waiting.push(wait);
+    const waitingSubject = waitingSubjectOf(head, readiness, context.rulesOf(subject), context.now_ms);
+    if (waitingSubject !== null) waiting.push(waitingSubject);
   }
   return { counts, waiting: waiting.sort(byTaskId).slice(0, STATUS_LIST_MAX) };
 }
 
 /** The plan's subjects, then those that have a head and stand in no plan: edges, and tasks taken out of it. */
-function* subjectsOf(state: KeptWork): Generator<string> {
+function* allSubjectsOf(state: WorkWithParked): Generator<string> {
   yield* state.plan.subjects();
   for (const subject of state.heads.keys()) if (!state.plan.has(subject)) yield subject;
 }
 
-function waitOf(head: Head, readiness: Readiness, rules: Rules, now_ms: number): Waiting | null {
+function waitingSubjectOf(
+  head: Head,
+  readiness: Readiness,
+  rules: Rules,
+  nowMs: number,
+): WaitingSubject | null {
   const task_id = head.subject;
   const { claim, generation } = head;
   switch (readiness) {
     case 'held': {
-      const reason = holdReason(head, now_ms, rules) ?? '';
+      const reason = holdReason(head, nowMs, rules) ?? '';
       return { task_id, readiness, waits_for: 'a human to unhold it', reason };
     }
     case 'stale': {
@@ -113,9 +118,9 @@ function waitOf(head: Head, readiness: Readiness, rules: Rules, now_ms: number):
 }
 
 /** Claims that stand at this moment; one that lapsed since the last event is over, written down or not. */
-export function liveClaims(state: KeptWork, vantage: Vantage): TaskClaim[] {
+export function liveClaims(state: WorkWithParked, context: FoldContext): TaskClaim[] {
   return [...state.live]
-    .map((subject) => taskStateIn(state, subject, vantage).claim)
+    .map((subject) => taskStateIn(state, subject, context).claim)
     .filter((claim) => claim !== null)
     .filter((claim) => claim.state !== 'EXPIRED')
     .sort(byTaskId)

@@ -1,12 +1,12 @@
 import { type ClaimState, emptyHead, type Head, type HeldClaim } from '../claims/head.js';
-import { holdReason, live, stale, takeable } from '../claims/lease.js';
+import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import { isoTime } from '../events/envelope.js';
 import type { EffectiveCheck } from '../graph/checklist.js';
-import { waitingFor } from '../plan/readiness.js';
-import { type Place, placeOf } from './place.js';
-import type { KeptWork } from './project-state.js';
-import type { Vantage } from './vantage.js';
+import { openDependenciesOf } from '../plan/readiness.js';
+import type { FoldContext } from './fold-context.js';
+import { type PlanPosition, planPositionOf } from './plan-position.js';
+import type { WorkWithParked } from './project-state.js';
 
 /** Why nobody, or somebody, or anybody works on a subject. The order is that in which a claim is refused. */
 export const READINESS = [
@@ -23,7 +23,7 @@ export const READINESS = [
 export type Readiness = (typeof READINESS)[number];
 
 /** The last claim of a subject, without its id: that is told to the holder alone. */
-export interface TaskClaim extends Place {
+export interface TaskClaim extends PlanPosition {
   readonly tenant_id: string;
   readonly project_id: string;
   readonly agent_id: string;
@@ -64,7 +64,7 @@ export interface TaskStateResult {
 }
 
 /** What a task's state is made of, wherever it comes from: a view, or a head fresh from the store. */
-export interface TaskFacts {
+export interface TaskStateInput {
   readonly tenant_id: string;
   readonly project_id: string;
   readonly head: Head;
@@ -72,15 +72,15 @@ export interface TaskFacts {
   readonly parked: number;
 }
 
-export function taskState(facts: TaskFacts, rules: Rules, now_ms: number): TaskState {
-  const { head, waiting_for, parked } = facts;
+export function taskState(input: TaskStateInput, rules: Rules, nowMs: number): TaskState {
+  const { head, waiting_for, parked } = input;
   return {
     task_id: head.subject,
     phase: head.phase,
-    readiness: readinessOf(head, waiting_for, rules, now_ms),
+    readiness: readinessOf(head, waiting_for, rules, nowMs),
     generation: head.generation,
-    claim: head.claim === null ? null : taskClaim(facts, head.claim, rules, now_ms),
-    result: resultOfHead(head),
+    claim: head.claim === null ? null : taskClaim(input, head.claim, rules, nowMs),
+    result: resultOf(head),
     waiting_for,
     parked,
   };
@@ -88,57 +88,57 @@ export function taskState(facts: TaskFacts, rules: Rules, now_ms: number): TaskS
 
 export function readinessOf(
   head: Head,
-  waiting_for: readonly string[],
+  waitingFor: readonly string[],
   rules: Rules,
-  now_ms: number,
+  nowMs: number,
 ): Readiness {
   if (head.phase === 'COMPLETED') return 'completed';
-  if (holdReason(head, now_ms, rules) !== null) return 'held';
-  if (live(head, now_ms, rules)) {
+  if (holdReason(head, nowMs, rules) !== null) return 'held';
+  if (isLive(head, nowMs, rules)) {
     if (head.claim?.state === 'SUSPENDED') return 'suspended';
-    return stale(head, now_ms, rules) ? 'stale' : 'claimed';
+    return isStale(head, nowMs, rules) ? 'stale' : 'claimed';
   }
-  if (waiting_for.length > 0) return 'blocked';
-  if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) return 'backoff';
+  if (waitingFor.length > 0) return 'blocked';
+  if (head.retry_at_ms !== null && nowMs < head.retry_at_ms) return 'backoff';
   return head.generation >= rules.max_generations_per_task ? 'exhausted' : 'ready';
 }
 
-function taskClaim(facts: TaskFacts, claim: HeldClaim, rules: Rules, now_ms: number): TaskClaim {
-  const { tenant_id, project_id, head } = facts;
+function taskClaim(input: TaskStateInput, claim: HeldClaim, rules: Rules, nowMs: number): TaskClaim {
+  const { tenant_id, project_id, head } = input;
   const isOpen = claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
-  const ends_ms = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
+  const endsMs = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
   const isProductOfClaim = head.result?.generation === head.generation;
   return {
     tenant_id,
     project_id,
-    ...placeOf(head.subject),
+    ...planPositionOf(head.subject),
     agent_id: claim.agent_id,
     session_id: claim.session_id,
     generation: head.generation,
     // Nobody need have written an expiry down for it to be one.
-    state: isOpen && takeable(head, now_ms, rules) ? 'EXPIRED' : claim.state,
+    state: isOpen && canTakeOver(head, nowMs, rules) ? 'EXPIRED' : claim.state,
     claimed_at: isoTime(claim.claimed_at_ms),
     lease_duration_seconds: claim.lease_seconds,
-    expires_at: ends_ms === null ? null : isoTime(ends_ms),
+    expires_at: endsMs === null ? null : isoTime(endsMs),
     work_product_ref: isProductOfClaim ? (head.result?.work_product_ref ?? null) : null,
     metadata: claim.metadata ?? {},
   };
 }
 
-function resultOfHead({ result }: Head): TaskStateResult | null {
+function resultOf({ result }: Head): TaskStateResult | null {
   if (result === null) return null;
   const { submitted_at_ms, ...rest } = result;
   return { ...rest, submitted_at: isoTime(submitted_at_ms) };
 }
 
 /** The state of a subject as the project's state knows it. */
-export function taskStateIn(state: KeptWork, subject: string, vantage: Vantage): TaskState {
+export function taskStateIn(state: WorkWithParked, subject: string, context: FoldContext): TaskState {
   const isComplete = (id: string): boolean => state.heads.get(id)?.phase === 'COMPLETED';
-  const facts: TaskFacts = {
-    ...vantage.key,
+  const input: TaskStateInput = {
+    ...context.key,
     head: state.heads.get(subject) ?? emptyHead(subject),
-    waiting_for: waitingFor(state.plan, subject, isComplete),
+    waiting_for: openDependenciesOf(state.plan, subject, isComplete),
     parked: state.parked.get(subject)?.size ?? 0,
   };
-  return taskState(facts, vantage.rulesOf(subject), vantage.now_ms);
+  return taskState(input, context.rulesOf(subject), context.now_ms);
 }

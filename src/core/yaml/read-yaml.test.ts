@@ -19,14 +19,18 @@ describe('several documents in one text', () => {
   it('may not say the same key twice', () => {
     const { problems } = readYamlText('a: 1\n---\na: 2\n', 'merged');
     expect(problems).toEqual([
-      { path: ['a'], message: '"a" is written twice here; keep one of them.', place: { line: 3, column: 1 } },
+      {
+        path: ['a'],
+        message: '"a" is written twice here; keep one of them.',
+        source_position: { line: 3, column: 1 },
+      },
     ]);
   });
 
   it('that are not all maps cannot be one', () => {
     const { value, problems } = readYamlText('a: 1\n---\n- b\n', 'merged');
     expect(value).toBeUndefined();
-    expect(problems[0]).toMatchObject({ place: { line: 3, column: 1 } });
+    expect(problems[0]).toMatchObject({ source_position: { line: 3, column: 1 } });
   });
 });
 

@@ -10,24 +10,24 @@ import {
   parseDocument,
   YAMLMap,
 } from 'yaml';
-import type { Locate, Path, Place } from './place.js';
-import { findTangle } from './tangle.js';
+import { findAliasGuardFault } from './alias-guard.js';
+import type { DocumentPath, LocatePath, SourcePosition } from './source-position.js';
 
 export interface YamlProblem {
-  readonly path: Path;
+  readonly path: DocumentPath;
   readonly message: string;
-  readonly place: Place;
+  readonly source_position: SourcePosition;
 }
 
-export interface YamlText {
+export interface ParsedYaml {
   /** Plain values; undefined where the text is not YAML at all. */
   readonly value: unknown;
   readonly problems: readonly YamlProblem[];
-  readonly locate: Locate;
+  readonly locate: LocatePath;
 }
 
 // Repeated keys are found below: the library compares every key with all before it, which hostile text makes slow.
-const OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false } as const;
+const PARSE_OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false } as const;
 
 /** Nobody corrects more at a time, and a text can have a problem in every line. */
 const PROBLEMS_MAX = 100;
@@ -37,33 +37,33 @@ const PROBLEMS_MAX = 100;
  * The caller has bounded the length. Of a text with several documents, `merged` makes one by their top-level keys.
  * The time is linear in the length, whatever the text is.
  */
-export function readYamlText(text: string, documents: 'one' | 'merged'): YamlText {
-  const tangle = findTangle(text);
-  if (tangle !== null) {
-    const problems = [{ path: [], message: tangle.says, place: tangle.place }];
+export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedYaml {
+  const guardFault = findAliasGuardFault(text);
+  if (guardFault !== null) {
+    const problems = [{ path: [], message: guardFault.message, source_position: guardFault.source_position }];
     return { value: undefined, problems, locate: () => null };
   }
   const lineCounter = new LineCounter();
-  const placeAt = (offset: number): Place => {
+  const sourcePositionAt = (offset: number): SourcePosition => {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const parsed = parse(text, documents, lineCounter);
-  const root = rootOf(parsed);
-  const offsets = new Offsets(root);
-  const locate: Locate = (path) => placeAt(offsets.of(path));
+  const root = mergedRoot(parsed);
+  const offsets = new OffsetIndex(root);
+  const locate: LocatePath = (path) => sourcePositionAt(offsets.offsetOf(path));
   const problems: YamlProblem[] = [];
-  const found = parsed.flatMap((doc) => [...doc.errors, ...doc.warnings]);
-  for (const { message, pos } of found.slice(0, PROBLEMS_MAX)) {
-    problems.push({ path: [], message: sentence(message), place: placeAt(pos[0]) });
+  const yamlErrors = parsed.flatMap((doc) => [...doc.errors, ...doc.warnings]);
+  for (const { message, pos } of yamlErrors.slice(0, PROBLEMS_MAX)) {
+    problems.push({ path: [], message: asSentence(message), source_position: sourcePositionAt(pos[0]) });
   }
-  const stray = strayDocument(parsed);
-  if (stray !== null) {
+  const nonMapOffset = nonMapDocumentOffset(parsed);
+  if (nonMapOffset !== null) {
     const message = 'Of several documents in one text, each is a map of names to values.';
-    problems.push({ path: [], message, place: placeAt(stray) });
+    problems.push({ path: [], message, source_position: sourcePositionAt(nonMapOffset) });
   }
   if (problems.length > 0) return { value: undefined, problems, locate };
-  const value = new NodeReader(problems, offsets, placeAt).read(root);
+  const value = new YamlNodeReader(problems, offsets, sourcePositionAt).read(root);
   return { value, problems, locate };
 }
 
@@ -72,66 +72,66 @@ function parse(text: string, documents: 'one' | 'merged', lineCounter: LineCount
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return parsedBy(text, documents, lineCounter);
+    return parseDocuments(text, documents, lineCounter);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
-function parsedBy(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
-  if (documents === 'one') return [parseDocument(text, { ...OPTIONS, lineCounter })];
-  const all = parseAllDocuments(text, { ...OPTIONS, lineCounter });
+function parseDocuments(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
+  if (documents === 'one') return [parseDocument(text, { ...PARSE_OPTIONS, lineCounter })];
+  const all = parseAllDocuments(text, { ...PARSE_OPTIONS, lineCounter });
   return 'empty' in all ? [] : all;
 }
 
-const filledOf = (documents: readonly Document[]): unknown[] =>
-  documents.map(({ contents }) => contents as unknown).filter((root) => !isNothing(root));
+const nonEmptyRoots = (documents: readonly Document[]): unknown[] =>
+  documents.map(({ contents }) => contents as unknown).filter((root) => !isEmptyNode(root));
 
 /** Where the first of several documents begins that cannot be merged with the others. */
-function strayDocument(documents: readonly Document[]): number | null {
-  const filled = filledOf(documents);
-  const stray = filled.length > 1 ? filled.find((root) => !isMap(root)) : undefined;
-  return stray === undefined ? null : (rangeStart(stray) ?? 0);
+function nonMapDocumentOffset(documents: readonly Document[]): number | null {
+  const roots = nonEmptyRoots(documents);
+  const nonMapRoot = roots.length > 1 ? roots.find((root) => !isMap(root)) : undefined;
+  return nonMapRoot === undefined ? null : (rangeStart(nonMapRoot) ?? 0);
 }
 
 /** The one document there is, or a map of what stands at the top of each. */
-function rootOf(documents: readonly Document[]): unknown {
-  const filled = filledOf(documents);
-  if (filled.length <= 1 || !filled.every(isMap)) return filled[0] ?? documents[0]?.contents ?? null;
+function mergedRoot(documents: readonly Document[]): unknown {
+  const roots = nonEmptyRoots(documents);
+  if (roots.length <= 1 || !roots.every(isMap)) return roots[0] ?? documents[0]?.contents ?? null;
   const merged = new YAMLMap();
-  merged.items = filled.flatMap(({ items }) => items);
-  merged.range = filled[0]?.range ?? null;
+  merged.items = roots.flatMap(({ items }) => items);
+  merged.range = roots[0]?.range ?? null;
   return merged;
 }
 
-const isNothing = (node: unknown): boolean => node === null || (isScalar(node) && node.value === null);
+const isEmptyNode = (node: unknown): boolean => node === null || (isScalar(node) && node.value === null);
 
-function sentence(message: string): string {
+function asSentence(message: string): string {
   if (message.includes('call stack')) return 'The text is nested too deeply.';
   return message.endsWith('.') ? message : `${message}.`;
 }
 
-class NodeReader {
+class YamlNodeReader {
   readonly #path: (string | number)[] = [];
 
   constructor(
     readonly problems: YamlProblem[],
-    readonly offsets: Offsets,
-    readonly placeAt: (offset: number) => Place,
+    readonly offsets: OffsetIndex,
+    readonly sourcePositionAt: (offset: number) => SourcePosition,
   ) {}
 
   read(node: unknown): unknown {
     if (isScalar(node)) return node.value;
-    if (isSeq(node)) return node.items.map((item, at) => this.#inside(at, item));
+    if (isSeq(node)) return node.items.map((item, index) => this.#readChild(index, item));
     if (isMap(node)) return this.#readMap(node.items);
     if (isAlias(node)) {
-      const said = `The alias *${node.source} is not read here; write the value out.`;
-      this.#tell(this.#path, said, node.range?.[0] ?? 0);
+      const message = `The alias *${node.source} is not read here; write the value out.`;
+      this.#addProblem(this.#path, message, node.range?.[0] ?? 0);
     }
     return null;
   }
 
-  #inside(step: string | number, node: unknown): unknown {
+  #readChild(step: string | number, node: unknown): unknown {
     this.#path.push(step);
     const value = this.read(node);
     this.#path.pop();
@@ -141,28 +141,28 @@ class NodeReader {
   #readMap(pairs: readonly Pair[]): Record<string, unknown> {
     const fields = new Map<string, unknown>();
     for (const pair of pairs) {
-      const name = nameOf(pair);
+      const name = keyText(pair);
       if (name === null) {
-        this.#tell(this.#path, 'A name is plain text.', this.offsets.of(this.#path));
+        this.#addProblem(this.#path, 'A name is plain text.', this.offsets.offsetOf(this.#path));
       } else if (fields.has(name)) {
-        const said = `${JSON.stringify(name)} is written twice here; keep one of them.`;
-        this.#tell([...this.#path, name], said, offsetOfKey(pair));
+        const message = `${JSON.stringify(name)} is written twice here; keep one of them.`;
+        this.#addProblem([...this.#path, name], message, offsetOfKey(pair));
       } else {
-        fields.set(name, this.#inside(name, pair.value));
+        fields.set(name, this.#readChild(name, pair.value));
       }
     }
     // Own properties whatever the name, so that a `__proto__` is seen and refused like any other name.
     return Object.fromEntries(fields);
   }
 
-  #tell(path: Path, message: string, offset: number): void {
+  #addProblem(path: DocumentPath, message: string, offset: number): void {
     if (this.problems.length >= PROBLEMS_MAX) return;
-    this.problems.push({ path: [...path], message, place: this.placeAt(offset) });
+    this.problems.push({ path: [...path], message, source_position: this.sourcePositionAt(offset) });
   }
 }
 
 /** As written: a field called `NULL` or `TRUE` is a name, not a value. */
-function nameOf(pair: Pair): string | null {
+function keyText(pair: Pair): string | null {
   if (!isScalar(pair.key)) return null;
   return pair.key.source ?? String(pair.key.value);
 }
@@ -173,12 +173,12 @@ const offsetOfKey = (pair: Pair): number => (isScalar(pair.key) ? (pair.key.rang
  * Where a path is written, or as much of it as there is: a field at its name, an item where it begins. The names of a map
  * are indexed once: to search a wide map again for each of its fields takes the square of its width.
  */
-class Offsets {
+class OffsetIndex {
   readonly #fields = new Map<unknown, ReadonlyMap<string, Pair>>();
 
   constructor(readonly root: unknown) {}
 
-  of(path: Path): number {
+  offsetOf(path: DocumentPath): number {
     let node = this.root;
     let offset = rangeStart(this.root) ?? 0;
     for (const step of path) {
@@ -196,11 +196,11 @@ class Offsets {
   }
 
   #fieldsOf(node: YAMLMap): ReadonlyMap<string, Pair> {
-    const known = this.#fields.get(node);
-    if (known !== undefined) return known;
+    const cached = this.#fields.get(node);
+    if (cached !== undefined) return cached;
     const fields = new Map<string, Pair>();
     for (const pair of node.items) {
-      const name = nameOf(pair);
+      const name = keyText(pair);
       if (name !== null && !fields.has(name)) fields.set(name, pair);
     }
     this.#fields.set(node, fields);

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { type Access, accessLine, linesTo } from './access-log.js';
+import { type AccessRecord, accessLogLine, jsonLineSink } from './access-log.js';
 
-const ACCESS: Access = {
+const ACCESS: AccessRecord = {
   at_ms: Date.UTC(2026, 0, 4, 6),
   principal: { id: 'key-1', kind: 'key', tenant_id: 'acme', role: 'agent', user_id: 'alice' },
   tenant_id: 'acme',
@@ -29,20 +29,22 @@ const LINE = {
 
 test('a request is one line of JSON, in these fields and no other', () => {
   const written: string[] = [];
-  const sink = linesTo(new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) }));
-  sink(accessLine(ACCESS));
+  const sink = jsonLineSink(
+    new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) }),
+  );
+  sink(accessLogLine(ACCESS));
   expect(written).toEqual([`${JSON.stringify(LINE)}\n`]);
 });
 
 test('a line has one level, which is its own', () => {
   const written: string[] = [];
-  const sink = linesTo({ write: (line) => written.push(line) });
+  const sink = jsonLineSink({ write: (line) => written.push(line) });
   sink({ level: 'error', error_id: 'e1' });
   expect(written).toEqual(['{"level":"error","error_id":"e1"}\n']);
 });
 
 test('whoever is unknown has no key and no user', () => {
-  expect(accessLine({ ...ACCESS, principal: null })).toEqual({ ...LINE, key: null, user: null });
+  expect(accessLogLine({ ...ACCESS, principal: null })).toEqual({ ...LINE, key: null, user: null });
 });
 
 test.each([
@@ -51,10 +53,10 @@ test.each([
   ['a token', 'eyJhbGciOiJFZERTQSJ9.e30.abc'],
   ['a signature', `v1;2026-01-04T06:00:00.000Z;${'a'.repeat(86)}`],
 ])('%s put where another word belongs is not told', (_, secret) => {
-  const line = accessLine({ ...ACCESS, tenant_id: secret, subject: secret, request_id: secret });
+  const line = accessLogLine({ ...ACCESS, tenant_id: secret, subject: secret, request_id: secret });
   expect(line).toEqual({ ...LINE, tenant: '[secret]', subject: '[secret]', request_id: '[secret]' });
 });
 
 test('a text without end is cut', () => {
-  expect(accessLine({ ...ACCESS, subject: 'x'.repeat(10_000) }).subject).toBe('x'.repeat(200));
+  expect(accessLogLine({ ...ACCESS, subject: 'x'.repeat(10_000) }).subject).toBe('x'.repeat(200));
 });

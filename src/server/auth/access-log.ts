@@ -9,7 +9,7 @@ export interface LogLine {
 export type LogSink = (line: LogLine) => void;
 
 /** One request and what became of it. */
-export interface Access {
+export interface AccessRecord {
   readonly at_ms: number;
   /** Null: nobody that we know. */
   readonly principal: Principal | null;
@@ -25,32 +25,32 @@ export interface Access {
 
 const TEXT_MAX = 200;
 /** Whatever looks like a key, a claim id or a token, wherever somebody put it. */
-const SECRET = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
+const SECRET_PATTERN = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** The line of a request: these fields and no other, so that no header and no body ever gets into it. */
-export function accessLine(access: Access): LogLine {
+export function accessLogLine(access: AccessRecord): LogLine {
   return {
     level: 'info',
     time: new Date(access.at_ms).toISOString(),
     key: access.principal?.id ?? null,
     user: access.principal?.user_id ?? null,
-    tenant: told(access.tenant_id),
+    tenant: maskSecrets(access.tenant_id),
     route: access.route,
-    subject: told(access.subject),
+    subject: maskSecrets(access.subject),
     status: access.status,
     code: access.code,
-    request_id: told(access.request_id),
+    request_id: maskSecrets(access.request_id),
     duration_ms: Math.round(access.duration_ms * 1000) / 1000,
   };
 }
 
-function told(text: string | null): string | null {
+function maskSecrets(text: string | null): string | null {
   if (text === null) return null;
-  return SECRET.test(text) ? '[secret]' : text.slice(0, TEXT_MAX);
+  return SECRET_PATTERN.test(text) ? '[secret]' : text.slice(0, TEXT_MAX);
 }
 
 /** Lines to a stream or, with none, to standard output. */
-export function linesTo(destination?: DestinationStream): LogSink {
+export function jsonLineSink(destination?: DestinationStream): LogSink {
   const settings = {
     base: null,
     timestamp: false,

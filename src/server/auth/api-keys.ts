@@ -3,28 +3,28 @@ import type { KeyRing } from '../../coordinator/index.js';
 import type { Principal } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
 
-const TOKEN = /^gck_live_([0-9a-f]{16})_([\w-]{43})$/;
+const KEY_TOKEN_PATTERN = /^gck_live_([0-9a-f]{16})_([\w-]{43})$/;
 /** What an unknown key is compared with, so that it takes as long to refuse as a wrong one. */
-const NO_DIGEST = Buffer.alloc(32);
+const PLACEHOLDER_DIGEST = Buffer.alloc(32);
 
-const PREFIX = 'key-';
+const KEY_PRINCIPAL_PREFIX = 'key-';
 
-export const keyIdOf = ({ id }: Principal): string => id.slice(PREFIX.length);
+export const keyIdOf = ({ id }: Principal): string => id.slice(KEY_PRINCIPAL_PREFIX.length);
 
 export const isKeyToken = (token: string): boolean => token.startsWith('gck_');
 
 /** Whose key it is. An unknown one, a wrong secret, a revoked, an expired and an unbound key are refused in the same words. */
-export function findKey(keys: KeyRing, token: string): Principal | AuthRefusal {
-  const [, key_id = '', secret = ''] = TOKEN.exec(token) ?? [];
-  const found = keys.find(key_id);
+export function authenticateKey(keys: KeyRing, token: string): Principal | AuthRefusal {
+  const [, keyId = '', secret = ''] = KEY_TOKEN_PATTERN.exec(token) ?? [];
+  const found = keys.find(keyId);
   const isActive = found?.key.state === 'active';
-  const expected = isActive ? Buffer.from(found.secret_sha256, 'hex') : NO_DIGEST;
-  const same = timingSafeEqual(createHash('sha256').update(secret).digest(), expected);
-  if (!isActive || !same) {
+  const expected = isActive ? Buffer.from(found.secret_sha256, 'hex') : PLACEHOLDER_DIGEST;
+  const isSecretEqual = timingSafeEqual(createHash('sha256').update(secret).digest(), expected);
+  if (!isActive || !isSecretEqual) {
     return unauthenticated(
       'The key is not known here, has expired, was revoked, or was made in another store. Create a new one: gen key create.',
     );
   }
   const { tenant_id, role, user_id } = found.key;
-  return { id: `${PREFIX}${key_id}`, kind: 'key', tenant_id, role, user_id };
+  return { id: `${KEY_PRINCIPAL_PREFIX}${keyId}`, kind: 'key', tenant_id, role, user_id };
 }

@@ -1,20 +1,20 @@
-import type { Gatekeeper } from './gatekeeper.js';
+import type { Authenticator } from './authenticator.js';
 import type { Principal } from './principal.js';
 
 /** The authorization of one request, for as long as the request goes on: a slow body, a waiting call, an event stream. */
 export class Authorization {
   private isRefused = false;
-  private readonly ends = new Set<() => void>();
+  private readonly endListeners = new Set<() => void>();
 
   constructor(
-    private readonly gatekeeper: Pick<Gatekeeper, 'isValid' | 'watch'>,
+    private readonly authenticator: Pick<Authenticator, 'isValid' | 'watch'>,
     private readonly principal: Principal,
     /** Authenticates and authorizes from the headers, as when the request came. */
-    private readonly authorizeAgain: () => Promise<boolean>,
+    private readonly reauthorize: () => Promise<boolean>,
   ) {}
 
   /** Whether the credential is valid now: neither revoked nor expired. Cheap enough to ask before every write. */
-  readonly isStillAuthorized = (): boolean => !this.isRefused && this.gatekeeper.isValid(this.principal);
+  readonly isStillAuthorized = (): boolean => !this.isRefused && this.authenticator.isValid(this.principal);
 
   /** Calls `end` once, when the request is no longer authorized. Returns a function that stops watching. */
   onEnd(end: () => void): () => void {
@@ -22,12 +22,12 @@ export class Authorization {
       stop();
       end();
     };
-    const stopWatching = this.gatekeeper.watch(this.principal, endOnce);
+    const stopWatching = this.authenticator.watch(this.principal, endOnce);
     const stop = (): void => {
       stopWatching();
-      this.ends.delete(endOnce);
+      this.endListeners.delete(endOnce);
     };
-    this.ends.add(endOnce);
+    this.endListeners.add(endOnce);
     return stop;
   }
 
@@ -36,9 +36,9 @@ export class Authorization {
    * token. What cannot be found out now is left to the next time.
    */
   async recheck(): Promise<void> {
-    if (await this.authorizeAgain().catch(() => true)) return;
+    if (await this.reauthorize().catch(() => true)) return;
     this.isRefused = true;
-    for (const end of [...this.ends]) end();
+    for (const end of [...this.endListeners]) end();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Action, Principal, Role } from './principal.js';
 
-const MAY: Readonly<Record<Role, ReadonlySet<Action>>> = {
+const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
   viewer: new Set<Action>(['read']),
   agent: new Set<Action>(['read', 'work', 'tell']),
   reviewer: new Set<Action>(['read', 'review', 'tell']),
@@ -8,10 +8,10 @@ const MAY: Readonly<Record<Role, ReadonlySet<Action>>> = {
   operator: new Set<Action>(['read', 'work', 'tell', 'review', 'operate', 'administer']),
 };
 
-export const may = (role: Role, action: Action): boolean => MAY[role].has(action);
+export const roleAllows = (role: Role, action: Action): boolean => ROLE_ACTIONS[role].has(action);
 
 /** A platform credential: role `operator` and no tenant. With a tenant, `operator` is the tenant's admin. */
-const isPlatform = ({ role, tenant_id }: Pick<Principal, 'role' | 'tenant_id'>): boolean =>
+const isPlatformCredential = ({ role, tenant_id }: Pick<Principal, 'role' | 'tenant_id'>): boolean =>
   role === 'operator' && tenant_id === null;
 
 /**
@@ -22,10 +22,10 @@ const isPlatform = ({ role, tenant_id }: Pick<Principal, 'role' | 'tenant_id'>):
 export function authorize(
   principal: Pick<Principal, 'role' | 'tenant_id'>,
   action: Action,
-  tenant_id: string | null,
+  tenantId: string | null,
 ): 'allowed' | 'hidden' | 'forbidden' {
-  if (action === 'public' || isPlatform(principal)) return 'allowed';
-  if (tenant_id === null) return 'forbidden';
-  if (principal.tenant_id !== tenant_id) return 'hidden';
-  return may(principal.role, action) ? 'allowed' : 'forbidden';
+  if (action === 'public' || isPlatformCredential(principal)) return 'allowed';
+  if (tenantId === null) return 'forbidden';
+  if (principal.tenant_id !== tenantId) return 'hidden';
+  return roleAllows(principal.role, action) ? 'allowed' : 'forbidden';
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '../../coordinator/caller.js';
-import { may } from './authorize.js';
+import { roleAllows } from './authorize.js';
 import type { Principal } from './principal.js';
 
 export function callerOf(principal: Principal, client_ip: string | null): Caller {
@@ -8,8 +8,8 @@ export function callerOf(principal: Principal, client_ip: string | null): Caller
     user_id: principal.user_id,
     client_ip,
     claim_id_optional: principal.kind === 'open',
-    may_work: may(principal.role, 'work'),
-    may_review: may(principal.role, 'review'),
-    may_administer: may(principal.role, 'administer'),
+    may_work: roleAllows(principal.role, 'work'),
+    may_review: roleAllows(principal.role, 'review'),
+    may_administer: roleAllows(principal.role, 'administer'),
   };
 }

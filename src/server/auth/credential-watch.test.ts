@@ -12,16 +12,16 @@ const ALICE: Principal = {
 };
 
 /** A key ring that changes, and a credential that stops being valid, when the test says so. */
-function begin(expires_at_ms: number | null = null) {
+function begin(expiresAtMs: number | null = null) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const keys: { change: () => void } = { change: () => {} };
   const credential = { isValid: true, clock_behind_ms: 0 };
   const now = () => Date.now() - credential.clock_behind_ms;
-  const begun_ms = now();
+  const begunMs = now();
   const validity = {
-    isValid: () => credential.isValid && (expires_at_ms === null || now() - begun_ms < expires_at_ms),
-    expiresInMs: () => (expires_at_ms === null ? null : expires_at_ms - (now() - begun_ms)),
+    isValid: () => credential.isValid && (expiresAtMs === null || now() - begunMs < expiresAtMs),
+    expiresInMs: () => (expiresAtMs === null ? null : expiresAtMs - (now() - begunMs)),
   };
   const onChange = (listener: () => void) => {
     keys.change = listener;
@@ -61,11 +61,11 @@ test('who stopped watching is not told', () => {
 test.each([
   ['a second', 1000],
   ['a year', 365 * 24 * 3600 * 1000],
-])('a credential that expires after %s is told of then, and not before', (_, expires_ms) => {
-  const { watch } = begin(expires_ms);
+])('a credential that expires after %s is told of then, and not before', (_, expiresMs) => {
+  const { watch } = begin(expiresMs);
   const onInvalid = vi.fn();
   watch.watch(ALICE, onInvalid);
-  vi.advanceTimersByTime(expires_ms - 1);
+  vi.advanceTimersByTime(expiresMs - 1);
   expect(onInvalid).not.toHaveBeenCalled();
   vi.advanceTimersByTime(1);
   expect(onInvalid).toHaveBeenCalledTimes(1);

@@ -4,13 +4,13 @@ import type { Principal } from './principal.js';
 /** The longest time that a timer of Node can wait is about 24 days; a later expiry is checked again after this. */
 const TIMER_MS_MAX = 24 * 3600 * 1000;
 
-export interface Validity {
+export interface CredentialValidity {
   isValid(principal: Principal): boolean;
   /** Null: the credential never expires. */
   expiresInMs(principal: Principal): number | null;
 }
 
-interface Watched {
+interface CredentialSubscription {
   /** Ends the watch and tells the watcher if the credential is no longer valid. */
   check(): void;
 }
@@ -20,14 +20,14 @@ interface Watched {
  * (a key was revoked, or the first key closed an open server), or the time of expiry has come.
  */
 export class CredentialWatch {
-  private readonly watched = new Set<Watched>();
+  private readonly subscriptions = new Set<CredentialSubscription>();
 
   constructor(
     keys: Pick<KeyRing, 'onChange'>,
-    private readonly validity: Validity,
+    private readonly validity: CredentialValidity,
   ) {
     keys.onChange(() => {
-      for (const one of [...this.watched]) one.check();
+      for (const one of [...this.subscriptions]) one.check();
     });
   }
 
@@ -36,27 +36,27 @@ export class CredentialWatch {
     let timer: NodeJS.Timeout | undefined;
     const stop = (): void => {
       clearTimeout(timer);
-      this.watched.delete(one);
+      this.subscriptions.delete(subscription);
     };
-    const wait = (): void => {
-      const left_ms = this.validity.expiresInMs(principal);
-      if (left_ms === null) return;
-      timer = setTimeout(expire, Math.min(Math.max(left_ms, 1), TIMER_MS_MAX)).unref();
+    const scheduleExpiry = (): void => {
+      const leftMs = this.validity.expiresInMs(principal);
+      if (leftMs === null) return;
+      timer = setTimeout(onExpiry, Math.min(Math.max(leftMs, 1), TIMER_MS_MAX)).unref();
     };
-    const one: Watched = {
+    const subscription: CredentialSubscription = {
       check: () => {
         if (this.validity.isValid(principal)) return;
         stop();
         onInvalid();
       },
     };
-    const expire = (): void => {
-      one.check();
+    const onExpiry = (): void => {
+      subscription.check();
       // The store's clock can be behind this machine's timer.
-      if (this.watched.has(one)) wait();
+      if (this.subscriptions.has(subscription)) scheduleExpiry();
     };
-    this.watched.add(one);
-    wait();
+    this.subscriptions.add(subscription);
+    scheduleExpiry();
     return stop;
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { openTokenReader } from './jwt.js';
+import { openTokenVerifier } from './jwt.js';
 import type { JwtOptions } from './options.js';
 
 /** No token runs out while a test goes on: the clock on the wall stands still. */
@@ -34,12 +34,12 @@ async function folder(): Promise<string> {
 async function reader(jwk: object, options: Partial<JwtOptions> = {}, now?: () => number) {
   const jwks = join(await folder(), 'jwks.json');
   await writeFile(jwks, JSON.stringify({ keys: [jwk] }));
-  return openTokenReader({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options }, now);
+  return openTokenVerifier({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options }, now);
 }
 
 test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', async (alg) => {
   const { jwk, sign } = await issuer(alg);
-  expect(await (await reader(jwk)).read(await sign())).toEqual({
+  expect(await (await reader(jwk)).verify(await sign())).toEqual({
     id: 'jwt/acme/alice',
     kind: 'jwt',
     tenant_id: 'acme',
@@ -66,14 +66,15 @@ test.each([
   ['names no user', { sub: undefined }],
 ])('a token that %s is refused', async (_, claims) => {
   const { jwk, sign } = await issuer();
-  const found = await (await reader(jwk)).read(await sign(claims as JWTPayload));
+  const found = await (await reader(jwk)).verify(await sign(claims as JWTPayload));
   expect(found).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
 });
 
 test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {
   const { jwk, sign } = await issuer();
   const tokens = await reader(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
-  const read = async (iat: number, exp: number) => 'status' in (await tokens.read(await sign({ iat, exp })));
+  const read = async (iat: number, exp: number) =>
+    'status' in (await tokens.verify(await sign({ iat, exp })));
   expect(await read(NOW + 5, NOW + 905)).toBe(false);
   expect(await read(NOW + 6, NOW + 606)).toBe(true);
   expect(await read(NOW, NOW + 901)).toBe(true);
@@ -82,7 +83,7 @@ test('accepts an issuer whose clock is at most five seconds ahead, also at the f
 test('a token by another key, by a shared secret or by nobody is refused', async () => {
   const ours = await issuer();
   const other = await issuer();
-  const read = async (token: string) => (await reader(ours.jwk)).read(token);
+  const read = async (token: string) => (await reader(ours.jwk)).verify(token);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { ...CLAIMS, iat: NOW, exp: NOW + 600 };
   const shared = await new SignJWT(claims)
@@ -101,14 +102,14 @@ test('a token by another key, by a shared secret or by nobody is refused', async
 
 test('an algorithm that is not pinned is refused, though its key is in the set', async () => {
   const { jwk, sign } = await issuer('ES384');
-  expect(await (await reader(jwk)).read(await sign())).toMatchObject({ status: 401 });
+  expect(await (await reader(jwk)).verify(await sign())).toMatchObject({ status: 401 });
 });
 
 test('tenant, role and user may be claimed under other names', async () => {
   const { jwk, sign } = await issuer();
   const names = { tenant_claim: 'org', role_claim: 'grp', user_claim: 'email', max_lifetime_seconds: 60 };
   const token = await sign({ org: 'other', grp: 'viewer', email: 'a@b.c', exp: NOW + 60 });
-  expect(await (await reader(jwk, names)).read(token)).toMatchObject({
+  expect(await (await reader(jwk, names)).verify(token)).toMatchObject({
     tenant_id: 'other',
     role: 'viewer',
     user_id: 'a@b.c',
@@ -118,7 +119,7 @@ test('tenant, role and user may be claimed under other names', async () => {
 test('an operator without a tenant is one of the platform; a user’s odd name is written so that the log can keep it', async () => {
   const { jwk, sign } = await issuer();
   const token = await sign({ role: 'operator', tenant_id: undefined, sub: 'auth0|7~' });
-  expect(await (await reader(jwk)).read(token)).toMatchObject({
+  expect(await (await reader(jwk)).verify(token)).toMatchObject({
     tenant_id: null,
     user_id: 'auth0~007c7~007e',
   });
@@ -131,15 +132,15 @@ test('a key set at a URL is fetched, and one that cannot be reached is no fault 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
   const options = { jwks: url, issuer: CLAIMS.iss, audience: CLAIMS.aud };
   const token = await sign();
-  expect(await (await openTokenReader(options)).read(token)).toMatchObject({ user_id: 'alice' });
-  const unreached = await openTokenReader(options);
+  expect(await (await openTokenVerifier(options)).verify(token)).toMatchObject({ user_id: 'alice' });
+  const unreached = await openTokenVerifier(options);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  expect(await unreached.read(token)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+  expect(await unreached.verify(token)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
 });
 
 test('a key set over plain http from elsewhere, or one that is not there, keeps the server from starting', async () => {
   const options = { issuer: CLAIMS.iss, audience: CLAIMS.aud };
-  await expect(openTokenReader({ ...options, jwks: 'http://login.example/jwks' })).rejects.toThrow(/https/);
-  await expect(openTokenReader({ ...options, jwks: join(await folder(), 'none.json') })).rejects.toThrow();
+  await expect(openTokenVerifier({ ...options, jwks: 'http://login.example/jwks' })).rejects.toThrow(/https/);
+  await expect(openTokenVerifier({ ...options, jwks: join(await folder(), 'none.json') })).rejects.toThrow();
 });

@@ -2,43 +2,43 @@ import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { isCanonicalBase64url } from '../../core/base64url.js';
 import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
-import { isLoopback } from '../open-door.js';
+import { isLoopback } from '../origin-guard.js';
 import { JWT_DEFAULTS, type JwtOptions } from './options.js';
 import { type Principal, ROLES, type Role } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
 
 /** Signatures by a private key alone: with a shared secret, whoever can check a token could make one. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
-const CLOCKS_DIFFER_SECONDS = 5;
+const CLOCK_SKEW_SECONDS = 5;
 
-export interface TokenReader {
-  read(token: string): Promise<Principal | AuthRefusal>;
+export interface TokenVerifier {
+  verify(token: string): Promise<Principal | AuthRefusal>;
 }
 
 /** Throws where the key set cannot be read: a server that could know nobody should not start. */
-export async function openTokenReader(
+export async function openTokenVerifier(
   options: JwtOptions,
   now: () => number = Date.now,
-): Promise<TokenReader> {
+): Promise<TokenVerifier> {
   const keys = await keySet(options.jwks);
-  const settings: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
+  const resolvedOptions: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
   const checks = {
     algorithms: ALGORITHMS,
-    issuer: settings.issuer,
-    audience: settings.audience,
+    issuer: resolvedOptions.issuer,
+    audience: resolvedOptions.audience,
     requiredClaims: ['exp', 'iat'],
-    clockTolerance: CLOCKS_DIFFER_SECONDS,
+    clockTolerance: CLOCK_SKEW_SECONDS,
   };
   return {
-    async read(token) {
+    async verify(token) {
       if (!token.split('.').every(isCanonicalBase64url)) {
         return unauthenticated('The token is not valid: its parts are not canonical base64url.');
       }
       try {
         const nowMs = now();
         const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
-        const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), settings.max_lifetime_seconds);
-        return fault === null ? principalOf(payload, settings) : unauthenticated(fault);
+        const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), resolvedOptions.max_lifetime_seconds);
+        return fault === null ? principalOf(payload, resolvedOptions) : unauthenticated(fault);
       } catch (error) {
         return refusalOf(error);
       }
@@ -60,10 +60,10 @@ async function keySet(jwks: string) {
  * within the limit.
  */
 function lifetimeFault({ iat = 0, exp = 0 }: JWTPayload, now: number, maxSeconds: number): string | null {
-  if (iat > now + CLOCKS_DIFFER_SECONDS) {
+  if (iat > now + CLOCK_SKEW_SECONDS) {
     return `The token is issued in the future (iat ${iat}, now ${now}). Check the clock of its issuer.`;
   }
-  if (exp - iat <= maxSeconds && exp - now <= maxSeconds + CLOCKS_DIFFER_SECONDS) return null;
+  if (exp - iat <= maxSeconds && exp - now <= maxSeconds + CLOCK_SKEW_SECONDS) return null;
   return `The token lives longer than ${maxSeconds} seconds. Ask its issuer for a shorter exp, or set max_lifetime_seconds.`;
 }
 
@@ -71,26 +71,26 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
   const { tenant_claim, role_claim, user_claim } = settings;
   const role = payload[role_claim];
   if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no known role in ${role_claim}.`);
-  const user_id = asName(payload[user_claim]);
+  const user_id = escapeUserId(payload[user_claim]);
   if (user_id === null) return unauthenticated(`The token names no user in ${user_claim}.`);
-  const tenant_id = payload[tenant_claim] ?? null;
-  const isPlatform = tenant_id === null && role === 'operator';
-  if (!isPlatform && !tenantIdSchema.safeParse(tenant_id).success) {
+  const tenantId = payload[tenant_claim] ?? null;
+  const isPlatform = tenantId === null && role === 'operator';
+  if (!isPlatform && !tenantIdSchema.safeParse(tenantId).success) {
     return unauthenticated(`The token names no tenant in ${tenant_claim}.`);
   }
   return {
     // The same name in two tenants is two people, each with their own requests and rate.
-    id: `jwt/${(tenant_id as string | null) ?? ''}/${user_id}`,
+    id: `jwt/${(tenantId as string | null) ?? ''}/${user_id}`,
     kind: 'jwt',
-    tenant_id: tenant_id as string | null,
+    tenant_id: tenantId as string | null,
     role: role as Role,
     user_id,
-    expires_at_ms: ((payload.exp ?? 0) + CLOCKS_DIFFER_SECONDS) * 1000,
+    expires_at_ms: ((payload.exp ?? 0) + CLOCK_SKEW_SECONDS) * 1000,
   };
 }
 
 /** A user as the log can name them: what an id cannot have in it (`auth0|7`) is written as `~` and its code. */
-function asName(user: unknown): string | null {
+function escapeUserId(user: unknown): string | null {
   if (typeof user !== 'string') return null;
   const name = user.replace(
     /[^A-Za-z0-9._@+-]/g,

@@ -6,10 +6,10 @@ const key = (id: string): Principal => ({ id, kind: 'key', tenant_id: 'acme', ro
 const [ONE, TWO] = [key('key-1'), key('key-2')];
 
 function begin(limits = {}) {
-  let now_ms = 0;
+  let nowMs = 0;
   const slow = { requests_per_second: 0.5, requests_burst: 2, renewals_per_second: 1, renewals_burst: 2 };
-  const limiter = new RateLimiter({ ...slow, ...limits }, () => now_ms);
-  return { limiter, pass: (seconds: number) => (now_ms += seconds * 1000) };
+  const limiter = new RateLimiter({ ...slow, ...limits }, () => nowMs);
+  return { limiter, pass: (seconds: number) => (nowMs += seconds * 1000) };
 }
 
 test('a key may ask as often as its bucket holds, then as often as time fills it', () => {
@@ -48,6 +48,6 @@ test('however many keys come, it remembers a bounded number: the busy ones', () 
     limiter.take(key(`key-x${n}`), 'requests');
     if (n % 5000 === 0) limiter.take(ONE, 'requests');
   }
-  expect(limiter.remembered).toBe(10_000);
+  expect(limiter.bucketCount).toBe(10_000);
   expect(limiter.take(ONE, 'requests')).toBe(2);
 });

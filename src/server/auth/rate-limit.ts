@@ -4,8 +4,9 @@ import type { Principal } from './principal.js';
 /** Renewals have a bucket of their own: a key that asks too much must not lose the work it has for it. */
 export type RateKind = 'requests' | 'renewals';
 
-const RENEWALS: ReadonlySet<string> = new Set(['renew_lease', 'renew_batch']);
-export const rateKindOf = (route_id: string): RateKind => (RENEWALS.has(route_id) ? 'renewals' : 'requests');
+const RENEWAL_ROUTES: ReadonlySet<string> = new Set(['renew_lease', 'renew_batch']);
+export const rateKindOf = (routeId: string): RateKind =>
+  RENEWAL_ROUTES.has(routeId) ? 'renewals' : 'requests';
 
 interface Bucket {
   tokens: number;
@@ -33,27 +34,27 @@ export class RateLimiter {
   /** Null: go on. Else how many whole seconds to wait. Nobody is counted on an open server. */
   take(principal: Principal, kind: RateKind): number | null {
     if (principal.kind === 'open') return null;
-    const per_second = this.limits[`${kind}_per_second`];
-    const bucket = this.bucketOf(principal.id, kind, per_second);
+    const perSecond = this.limits[`${kind}_per_second`];
+    const bucket = this.bucketOf(principal.id, kind, perSecond);
     if (bucket.tokens >= 1) {
       bucket.tokens -= 1;
       return null;
     }
-    return Math.max(1, Math.ceil((1 - bucket.tokens) / per_second));
+    return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond));
   }
 
   /** How many keys have a bucket now. */
-  get remembered(): number {
+  get bucketCount(): number {
     return this.buckets.requests.size;
   }
 
-  private bucketOf(id: string, kind: RateKind, per_second: number): Bucket {
+  private bucketOf(id: string, kind: RateKind, perSecond: number): Bucket {
     const buckets = this.buckets[kind];
     const burst = this.limits[`${kind}_burst`];
-    const now_ms = this.now();
-    const bucket = buckets.get(id) ?? { tokens: burst, at_ms: now_ms };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now_ms - bucket.at_ms) / 1000) * per_second);
-    bucket.at_ms = now_ms;
+    const nowMs = this.now();
+    const bucket = buckets.get(id) ?? { tokens: burst, at_ms: nowMs };
+    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.at_ms) / 1000) * perSecond);
+    bucket.at_ms = nowMs;
     // The one asked last goes to the end, so that the first is the one that has been quiet for longest.
     buckets.delete(id);
     buckets.set(id, bucket);

@@ -7,7 +7,7 @@ export interface AuthRefusal {
   readonly detail: string;
 }
 
-export const isRefusal = (found: Principal | AuthRefusal): found is AuthRefusal => 'status' in found;
+export const isAuthRefusal = (found: Principal | AuthRefusal): found is AuthRefusal => 'status' in found;
 
 export const unauthenticated = (detail: string): AuthRefusal => ({
   status: 401,

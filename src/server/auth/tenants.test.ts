@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../route.js';
 import { ROUTES } from '../routes.js';
-import { type Json, P, Served, T } from '../testing/served.js';
+import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 import { ROLES, type Role } from './principal.js';
 
 /** Who may ask each route, of their own tenant. A route that is not here fails the test. */
@@ -96,22 +96,22 @@ const ABSENT: Ids = {
   key_id: '0'.repeat(16),
 };
 
-let served: Served;
+let served: TestServer;
 let there: Ids;
 const keyOf = {} as Record<Role, string>;
 let agentOfAcme: string;
 
 beforeAll(async () => {
-  served = await Served.start();
+  served = await TestServer.start();
   await served.plan(TASK, 'B-001-data');
-  await served.ask('PUT', `${P}/blobs/${BLOB}`, Buffer.from('bytes'));
+  await served.request('PUT', `${PROJECT_URL}/blobs/${BLOB}`, Buffer.from('bytes'));
   const { generation: _, ...handle } = await served.claim(TASK);
-  const { body } = await served.post(`${P}/results`, { ...handle, generation: 1, result_data: 1 });
+  const { body } = await served.post(`${PROJECT_URL}/results`, { ...handle, generation: 1, result_data: 1 });
   expect(body.accepted).toBe(true);
-  const results = await served.get(`${P}/tasks/${TASK}/results`);
+  const results = await served.get(`${PROJECT_URL}/tasks/${TASK}/results`);
   const make = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-    return (await served.ask('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
+    return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
   };
   keyOf.operator = (await make('acme', 'operator')).token;
   const acme = await make('acme', 'agent', keyOf.operator);
@@ -168,7 +168,7 @@ async function ask(route: Route, ids: Ids, token: string | null) {
   const headers = [...response.headers].filter(([name]) => name !== 'date');
   return { status: response.status, headers, text: isStream ? '' : await response.text() };
 }
-const codeOf = ({ text }: { text: string }): string => (JSON.parse(text) as Json).code;
+const codeOf = ({ text }: { text: string }): string => (JSON.parse(text) as AnyJson).code;
 
 test('every route says who may ask it, and the test knows each', () => {
   expect(GUARDED.map(({ id }) => id).sort()).toEqual(Object.keys(MAY).sort());
@@ -204,15 +204,15 @@ describe.each(ROLES)('a %s, of its own tenant,', (role) => {
   test.each(GUARDED.map((route) => [route.id, route] as const))(
     'is let in to %s as the table says',
     async (_, route) => {
-      const said = await ask(route, ids, keyOf[role]);
-      const isForbidden = said.status === 403 && codeOf(said) === 'FORBIDDEN';
+      const reply = await ask(route, ids, keyOf[role]);
+      const isForbidden = reply.status === 403 && codeOf(reply) === 'FORBIDDEN';
       expect(isForbidden ? 'forbidden' : 'allowed').toBe(
         MAY[route.id]?.split(' ').includes(role) ? 'allowed' : 'forbidden',
       );
-      expect(said.status).not.toBe(401);
+      expect(reply.status).not.toBe(401);
       if (isForbidden) return;
       // What is allowed got past the door: an answer of the door's own would be the one for a hidden tenant.
-      expect(said.text).not.toContain('nothing of yours');
+      expect(reply.text).not.toContain('nothing of yours');
     },
   );
 });
@@ -220,32 +220,42 @@ describe.each(ROLES)('a %s, of its own tenant,', (role) => {
 test.each(ROUTES.map((route) => [route.id, route] as const))(
   'nobody is let in to %s unless it is public',
   async (_, route) => {
-    const said = await ask(route, there, null);
-    if (isPublic(route)) expect(said.status).toBe(200);
-    else expect([said.status, codeOf(said)]).toEqual([401, 'UNAUTHENTICATED']);
+    const reply = await ask(route, there, null);
+    if (isPublic(route)) expect(reply.status).toBe(200);
+    else expect([reply.status, codeOf(reply)]).toEqual([401, 'UNAUTHENTICATED']);
   },
 );
 
 test('a key must show the claim id, and its user and address are in the log', async () => {
   const mine = { authorization: `Bearer ${agentOfAcme}` };
   const who = { agent_id: 'beta', session_id: 's2' };
-  const granted = await served.ask('POST', `${P}/claims`, { task_id: 'B-001-data', ...who }, mine);
+  const granted = await served.request(
+    'POST',
+    `${PROJECT_URL}/claims`,
+    { task_id: 'B-001-data', ...who },
+    mine,
+  );
   const held = { task_id: 'B-001-data', session_id: 's2', expected_generation: 1 };
-  const refused = await served.ask('POST', `${P}/claims/renew`, held, mine);
+  const refused = await served.request('POST', `${PROJECT_URL}/claims/renew`, held, mine);
   expect([refused.status, refused.body.code]).toEqual([400, 'CLAIM_ID_REQUIRED']);
   const claim_id = granted.body.claim.id;
-  const renewed = await served.ask('POST', `${P}/claims/renew`, { ...held, claim_id }, mine);
+  const renewed = await served.request('POST', `${PROJECT_URL}/claims/renew`, { ...held, claim_id }, mine);
   expect(renewed.body.reason).toBe('RENEWED');
-  const { body } = await served.ask('GET', `${P}/events?type=CLAIM_ACQUIRED&session_id=s2`, undefined, mine);
+  const { body } = await served.request(
+    'GET',
+    `${PROJECT_URL}/events?type=CLAIM_ACQUIRED&session_id=s2`,
+    undefined,
+    mine,
+  );
   expect(body.events[0].payload.metadata).toEqual({ client_ip: '127.0.0.1' });
 });
 
 test('an admin makes no operator, and sees none', async () => {
   const mine = { authorization: `Bearer ${keyOf.admin}` };
-  const made = await served.ask('POST', '/api/tenants/else/keys', { role: 'operator' }, mine);
+  const made = await served.request('POST', '/api/tenants/else/keys', { role: 'operator' }, mine);
   expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
-  const { body } = await served.ask('GET', '/api/tenants/else/keys', undefined, mine);
-  expect(new Set(body.keys.map((key: Json) => key.role))).toEqual(
+  const { body } = await served.request('GET', '/api/tenants/else/keys', undefined, mine);
+  expect(new Set(body.keys.map((key: AnyJson) => key.role))).toEqual(
     new Set(['viewer', 'agent', 'reviewer', 'admin']),
   );
   expect(JSON.stringify(body)).not.toContain('secret');
@@ -253,6 +263,6 @@ test('an admin makes no operator, and sees none', async () => {
 
 test('an operator asks of every tenant', async () => {
   const mine = { authorization: `Bearer ${keyOf.operator}` };
-  expect((await served.ask('GET', `${T}/limits`, undefined, mine)).status).toBe(200);
-  expect((await served.ask('GET', '/api/tenants/else/limits', undefined, mine)).status).toBe(200);
+  expect((await served.request('GET', `${TENANT_URL}/limits`, undefined, mine)).status).toBe(200);
+  expect((await served.request('GET', '/api/tenants/else/limits', undefined, mine)).status).toBe(200);
 });

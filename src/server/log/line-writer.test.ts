@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LineWriter } from './line-writer.js';
+import { LogLineWriter } from './line-writer.js';
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
@@ -21,7 +21,7 @@ const SETTINGS = { waiting_chars_max: 20, retry_ms: 0, close_within_ms: 3600_000
 function begin(...script: (number | 'all' | string)[]) {
   const log = scripted(...script);
   const failures: string[] = [];
-  const writer = new LineWriter(log.append, ({ code = '' }) => failures.push(code), SETTINGS);
+  const writer = new LogLineWriter(log.append, ({ code = '' }) => failures.push(code), SETTINGS);
   /** Writes the lines together, and resolves when they are written or lost. */
   const write = async (...lines: string[]): Promise<void> => {
     for (const line of lines) writer.write(line);
@@ -52,7 +52,7 @@ test('reports the first failure, and the first one after it could write again', 
 
 test('waits for a full pipe to be read', async () => {
   const log = scripted('EAGAIN', 'EAGAIN');
-  const writer = new LineWriter(log.append, undefined, SETTINGS);
+  const writer = new LogLineWriter(log.append, undefined, SETTINGS);
   writer.write('one\n');
   while (log.text() === '') await new Promise((resolve) => setImmediate(resolve));
   expect([log.text(), writer.lost_lines]).toEqual(['one\n', 0]);
@@ -65,7 +65,10 @@ test('does not wait for a full pipe when it closes', async () => {
 });
 
 test('does not wait for a write that never ends when it closes', async () => {
-  const writer = new LineWriter(() => new Promise(() => {}), undefined, { ...SETTINGS, close_within_ms: 0 });
+  const writer = new LogLineWriter(() => new Promise(() => {}), undefined, {
+    ...SETTINGS,
+    close_within_ms: 0,
+  });
   writer.write('one\n');
   await writer.close();
 });
@@ -76,7 +79,7 @@ test('loses and counts lines beyond what may wait', async () => {
     release = resolve;
   });
   const log = scripted();
-  const writer = new LineWriter((bytes) => held.then(() => log.append(bytes)), undefined, SETTINGS);
+  const writer = new LogLineWriter((bytes) => held.then(() => log.append(bytes)), undefined, SETTINGS);
   for (let line = 0; line < 10; line += 1) writer.write(`${line}234567\n`);
   expect(writer.lost_lines).toBe(8);
   release();

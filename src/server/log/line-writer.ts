@@ -1,7 +1,7 @@
 import type { DestinationStream } from 'pino';
 
 /** Writes bytes at the end of a log, and resolves with how many it took. */
-export type Append = (bytes: Buffer) => Promise<number>;
+export type AppendBytes = (bytes: Buffer) => Promise<number>;
 
 export interface LineWriterSettings {
   /** Lines that would make more than this wait are lost: a log that cannot be written must not fill the memory. */
@@ -11,7 +11,7 @@ export interface LineWriterSettings {
   /** How long `close` waits for a write that does not end. */
   readonly close_within_ms: number;
 }
-const SETTINGS: LineWriterSettings = {
+const DEFAULT_LINE_WRITER_SETTINGS: LineWriterSettings = {
   waiting_chars_max: 4 * 1024 * 1024,
   retry_ms: 20,
   close_within_ms: 2000,
@@ -23,53 +23,53 @@ const NEWLINE = 0x0a;
  * Writes lines to a log that may fail. It never throws and nothing waits for it: a line that cannot be written is lost and
  * counted, and the next one is tried again.
  */
-export class LineWriter implements DestinationStream {
+export class LogLineWriter implements DestinationStream {
   lost_lines = 0;
-  private waiting: string[] = [];
-  private waiting_chars = 0;
-  private writing: Promise<void> | null = null;
-  private closing = false;
+  private pendingLines: string[] = [];
+  private pendingChars = 0;
+  private drainPromise: Promise<void> | null = null;
+  private isClosing = false;
   private isFailing = false;
   /** The log ends in the middle of a line. */
   private isTorn = false;
 
   constructor(
-    private readonly append: Append,
+    private readonly append: AppendBytes,
     /** Called for the first failure, and for the first after lines were written again. */
     private readonly onFailure: (error: NodeJS.ErrnoException) => void = () => {},
-    private readonly settings: LineWriterSettings = SETTINGS,
+    private readonly settings: LineWriterSettings = DEFAULT_LINE_WRITER_SETTINGS,
   ) {}
 
   /** The line ends with a newline. */
   write(line: string): void {
-    if (this.waiting_chars + line.length > this.settings.waiting_chars_max) {
+    if (this.pendingChars + line.length > this.settings.waiting_chars_max) {
       this.lost_lines += 1;
       return;
     }
-    this.waiting.push(escaped(line));
-    this.waiting_chars += line.length;
-    this.writing ??= this.drain();
+    this.pendingLines.push(escapeControlChars(line));
+    this.pendingChars += line.length;
+    this.drainPromise ??= this.drain();
   }
 
   /** Resolves when all lines are written or lost. A log that is not read any more is not waited for. */
   async close(): Promise<void> {
-    this.closing = true;
+    this.isClosing = true;
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
+    const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.settings.close_within_ms);
     });
-    await Promise.race([this.writing, late]);
+    await Promise.race([this.drainPromise, timeout]);
     clearTimeout(timer);
   }
 
   private async drain(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const lines = this.waiting;
-      this.waiting = [];
+    while (this.pendingLines.length > 0) {
+      const lines = this.pendingLines;
+      this.pendingLines = [];
       await this.writeAll(lines);
-      this.waiting_chars = this.waiting.reduce((sum, { length }) => sum + length, 0);
+      this.pendingChars = this.pendingLines.reduce((sum, { length }) => sum + length, 0);
     }
-    this.writing = null;
+    this.drainPromise = null;
   }
 
   private async writeAll(lines: readonly string[]): Promise<void> {
@@ -93,7 +93,7 @@ export class LineWriter implements DestinationStream {
         return taken;
       } catch (error) {
         const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
-        if (!isFull || this.closing) throw error;
+        if (!isFull || this.isClosing) throw error;
         await new Promise((resolve) => setTimeout(resolve, this.settings.retry_ms));
       }
     }
@@ -101,5 +101,5 @@ export class LineWriter implements DestinationStream {
 }
 
 /** JSON leaves these control characters as they are, and some terminals obey them. */
-const escaped = (line: string): string =>
+const escapeControlChars = (line: string): string =>
   line.replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);

@@ -1,7 +1,7 @@
 import { close, constants, fstatSync, openSync, write } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { LineWriter } from './line-writer.js';
+import { LogLineWriter } from './line-writer.js';
 
 const STANDARD_ERROR = 2;
 const STANDARD_ERROR_PATH = '/dev/stderr';
@@ -9,7 +9,7 @@ const STANDARD_ERROR_PATH = '/dev/stderr';
 const NOT_BLOCKING = constants.O_NONBLOCK ?? 0;
 
 export interface LogFile {
-  readonly lines: LineWriter;
+  readonly writer: LogLineWriter;
   /** Writes what waits, then closes the file. */
   close(): Promise<void>;
 }
@@ -22,24 +22,24 @@ export async function openLogFile(
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NOT_BLOCKING;
   const file = await open(path, flags, 0o600);
   const append = async (bytes: Buffer) => (await file.write(bytes)).bytesWritten;
-  const lines = new LineWriter(append, onFailure);
+  const lines = new LogLineWriter(append, onFailure);
   const closeAll = async (): Promise<void> => {
     await lines.close();
     await file.close();
   };
-  return { lines, close: closeAll };
+  return { writer: lines, close: closeAll };
 }
 
 /** Standard error as a log. `process.stderr` is not used: what a full pipe does not take it keeps without limit. */
 export function standardErrorLog(): LogFile {
   const fd = standardErrorFd();
   const append = async (bytes: Buffer) => (await promisify(write)(fd, bytes)).bytesWritten;
-  const lines = new LineWriter(append);
+  const lines = new LogLineWriter(append);
   const closeAll = async (): Promise<void> => {
     await lines.close();
     if (fd !== STANDARD_ERROR) await promisify(close)(fd);
   };
-  return { lines, close: closeAll };
+  return { writer: lines, close: closeAll };
 }
 
 /** A pipe is opened a second time: the flag must not change it for other processes that write to it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LogLine } from '../auth/access-log.js';
-import { Logs } from './logs.js';
+import { ServerLogs } from './logs.js';
 
 const LINE: LogLine = { level: 'info', route: 'next' };
 
@@ -8,7 +8,7 @@ test('a log that throws does not reach its caller, and its lines are counted as 
   const fail = (): void => {
     throw new Error('the log is broken');
   };
-  const logs = new Logs({ log: fail, errorLog: fail, lostLogLines: () => 5 });
+  const logs = new ServerLogs({ log: fail, errorLog: fail, lostLogLines: () => 5 });
   logs.log?.(LINE);
   logs.errorLog(LINE);
   expect(logs.lost_lines).toBe(7);
@@ -16,6 +16,6 @@ test('a log that throws does not reach its caller, and its lines are counted as 
 
 test('one sink for requests and errors stays one, so that an error is written once', () => {
   const sink = (): void => {};
-  const { log, errorLog } = new Logs({ log: sink, errorLog: sink });
+  const { log, errorLog } = new ServerLogs({ log: sink, errorLog: sink });
   expect(log).toBe(errorLog);
 });

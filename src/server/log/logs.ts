@@ -1,4 +1,4 @@
-import { type LogSink, linesTo } from '../auth/access-log.js';
+import { jsonLineSink, type LogSink } from '../auth/access-log.js';
 import { type LogFile, standardErrorLog } from './log-file.js';
 
 export interface LogOptions {
@@ -11,35 +11,37 @@ export interface LogOptions {
 }
 
 /** The logs of a server: none of them can throw, and what they lose is counted. */
-export class Logs {
+export class ServerLogs {
   readonly log: LogSink | null;
   readonly errorLog: LogSink;
-  private lost = 0;
+  private lostInSinks = 0;
   private readonly standardError: LogFile | null;
 
   constructor(private readonly options: LogOptions) {
     this.standardError = options.errorLog === undefined ? standardErrorLog() : null;
-    const errorLog = options.errorLog ?? linesTo(this.standardError?.lines);
-    this.errorLog = this.guarded(errorLog);
+    const errorLog = options.errorLog ?? jsonLineSink(this.standardError?.writer);
+    this.errorLog = this.neverThrowing(errorLog);
     // One sink for both stays one: an error is written to it once.
     if (options.log === errorLog) this.log = this.errorLog;
-    else this.log = options.log === undefined ? null : this.guarded(options.log);
+    else this.log = options.log === undefined ? null : this.neverThrowing(options.log);
   }
 
   get lost_lines(): number {
-    return this.lost + (this.standardError?.lines.lost_lines ?? 0) + (this.options.lostLogLines?.() ?? 0);
+    return (
+      this.lostInSinks + (this.standardError?.writer.lost_lines ?? 0) + (this.options.lostLogLines?.() ?? 0)
+    );
   }
 
   async close(): Promise<void> {
     await this.standardError?.close();
   }
 
-  private guarded(sink: LogSink): LogSink {
+  private neverThrowing(sink: LogSink): LogSink {
     return (line) => {
       try {
         sink(line);
       } catch {
-        this.lost += 1;
+        this.lostInSinks += 1;
       }
     };
   }

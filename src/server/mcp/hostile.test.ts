@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { P, Served } from '../testing/served.js';
+import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 
-let served: Served;
+let served: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  served = await Served.start({ log: (line) => logged.push(line) });
+  served = await TestServer.start({ log: (line) => logged.push(line) });
   await served.plan('A-001-x', 'A-002-x');
 });
 afterAll(async () => {
-  expect((await served.get(`${P}/tasks/A-001-x`)).status).toBe(200);
+  expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
   await served.remove();
 });
@@ -50,7 +50,7 @@ describe('over MCP', () => {
       expect(status).toBeLessThan(500);
       expect(JSON.parse(text)).toHaveProperty('error');
     }
-    expect((await served.get(`${P}/tasks/A-002-x`)).body.generation).toBe(0);
+    expect((await served.get(`${PROJECT_URL}/tasks/A-002-x`)).body.generation).toBe(0);
   });
 
   test.each([

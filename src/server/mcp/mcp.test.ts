@@ -1,22 +1,22 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { answered, House, P, planOf } from '../../../test/support/house.js';
+import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import {
-  call,
+  callTool,
   forgetfulAgent,
+  type McpToolReply,
   mcpClient,
   REVISIONS,
   type Revision,
-  type Told,
 } from '../../../test/support/mcp-client.js';
 import { createApp } from '../app.js';
-import type { Gatekeeper } from '../auth/gatekeeper.js';
+import type { Authenticator } from '../auth/authenticator.js';
 import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
 import { RateLimiter } from '../auth/rate-limit.js';
 import { listen } from '../listen.js';
 import { Readiness } from '../readiness.js';
 import { ROUTES } from '../routes.js';
-import { Feeds } from '../stream.js';
+import { ProjectFeeds } from '../stream.js';
 import { LASTING_CREDENTIALS } from '../testing/credentials.js';
 
 const [A, B, C] = ['A-001-core', 'A-002-data', 'B-001-api'] as const;
@@ -38,30 +38,30 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
 });
 
 /** A token that says by itself whose it is and what it may do. */
-const gatekeeper: Gatekeeper = {
-  open: true,
+const gatekeeper: Authenticator = {
+  isOpen: true,
   async authenticate({ authorization }) {
     if (authorization === undefined) return OPEN_PRINCIPAL;
-    const [tenant_id = '', role = ''] = authorization.replace('Bearer ', '').split(':');
-    return agentOf(tenant_id, role as Principal['role']);
+    const [tenantId = '', role = ''] = authorization.replace('Bearer ', '').split(':');
+    return agentOf(tenantId, role as Principal['role']);
   },
   ...LASTING_CREDENTIALS,
 };
 
 /** The server and the client are real; only time stands still. */
 async function begin() {
-  const house = await House.open('memory');
-  await house.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
-  const { coordinator, store } = house;
-  const feeds = new Feeds(coordinator.feed, store);
+  const harness = await CoordinatorHarness.open('memory');
+  await harness.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
+  const { coordinator, store } = harness;
+  const feeds = new ProjectFeeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
   const readiness = new Readiness(store, stopping);
-  const rooms = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
+  const permitLimits = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
   const app = createApp({
-    house: rooms,
+    context: permitLimits,
     routes: ROUTES,
-    gatekeeper,
-    limiter: new RateLimiter(),
+    authenticator: gatekeeper,
+    rateLimiter: new RateLimiter(),
     log: () => {},
     errorLog: () => {},
   });
@@ -77,7 +77,7 @@ async function begin() {
     });
     return mcpClient(transport, asking.revision ?? LATEST);
   };
-  return { house, visit };
+  return { house: harness, visit };
 }
 
 test.each(REVISIONS)('revision %s is spoken, and lists eight tools in less than 6 KB', async (revision) => {
@@ -103,7 +103,7 @@ test.each(REVISIONS)('revision %s is spoken, and lists eight tools in less than 
 test.each(REVISIONS)(
   'an agent that remembers only the last reply does a whole plan over %s',
   async (revision) => {
-    const { house, visit } = await begin();
+    const { house: harness, visit } = await begin();
     const heard = await forgetfulAgent(await visit({ revision }));
     expect(heard.map(({ reason }) => reason)).toEqual([
       ...Array(3).fill(['GRANTED', 'NOTED', 'ACCEPTED']).flat(),
@@ -111,18 +111,18 @@ test.each(REVISIONS)(
     ]);
     const sessions = new Set(heard.map(({ session_id }) => session_id).filter((id) => id !== undefined));
     expect(sessions.size).toBe(1);
-    for (const told of heard) expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(1024);
-    const status = await call(await visit(), 'status');
+    for (const reply of heard) expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThan(1024);
+    const status = await callTool(await visit(), 'status');
     expect(status).toMatchObject({ project_id: 'shop', done: true, total: { completed: 3 } });
-    expect(await house.coordinator.queries.getTaskState(P, C)).toMatchObject({ phase: 'COMPLETED' });
+    expect(await harness.coordinator.queries.getTaskState(P, C)).toMatchObject({ phase: 'COMPLETED' });
   },
 );
 
 test('a refusal is an answer with its code and the next step; a broken call is an error', async () => {
   const { visit } = await begin();
   const client = await visit();
-  await call(client, 'claim', { task_id: A, session_id: 's1', agent_id: 'alpha' });
-  expect(await call(client, 'claim', { task_id: A, session_id: 's2' })).toEqual({
+  await callTool(client, 'claim', { task_id: A, session_id: 's1', agent_id: 'alpha' });
+  expect(await callTool(client, 'claim', { task_id: A, session_id: 's2' })).toEqual({
     success: false,
     reason: 'DENIED_ACTIVE_CLAIM',
     next: expect.stringContaining('Take other work'),
@@ -132,16 +132,16 @@ test('a refusal is an answer with its code and the next step; a broken call is a
     stale: false,
     session_id: 's2',
   });
-  expect(await call(client, 'explain', { task_id: B })).toMatchObject({
+  expect(await callTool(client, 'explain', { task_id: B })).toMatchObject({
     claimable: false,
     why: [{ rule: 'DENIED_DEPENDENCIES' }],
   });
   const handle = { task_id: A, generation: 1, claim_id: 'wrong', session_id: 's1' };
-  expect(await call(client, 'renew', { handle })).toMatchObject({
+  expect(await callTool(client, 'renew', { handle })).toMatchObject({
     success: false,
     reason: 'SESSION_MISMATCH',
   });
-  expect(await call(client, 'explain', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
+  expect(await callTool(client, 'explain', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
 });
 
 const F = 'REQ-F-AUTH-001';
@@ -157,11 +157,11 @@ const EDGE_FILES = {
 test.each(REVISIONS)(
   'an edge is claimed, its checks reported, and a human asked, over %s',
   async (revision) => {
-    const { house, visit } = await begin();
-    await house.coordinator.settings.configure(P, { files: EDGE_FILES });
+    const { house: harness, visit } = await begin();
+    await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
     const client = await visit({ revision });
     const by = { session_id: 's1', agent_role: 'architect' };
-    const granted = await call(client, 'claim', { feature_id: F, edge: 'intent→requirements', ...by });
+    const granted = await callTool(client, 'claim', { feature_id: F, edge: 'intent→requirements', ...by });
     const { handle } = granted;
     expect(granted).toMatchObject({
       reason: 'GRANTED',
@@ -172,92 +172,92 @@ test.each(REVISIONS)(
       ],
       next: expect.stringContaining('evaluators'),
     });
-    expect(await call(client, 'submit', { handle, result_data: 'text' })).toMatchObject({
+    expect(await callTool(client, 'submit', { handle, result_data: 'text' })).toMatchObject({
       reason: 'NOT_CONVERGED',
       failing: [{ name: 'reads_well', says: 'Nobody reported it.' }],
     });
     const evaluators = [{ name: 'reads_well', result: 'pass' }];
     const submitted = { handle, result_data: 'text', evaluators, iteration: 3 };
-    expect(await call(client, 'submit', submitted)).toMatchObject({ reason: 'ESCALATED' });
-    const { reviews } = answered(await house.coordinator.methodology.reviews(P));
+    expect(await callTool(client, 'submit', submitted)).toMatchObject({ reason: 'ESCALATED' });
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
     const { task_id, generation, candidate_sha256, iteration } = reviews[0] ?? {};
     expect(iteration).toBe(3);
     const decision = { task_id, generation, candidate_sha256, iteration, decision: 'APPROVED' };
-    expect(await house.coordinator.recordReview(P, decision)).toMatchObject({ success: true });
-    expect(await call(client, 'submit', submitted)).toMatchObject({ accepted: true });
+    expect(await harness.coordinator.recordReview(P, decision)).toMatchObject({ success: true });
+    expect(await callTool(client, 'submit', submitted)).toMatchObject({ accepted: true });
   },
 );
 
 test('an edge has an id like a task, and one of the two is named', async () => {
-  const { house, visit } = await begin();
-  await house.coordinator.settings.configure(P, { files: EDGE_FILES });
+  const { house: harness, visit } = await begin();
+  await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
   const client = await visit();
-  expect(await call(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
-  expect(await call(client, 'claim', { task_id: A, feature_id: F, edge: 'design_code' })).toMatchObject({
+  expect(await callTool(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
+  expect(await callTool(client, 'claim', { task_id: A, feature_id: F, edge: 'design_code' })).toMatchObject({
     is_error: true,
   });
   const task_id = `${F}#design_code`;
-  const { handle } = await call(client, 'claim', { task_id, session_id: 's1', agent_role: 'architect' });
+  const { handle } = await callTool(client, 'claim', { task_id, session_id: 's1', agent_role: 'architect' });
   const wrong = [{ name: 'works', result: 'splendid' }];
-  await expect(call(client, 'submit', { handle, result_data: 1, evaluators: wrong })).rejects.toThrow();
-  expect(await call(client, 'claim', { task_id, session_id: 's2' })).toMatchObject({
+  await expect(callTool(client, 'submit', { handle, result_data: 1, evaluators: wrong })).rejects.toThrow();
+  expect(await callTool(client, 'claim', { task_id, session_id: 's2' })).toMatchObject({
     reason: 'DENIED_ACTIVE_CLAIM',
   });
 });
 
 test('a call with a handle renews the claim', async () => {
-  const { house, visit } = await begin();
+  const { house: harness, visit } = await begin();
   const client = await visit();
-  const granted = await call(client, 'next', { lease_duration_seconds: 60 });
-  house.advance(50);
-  await call(client, 'note', { handle: granted.handle, text: 'still here' });
-  house.advance(50);
-  const submitted = await call(client, 'submit', { handle: granted.handle, result_data: 'done' });
+  const granted = await callTool(client, 'next', { lease_duration_seconds: 60 });
+  harness.advance(50);
+  await callTool(client, 'note', { handle: granted.handle, text: 'still here' });
+  harness.advance(50);
+  const submitted = await callTool(client, 'submit', { handle: granted.handle, result_data: 'done' });
   expect(submitted).toMatchObject({ accepted: true });
   expect(submitted).not.toMatchObject({ late: true });
 });
 
 test('a refused result leaves time to mend it', async () => {
-  const { house, visit } = await begin();
-  await house.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
+  const { house: harness, visit } = await begin();
+  await harness.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
   const client = await visit();
-  const { handle } = await call(client, 'next', { lease_duration_seconds: 60 });
-  house.advance(50);
-  const refused = await call(client, 'submit', { handle, result_data: 'far too large a result' });
+  const { handle } = await callTool(client, 'next', { lease_duration_seconds: 60 });
+  harness.advance(50);
+  const refused = await callTool(client, 'submit', { handle, result_data: 'far too large a result' });
   expect(refused).toMatchObject({ accepted: false, reason: 'RESULT_TOO_LARGE' });
-  house.advance(50);
-  expect(await call(client, 'renew', { handle })).toMatchObject({ reason: 'RENEWED', handle });
+  harness.advance(50);
+  expect(await callTool(client, 'renew', { handle })).toMatchObject({ reason: 'RENEWED', handle });
 });
 
 test('work that failed is given back with what happened', async () => {
-  const { house, visit } = await begin();
+  const { house: harness, visit } = await begin();
   const client = await visit();
-  const { handle } = await call(client, 'next');
-  const released = await call(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
+  const { handle } = await callTool(client, 'next');
+  const released = await callTool(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
   expect(released).toMatchObject({ success: true, reason: 'RELEASED', task_id: A });
-  const { events } = (await house.coordinator.feed.page(P, { type: 'CLAIM_RELEASED' })) as {
-    events: { payload: Told }[];
+  const { events } = (await harness.coordinator.feed.page(P, { type: 'CLAIM_RELEASED' })) as {
+    events: { payload: McpToolReply }[];
   };
   expect(events[0]?.payload).toMatchObject({ message: 'no compiler' });
 });
 
 test('the project comes from the path, from a header, or is the only one', async () => {
-  const { house, visit } = await begin();
+  const { house: harness, visit } = await begin();
   const tenant = { 'x-genesis-tenant': 'acme' };
-  expect(await call(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
+  expect(await callTool(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
     project_id: 'shop',
   });
-  await house.plan(planOf(A), { tenant_id: 'acme', project_id: 'other' });
+  await harness.plan(planOf(A), { tenant_id: 'acme', project_id: 'other' });
   const undecided = await visit({ path: '/mcp', headers: tenant });
-  expect(await call(undecided, 'status')).toMatchObject({ is_error: true, code: 'INVALID_REQUEST' });
+  expect(await callTool(undecided, 'status')).toMatchObject({ is_error: true, code: 'INVALID_REQUEST' });
   const named = await visit({ path: '/mcp', headers: { ...tenant, 'x-genesis-project': 'other' } });
-  expect(await call(named, 'status')).toMatchObject({ project_id: 'other' });
+  expect(await callTool(named, 'status')).toMatchObject({ project_id: 'other' });
 });
 
 test('agent and session come from the headers where the call names none', async () => {
   const { visit } = await begin();
   const client = await visit({ headers: { 'x-genesis-agent': 'alpha', 'x-genesis-session': 's1' } });
-  expect(await call(client, 'next')).toMatchObject({ agent_id: 'alpha', handle: { session_id: 's1' } });
+  expect(await callTool(client, 'next')).toMatchObject({ agent_id: 'alpha', handle: { session_id: 's1' } });
 });
 
 test('a key sees its own tenant alone, and the tools that its role may use', async () => {
@@ -273,7 +273,7 @@ test('a key sees its own tenant alone, and the tools that its role may use', asy
   });
   await expect(other).rejects.toThrow('NOT_FOUND');
   const agent = await visit({ token: 'acme:agent', path: '/mcp' });
-  expect(await call(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
+  expect(await callTool(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('an open server answers no page of another origin', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../../../test/support/agent.js';
-import { House, planOf } from '../../../test/support/house.js';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { CoordinatorHarness, planOf } from '../../../test/support/coordinator-harness.js';
 import { Metrics } from './metrics.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
@@ -16,17 +16,25 @@ async function samples(metrics: Metrics): Promise<Map<string, string>> {
 
 async function begin() {
   const metrics = new Metrics();
-  const house = await House.open('memory', { witness: metrics, limits: { min_lease_duration_seconds: 1 } });
-  metrics.watch({
-    standings: () => house.coordinator.queries.standings(),
+  const harness = await CoordinatorHarness.open('memory', {
+    observer: metrics,
+    limits: { min_lease_duration_seconds: 1 },
+  });
+  metrics.setGaugeSources({
+    taskCounts: () => harness.coordinator.queries.projectCounts(),
     feedLag: () => 3,
     connections: () => 5,
     listeners: () => 2,
     damage: () => [],
     lostLogLines: () => 3,
   });
-  await house.plan(planOf(A, B));
-  return { metrics, house, alpha: new Agent(house, 'alpha', 's1'), beta: new Agent(house, 'beta', 's2') };
+  await harness.plan(planOf(A, B));
+  return {
+    metrics,
+    house: harness,
+    alpha: new HarnessAgent(harness, 'alpha', 's1'),
+    beta: new HarnessAgent(harness, 'beta', 's2'),
+  };
 }
 
 test('counts every answer, also the refusals that the log keeps once', async () => {
@@ -39,52 +47,52 @@ test('counts every answer, also the refusals that the log keeps once', async () 
   await alpha.submits(A);
   await beta.claims(A);
   await beta.claims('A-999-nowhere');
-  const said = await samples(metrics);
-  expect(said.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
-  expect(said.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
-  expect(said.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
-  expect(said.get(`coditect_claims_total{${OWN},result="unknown_task"}`)).toBe('1');
-  expect(said.get(`coditect_results_total{${OWN},result="accepted"}`)).toBe('1');
-  expect(said.get(`coditect_lease_renewals_total{${OWN},result="renewed"}`)).toBe('1');
-  expect(said.get(`coditect_lease_renewals_total{${OWN},result="failed"}`)).toBe('1');
-  expect(said.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
+  const reply = await samples(metrics);
+  expect(reply.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
+  expect(reply.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
+  expect(reply.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
+  expect(reply.get(`coditect_claims_total{${OWN},result="unknown_task"}`)).toBe('1');
+  expect(reply.get(`coditect_results_total{${OWN},result="accepted"}`)).toBe('1');
+  expect(reply.get(`coditect_lease_renewals_total{${OWN},result="renewed"}`)).toBe('1');
+  expect(reply.get(`coditect_lease_renewals_total{${OWN},result="failed"}`)).toBe('1');
+  expect(reply.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
 });
 
 test('shows how work stands: what is live, what is left, what is done', async () => {
-  const { metrics, house, alpha } = await begin();
+  const { metrics, house: harness, alpha } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
-  let said = await samples(metrics);
-  expect(said.get(`coditect_active_claims{${OWN}}`)).toBe('1');
-  expect(said.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
-  house.advance(10);
-  said = await samples(metrics);
-  expect(said.get(`coditect_active_claims{${OWN}}`)).toBe('0');
+  let reply = await samples(metrics);
+  expect(reply.get(`coditect_active_claims{${OWN}}`)).toBe('1');
+  expect(reply.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
+  harness.advance(10);
+  reply = await samples(metrics);
+  expect(reply.get(`coditect_active_claims{${OWN}}`)).toBe('0');
   await alpha.submits(A);
-  said = await samples(metrics);
-  expect(said.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
-  expect(said.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
-  expect(said.get('coditect_feed_lag_events')).toBe('3');
-  expect(said.get('coditect_feed_listeners')).toBe('2');
+  reply = await samples(metrics);
+  expect(reply.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
+  expect(reply.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
+  expect(reply.get('coditect_feed_lag_events')).toBe('3');
+  expect(reply.get('coditect_feed_listeners')).toBe('2');
 });
 
 test('measures claims, tasks from their first grant, and the generations they took', async () => {
-  const { metrics, house, alpha, beta } = await begin();
+  const { metrics, house: harness, alpha, beta } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
-  house.advance(20);
+  harness.advance(20);
   await beta.claims(A, { lease_duration_seconds: 100 });
-  house.advance(50);
+  harness.advance(50);
   await beta.submits(A);
-  const said = await samples(metrics);
-  const of = (name: string, le: string) => said.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
-  expect(said.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
+  const reply = await samples(metrics);
+  const of = (name: string, le: string) => reply.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
+  expect(reply.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
   expect([of('claim_duration_seconds', '15'), of('claim_duration_seconds', '60')]).toEqual(['0', '1']);
   expect([of('task_completion_time_seconds', '60'), of('task_completion_time_seconds', '300')]).toEqual([
     '0',
     '1',
   ]);
   expect([of('generations_per_task', '1'), of('generations_per_task', '2')]).toEqual(['0', '1']);
-  expect(Number(said.get('coditect_store_commit_seconds_count'))).toBeGreaterThan(0);
-  expect(Number(said.get('coditect_batch_units_count'))).toBeGreaterThan(0);
+  expect(Number(reply.get('coditect_store_commit_seconds_count'))).toBeGreaterThan(0);
+  expect(Number(reply.get('coditect_batch_units_count'))).toBeGreaterThan(0);
 });
 
 test('has labels of their own for a hundred projects, and one for all others', async () => {

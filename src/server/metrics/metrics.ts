@@ -1,20 +1,20 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Witness } from '../../coordinator/index.js';
-import type { Standing } from '../../coordinator/queries/queries.js';
-import type { ProjectKey, Unit } from '../../stores/store.js';
+import type { Observer } from '../../coordinator/index.js';
+import type { ProjectCounts } from '../../coordinator/queries/queries.js';
+import type { ProjectKey, Transaction } from '../../stores/store.js';
 import { DROP_REASONS, type DropReason } from '../connection-limits.js';
-import { LabelSet, type ProjectLabels } from './labels.js';
-import { Tally } from './tally.js';
+import { BoundedLabelSet, type ProjectLabels } from './labels.js';
+import { ProjectCounters } from './project-counters.js';
 
 export const DEFAULT_PREFIX = 'coditect_';
 /** Projects with labels of their own. */
 const PROJECTS_LABELLED_MAX = 100;
-const BY_PROJECT = ['tenant', 'project'] as const;
-const BY_RESULT = ['tenant', 'project', 'result'] as const;
+const PROJECT_LABELS = ['tenant', 'project'] as const;
+const RESULT_LABELS = ['tenant', 'project', 'result'] as const;
 
 /** What is read when somebody asks, rather than told as it happens. */
-export interface Gauges {
-  standings(): Iterable<Standing>;
+export interface GaugeSources {
+  taskCounts(): Iterable<ProjectCounts>;
   /** Events that the slowest listener of the feed has not been sent yet. */
   feedLag(): number;
   /** Open event streams. */
@@ -31,43 +31,45 @@ export interface Gauges {
  * The metrics of seed 004 §8.1, by its names, labels and buckets, and those of the machinery: what the store takes, how
  * large batches are, how far listeners are behind.
  */
-export class Metrics implements Witness {
+export class Metrics implements Observer {
   private readonly registry = new Registry();
-  private readonly tallies: LabelSet<Tally>;
-  private readonly store_seconds: Histogram;
-  private readonly batch_units: Histogram;
-  private gauges: Gauges | null = null;
-  private readonly dropped = new Map<DropReason, number>(DROP_REASONS.map((reason) => [reason, 0]));
+  private readonly projectCounters: BoundedLabelSet<ProjectCounters>;
+  private readonly commitSeconds: Histogram;
+  private readonly batchTransactions: Histogram;
+  private gaugeSources: GaugeSources | null = null;
+  private readonly droppedConnections = new Map<DropReason, number>(
+    DROP_REASONS.map((reason) => [reason, 0]),
+  );
 
   constructor(private readonly prefix = DEFAULT_PREFIX) {
-    this.store_seconds = this.histogram(
+    this.commitSeconds = this.histogram(
       'store_commit_seconds',
       'What one commit of a batch took.',
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     );
-    this.batch_units = this.histogram(
+    this.batchTransactions = this.histogram(
       'batch_units',
       'Commands committed together.',
       [1, 4, 16, 64, 256, 1024],
     );
-    this.tallies = this.tallying();
-    this.counters();
-    this.standingGauges();
-    this.feedGauges();
-    this.damageGauge();
-    this.connectionMetrics();
-    this.counter(
+    this.projectCounters = this.createProjectCounters();
+    this.registerCounters();
+    this.registerTaskGauges();
+    this.registerFeedGauges();
+    this.registerDamageGauge();
+    this.registerConnectionMetrics();
+    this.registerCounter(
       'log_lines_lost_total',
       'Lines of the access log and of the error log that could not be written.',
       [],
-      (set) => set({}, this.gauges?.lostLogLines() ?? 0),
+      (set) => set({}, this.gaugeSources?.lostLogLines() ?? 0),
     );
   }
 
   readonly content_type = Registry.PROMETHEUS_CONTENT_TYPE;
 
-  watch(gauges: Gauges): void {
-    this.gauges = gauges;
+  setGaugeSources(gauges: GaugeSources): void {
+    this.gaugeSources = gauges;
   }
 
   text(): Promise<string> {
@@ -75,52 +77,52 @@ export class Metrics implements Witness {
   }
 
   answered(key: ProjectKey, kind: string, reply: unknown): void {
-    this.tallies.of(key).answered(kind, reply);
+    this.projectCounters.forProject(key).countReply(kind, reply);
   }
 
-  committed(key: ProjectKey, unit: Unit): void {
-    this.tallies.of(key).committed(unit);
+  committed(key: ProjectKey, transaction: Transaction): void {
+    this.projectCounters.forProject(key).countTransaction(transaction);
   }
 
-  flushed(unit_count: number, took_ms: number): void {
-    this.store_seconds.observe(took_ms / 1000);
-    this.batch_units.observe(unit_count);
+  flushed(transactionCount: number, tookMs: number): void {
+    this.commitSeconds.observe(tookMs / 1000);
+    this.batchTransactions.observe(transactionCount);
   }
 
   connectionDropped(reason: DropReason): void {
-    this.dropped.set(reason, (this.dropped.get(reason) ?? 0) + 1);
+    this.droppedConnections.set(reason, (this.droppedConnections.get(reason) ?? 0) + 1);
   }
 
-  private connectionMetrics(): void {
-    this.reading('open_connections', 'Open connections.', (gauges) => gauges.connections());
-    this.counter(
+  private registerConnectionMetrics(): void {
+    this.registerGauge('open_connections', 'Open connections.', (gauges) => gauges.connections());
+    this.registerCounter(
       'connections_dropped_total',
       'Connections closed without an answer, by why.',
       ['reason'],
       (set) => {
-        for (const [reason, count] of this.dropped) set({ reason }, count);
+        for (const [reason, count] of this.droppedConnections) set({ reason }, count);
       },
     );
   }
 
-  private tallying(): LabelSet<Tally> {
+  private createProjectCounters(): BoundedLabelSet<ProjectCounters> {
     const claim = this.histogram(
       'claim_duration_seconds',
       'From a grant to its end, by result, release or expiry.',
       [1, 5, 15, 60, 300, 900, 3600],
-      BY_PROJECT,
+      PROJECT_LABELS,
     );
     const completion = this.histogram(
       'task_completion_time_seconds',
       'From the first grant of a task to its accepted result.',
       [10, 60, 300, 900, 3600, 7200],
-      BY_PROJECT,
+      PROJECT_LABELS,
     );
     const generations = this.histogram(
       'generations_per_task',
       'Generations that a task had taken when it was complete.',
       [1, 2, 3, 5, 10, 20, 50],
-      BY_PROJECT,
+      PROJECT_LABELS,
     );
     const durations = {
       claimEnded: (labels: ProjectLabels, seconds: number) => claim.observe({ ...labels }, seconds),
@@ -129,93 +131,108 @@ export class Metrics implements Witness {
         generations.observe({ ...labels }, taken);
       },
     };
-    return new LabelSet(PROJECTS_LABELLED_MAX, (labels) => new Tally(labels, durations));
+    return new BoundedLabelSet(PROJECTS_LABELLED_MAX, (labels) => new ProjectCounters(labels, durations));
   }
 
-  private counters(): void {
-    const byResult = (of: (tally: Tally) => Iterable<readonly [string, number]>) =>
-      this.each((tally, set) => {
-        for (const [result, count] of of(tally)) set({ ...tally.labels, result }, count);
+  private registerCounters(): void {
+    const byResult = (of: (counters: ProjectCounters) => Iterable<readonly [string, number]>) =>
+      this.forEachProject((counters, set) => {
+        for (const [result, count] of of(counters)) set({ ...counters.labels, result }, count);
       });
-    const one = (of: (tally: Tally) => number) =>
-      this.each((tally, set) => set({ ...tally.labels }, of(tally)));
-    this.counter(
+    const total = (of: (counters: ProjectCounters) => number) =>
+      this.forEachProject((counters, set) => set({ ...counters.labels }, of(counters)));
+    this.registerCounter(
       'claims_total',
       'Claims by what was answered.',
-      BY_RESULT,
+      RESULT_LABELS,
       byResult((t) => t.claims),
     );
-    this.counter(
+    this.registerCounter(
       'results_total',
       'Results by what was answered.',
-      BY_RESULT,
+      RESULT_LABELS,
       byResult((t) => t.results),
     );
-    this.counter(
+    this.registerCounter(
       'lease_renewals_total',
       'Renewals by what was answered.',
-      BY_RESULT,
+      RESULT_LABELS,
       byResult((t) => [
         ['renewed', t.renewed],
         ['failed', t.renewals_failed],
       ]),
     );
-    this.counter(
+    this.registerCounter(
       'lease_expirations_total',
       'Leases that ran out.',
-      BY_PROJECT,
-      one((t) => t.expirations),
+      PROJECT_LABELS,
+      total((t) => t.expirations),
     );
-    this.counter(
+    this.registerCounter(
       'generation_increments_total',
       'Grants: each adds 1 to a generation.',
-      BY_PROJECT,
-      one((t) => t.generations),
+      PROJECT_LABELS,
+      total((t) => t.generations),
     );
   }
 
-  private standingGauges(): void {
-    this.gauge('active_claims', 'Claims that are live.', ({ active_claims }) => active_claims);
-    this.gauge('pending_tasks', 'Tasks and subtasks not complete.', ({ pending_tasks }) => pending_tasks);
-    this.gauge('completed_tasks', 'Tasks and subtasks complete.', ({ completed_tasks }) => completed_tasks);
+  private registerTaskGauges(): void {
+    this.registerProjectGauge('active_claims', 'Claims that are live.', ({ active_claims }) => active_claims);
+    this.registerProjectGauge(
+      'pending_tasks',
+      'Tasks and subtasks not complete.',
+      ({ pending_tasks }) => pending_tasks,
+    );
+    this.registerProjectGauge(
+      'completed_tasks',
+      'Tasks and subtasks complete.',
+      ({ completed_tasks }) => completed_tasks,
+    );
   }
 
-  private feedGauges(): void {
-    this.reading('feed_lag_events', 'Events the slowest listener is behind.', (gauges) => gauges.feedLag());
-    this.reading('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
+  private registerFeedGauges(): void {
+    this.registerGauge('feed_lag_events', 'Events the slowest listener is behind.', (gauges) =>
+      gauges.feedLag(),
+    );
+    this.registerGauge('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
   }
 
-  private damageGauge(): void {
-    const labels = new LabelSet(PROJECTS_LABELLED_MAX, (own) => own);
+  private registerDamageGauge(): void {
+    const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
     const gauge: Gauge = new Gauge({
       name: `${this.prefix}log_damaged`,
       help: 'Places where a log is not what was written, found so far.',
-      labelNames: [...BY_PROJECT],
+      labelNames: [...PROJECT_LABELS],
       registers: [this.registry],
       collect: () => {
         gauge.reset();
-        for (const key of this.gauges?.damage() ?? []) gauge.inc({ ...labels.of(key) });
+        for (const key of this.gaugeSources?.damage() ?? []) gauge.inc({ ...labels.forProject(key) });
       },
     });
   }
 
-  private reading(name: string, help: string, of: (gauges: Gauges) => number): void {
+  private registerGauge(name: string, help: string, of: (gauges: GaugeSources) => number): void {
     const gauge: Gauge = new Gauge({
       name: this.prefix + name,
       help,
       registers: [this.registry],
-      collect: () => gauge.set(this.gauges === null ? 0 : of(this.gauges)),
+      collect: () => gauge.set(this.gaugeSources === null ? 0 : of(this.gaugeSources)),
     });
   }
 
-  private each(tell: (tally: Tally, set: (labels: Record<string, string>, count: number) => void) => void) {
+  private forEachProject(
+    collect: (
+      counters: ProjectCounters,
+      set: (labels: Record<string, string>, count: number) => void,
+    ) => void,
+  ) {
     return (set: (labels: Record<string, string>, count: number) => void) => {
-      for (const tally of this.tallies.all()) tell(tally, set);
+      for (const counters of this.projectCounters.all()) collect(counters, set);
     };
   }
 
   /** Counted in tallies; the counter itself is filled when somebody asks. */
-  private counter(
+  private registerCounter(
     name: string,
     help: string,
     labelNames: readonly string[],
@@ -233,17 +250,17 @@ export class Metrics implements Witness {
     });
   }
 
-  private gauge(name: string, help: string, of: (standing: Standing) => number): void {
-    const labels = new LabelSet(PROJECTS_LABELLED_MAX, (own) => own);
+  private registerProjectGauge(name: string, help: string, of: (counts: ProjectCounts) => number): void {
+    const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
     const gauge: Gauge = new Gauge({
       name: this.prefix + name,
       help,
-      labelNames: [...BY_PROJECT],
+      labelNames: [...PROJECT_LABELS],
       registers: [this.registry],
       collect: () => {
         gauge.reset();
-        for (const standing of this.gauges?.standings() ?? []) {
-          gauge.inc({ ...labels.of(standing.key) }, of(standing));
+        for (const counts of this.gaugeSources?.taskCounts() ?? []) {
+          gauge.inc({ ...labels.forProject(counts.key) }, of(counts));
         }
       },
     });

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { onProgram } from '../../stores/testing/on-engine.js';
 import { findProgram } from '../../stores/testing/program.js';
-import { Listener } from '../testing/listener.js';
-import { P, Served } from '../testing/served.js';
+import { EventStreamClient } from '../testing/event-stream-client.js';
+import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -11,24 +11,28 @@ const promtool = (args: string[], input = '') => spawnSync('promtool', args, { i
 const MISSING = findProgram('promtool') === null ? 'it is not installed (npm run engines:install)' : null;
 
 /** A server at work: grants, refusals, renewals, an expiry, results both ways, and somebody who listens. */
-async function served(): Promise<Served> {
-  const house = await Served.forTest({ limits: { min_lease_duration_seconds: 1 } });
-  await house.plan(A, B);
-  const listener = Listener.open(house.running.port, `${P}/events/stream`);
-  onTestFinished(() => listener.leave());
+async function served(): Promise<TestServer> {
+  const harness = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
+  await harness.plan(A, B);
+  const listener = EventStreamClient.open(harness.running.port, `${PROJECT_URL}/events/stream`);
+  onTestFinished(() => listener.disconnect());
 
-  const late = await house.claim(A, 's1', { lease_duration_seconds: 1 });
-  await house.post(`${P}/claims`, { task_id: A, agent_id: 'beta', session_id: 's2' });
-  await house.claim(B, 's3');
-  const taken = await house.post(`${P}/next`, { agent_id: 'beta', session_id: 's2', wait_seconds: 30 });
+  const late = await harness.claim(A, 's1', { lease_duration_seconds: 1 });
+  await harness.post(`${PROJECT_URL}/claims`, { task_id: A, agent_id: 'beta', session_id: 's2' });
+  await harness.claim(B, 's3');
+  const taken = await harness.post(`${PROJECT_URL}/next`, {
+    agent_id: 'beta',
+    session_id: 's2',
+    wait_seconds: 30,
+  });
   const { id, generation } = taken.body.claim;
   const held = { task_id: A, session_id: 's2', claim_id: id };
-  await house.post(`${P}/claims/renew`, { ...held, expected_generation: generation });
-  await house.post(`${P}/claims/renew`, { ...held, expected_generation: generation + 5 });
-  await house.post(`${P}/results`, { ...late, result_data: { too: 'late' } });
-  await house.post(`${P}/results`, { ...held, generation, result_data: { made: 'it' } });
-  await listener.until(() => listener.positions.length > 0);
-  return house;
+  await harness.post(`${PROJECT_URL}/claims/renew`, { ...held, expected_generation: generation });
+  await harness.post(`${PROJECT_URL}/claims/renew`, { ...held, expected_generation: generation + 5 });
+  await harness.post(`${PROJECT_URL}/results`, { ...late, result_data: { too: 'late' } });
+  await harness.post(`${PROJECT_URL}/results`, { ...held, generation, result_data: { made: 'it' } });
+  await listener.waitUntil(() => listener.positions.length > 0);
+  return harness;
 }
 
 await onProgram('promtool', MISSING, () => {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { onProgram, skipGroup } from '../../stores/testing/on-engine.js';
 import { findProgram } from '../../stores/testing/program.js';
-import { P, Served, T } from '../testing/served.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 
 const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
 const MISSING = BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
@@ -39,7 +39,7 @@ function part(page: string, id: string): string | null {
 
 function describePage(): void {
   test('says what to do where there is nothing, and of which project', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     const page = await seen(served.url);
     expect(part(page, 'link')).toBe('live');
     expect(part(page, 'empty')).toContain('gen plan import');
@@ -48,20 +48,20 @@ function describePage(): void {
   });
 
   test('shows how the work stands, who is at it, and the last events of a long log', async () => {
-    const served = await Served.forTest();
+    const served = await TestServer.forTest();
     const tasks = Array.from({ length: 60 }, (_, at) => ({
       id: `A-${String(at + 1).padStart(3, '0')}-x`,
       description: 'x',
       depends_on: [],
     }));
-    await served.ask('PUT', `${P}/plan`, { tracks: { A: tasks } });
+    await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: { A: tasks } });
     const who = { agent_id: 'ada', session_id: 's' };
     for (const { id: task_id } of tasks.slice(0, 55)) {
-      const { body } = await served.ask('POST', `${P}/claims`, { task_id, ...who });
+      const { body } = await served.request('POST', `${PROJECT_URL}/claims`, { task_id, ...who });
       const result = { task_id, session_id: 's', generation: 1, claim_id: body.claim.id, result_data: 1 };
-      await served.ask('POST', `${P}/results`, result);
+      await served.request('POST', `${PROJECT_URL}/results`, result);
     }
-    await served.ask('POST', `${P}/claims`, { task_id: 'A-060-x', ...who });
+    await served.request('POST', `${PROJECT_URL}/claims`, { task_id: 'A-060-x', ...who });
     const page = await seen(`${served.url}/?tenant=acme&project=shop`);
     expect(part(page, 'link')).toBe('live');
     expect(part(page, 'total')).toBe('55 of 60 done · 1 at work · 4 ready');
@@ -72,16 +72,18 @@ function describePage(): void {
   });
 
   test('asks for a key where one is needed', async () => {
-    const served = await Served.forTest();
-    await served.ask('POST', `${T}/keys`, { role: 'admin' });
+    const served = await TestServer.forTest();
+    await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
     const page = await seen(`${served.url}/?tenant=acme&project=shop`);
     expect(part(page, 'link')).toBe('a key is needed');
     expect(part(page, 'door')).toContain('This server asks who you are');
   });
 
   test('says since when it hears nothing, and goes on trying', async () => {
-    const served = await Served.forTest();
-    await served.ask('PUT', `${P}/plan`, { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } });
+    const served = await TestServer.forTest();
+    await served.request('PUT', `${PROJECT_URL}/plan`, {
+      tracks: { A: [{ id: 'A-001-x', description: 'x' }] },
+    });
     let streams = 0;
     const between = createServer((asked, answered) => {
       if (asked.url?.includes('/events/stream')) {

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
 import { expect, test } from 'vitest';
-import { positionOf } from '../../coordinator/cursor.js';
+import { positionOfCursor } from '../../coordinator/cursor.js';
 import { PAGE_HTML } from './html.js';
 import { PAGE_SCRIPT } from './script.js';
 
@@ -19,5 +19,5 @@ test('nothing on the page comes from elsewhere, and no text becomes markup', () 
 test('the page makes cursors as the coordinator does', () => {
   const [line = ''] = /const cursorAt = .*/.exec(PAGE_SCRIPT) ?? [];
   const made = new Script(`${line}; [0, 7, 12, 123456789012345].map(cursorAt)`).runInNewContext({ btoa });
-  expect(made.map(positionOf)).toEqual([0, 7, 12, 123456789012345]);
+  expect(made.map(positionOfCursor)).toEqual([0, 7, 12, 123456789012345]);
 });

@@ -1,36 +1,36 @@
 import { z } from 'zod';
-import { answer, page } from '../answer.js';
 import { docsPage } from '../docs-page.js';
-import { openApiOf } from '../openapi.js';
-import { type Route, route } from '../route.js';
+import { buildOpenApi } from '../openapi.js';
+import { pageResponse, toResponse } from '../response.js';
+import { defineRoute, type Route } from '../route.js';
 
 /** What describes the whole table, itself included. Made with the first question, and kept. */
-export function documentRoutes(table: () => readonly Route[]): readonly Route[] {
-  const description = once(() => openApiOf(table()));
-  const docs = once(() => docsPage(table()));
+export function documentRoutes(routes: () => readonly Route[]): readonly Route[] {
+  const description = lazy(() => buildOpenApi(routes()));
+  const docs = lazy(() => docsPage(routes()));
   return [
-    route({
+    defineRoute({
       id: 'openapi',
       method: 'GET',
       path: '/openapi.json',
       action: 'public',
       summary: 'This description, as OpenAPI 3.1',
       reply: z.record(z.string(), z.unknown()),
-      run: async () => answer(description()),
+      run: async () => toResponse(description()),
     }),
-    route({
+    defineRoute({
       id: 'docs',
       method: 'GET',
       path: '/docs',
       action: 'public',
       summary: 'This description, for people',
       reply: { content_type: 'text/html' },
-      run: async () => page(docs(), 'text/html'),
+      run: async () => pageResponse(docs(), 'text/html'),
     }),
   ];
 }
 
-function once<T>(make: () => T): () => T {
+function lazy<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
     made ??= make();

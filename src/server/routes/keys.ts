@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { isProblem } from '../../coordinator/problem.js';
-import { type Key, type KeyCreated, keyBody } from '../../coordinator/wire.js';
+import { type ApiKey, type CreatedApiKey, keyBody } from '../../coordinator/wire.js';
 import { ROLES } from '../../core/roles.js';
-import { answer } from '../answer.js';
 import { authorize } from '../auth/authorize.js';
 import { nextPage, pageQuery } from '../page-query.js';
-import { type Ask, param, type Route, route, TENANT } from '../route.js';
-import { describe, time } from '../schemas/describe.js';
+import { toResponse } from '../response.js';
+import { defineRoute, pathParam, type RequestContext, type Route, TENANT_PATH } from '../route.js';
+import { registerSchema, time } from '../schemas/common.js';
 
-const KEYS = `${TENANT}/keys`;
+const KEYS_PATH = `${TENANT_PATH}/keys`;
 
 const keyFields = {
   key_id: z.string(),
@@ -23,15 +23,15 @@ const keyFields = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
 };
-const key = describe<Key>()('Key', z.object(keyFields));
-const keyCreated = describe<KeyCreated>()(
+const keySchema = registerSchema<ApiKey>()('Key', z.object(keyFields));
+const keyCreatedSchema = registerSchema<CreatedApiKey>()(
   'KeyCreated',
   z.object({ ...keyFields, token: z.string().nullable(), next: z.string().exactOptional() }),
 );
 
 /** The tenant's keys; for whoever may speak for the platform, its operators' too. */
-const scopeOf = ({ params, principal }: Pick<Ask, 'params' | 'principal'>) => ({
-  tenant_id: param({ params }, 'tenant_id'),
+const keyScopeOf = ({ params, principal }: Pick<RequestContext, 'params' | 'principal'>) => ({
+  tenant_id: pathParam({ params }, 'tenant_id'),
   platform: authorize(principal, 'administer', null) === 'allowed',
 });
 
@@ -39,46 +39,46 @@ const LOCKED_OUT =
   'The server is open no more, and this key can make no other. Make one of role operator where the store is.';
 
 export const keyRoutes: readonly Route[] = [
-  route({
+  defineRoute({
     id: 'create_key',
     method: 'POST',
-    path: KEYS,
+    path: KEYS_PATH,
     action: 'administer',
     summary: 'Make a key; its token is in this reply and nowhere else',
     body: { kind: 'json', schema: keyBody },
-    reply: keyCreated,
-    run: async ({ house, params, principal, body, caller }: Ask) => {
-      const made = await house.coordinator.keys.create(scopeOf({ params, principal }), body, caller);
-      if (isProblem(made)) return answer(made);
-      const locked =
-        principal.kind === 'open' && authorize({ ...principal, ...made }, 'administer', made.tenant_id);
-      const told = locked === 'forbidden' ? { ...made, next: LOCKED_OUT } : made;
-      return { ...answer(told), status: 201 };
+    reply: keyCreatedSchema,
+    run: async ({ context, params, principal, body, caller }: RequestContext) => {
+      const created = await context.coordinator.keys.create(keyScopeOf({ params, principal }), body, caller);
+      if (isProblem(created)) return toResponse(created);
+      const ownAccess =
+        principal.kind === 'open' && authorize({ ...principal, ...created }, 'administer', created.tenant_id);
+      const reply = ownAccess === 'forbidden' ? { ...created, next: LOCKED_OUT } : created;
+      return { ...toResponse(reply), status: 201 };
     },
   }),
-  route({
+  defineRoute({
     id: 'list_keys',
     method: 'GET',
-    path: KEYS,
+    path: KEYS_PATH,
     action: 'administer',
     summary: 'The keys of the tenant, without their secrets',
     query: pageQuery,
-    reply: z.object({ keys: z.array(key), next: nextPage }),
-    run: async ({ house, params, principal, query }) =>
-      answer(await house.coordinator.keys.list(scopeOf({ params, principal }), query)),
+    reply: z.object({ keys: z.array(keySchema), next: nextPage }),
+    run: async ({ context, params, principal, query }) =>
+      toResponse(await context.coordinator.keys.list(keyScopeOf({ params, principal }), query)),
   }),
-  route({
+  defineRoute({
     id: 'revoke_key',
     method: 'DELETE',
-    path: `${KEYS}/{key_id}`,
+    path: `${KEYS_PATH}/{key_id}`,
     action: 'administer',
     summary: 'Revoke a key: from now on it opens nothing',
-    reply: key,
-    run: async ({ house, params, principal, caller }: Ask) =>
-      answer(
-        await house.coordinator.keys.revoke(
-          scopeOf({ params, principal }),
-          param({ params }, 'key_id'),
+    reply: keySchema,
+    run: async ({ context, params, principal, caller }: RequestContext) =>
+      toResponse(
+        await context.coordinator.keys.revoke(
+          keyScopeOf({ params, principal }),
+          pathParam({ params }, 'key_id'),
           caller,
         ),
       ),

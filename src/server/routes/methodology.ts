@@ -3,88 +3,90 @@ import type { Caller } from '../../coordinator/caller.js';
 import { JsonText } from '../../coordinator/documents/json-text.js';
 import type { MethodologyService } from '../../coordinator/methodology/service.js';
 import * as wire from '../../coordinator/methodology/wire.js';
-import { readBody } from '../../coordinator/operations/read.js';
+import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem } from '../../coordinator/problem.js';
 import { configureBody } from '../../coordinator/wire.js';
-import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/places.js';
+import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/file-kinds.js';
 import { projectIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type Answer, answer } from '../answer.js';
 import type { Action } from '../auth/principal.js';
-import { type Ask, type Reply, type Route, route } from '../route.js';
+import { type HttpResponse, toResponse } from '../response.js';
+import { defineRoute, type ReplySchema, type RequestContext, type Route } from '../route.js';
 import * as schemas from '../schemas/methodology.js';
 import * as shown from '../schemas/methodology-views.js';
 import { gateResult } from '../schemas/work.js';
 
-const project = { project_id: projectIdSchema };
+const projectField = { project_id: projectIdSchema };
 
 /** The project that a body names, and what it says beside: as it was sent, so that whoever reads it sees all of it. */
-function besideProject(sent: unknown): { project_id: string; asked: object } | Problem {
-  const read = readBody(z.object(project), sent);
+function splitProject(body: unknown): { project_id: string; asked: object } | Problem {
+  const read = parseBody(z.object(projectField), body);
   if (isProblem(read)) return read;
-  const { project_id: _, ...asked } = sent as { project_id: unknown };
+  const { project_id: _, ...asked } = body as { project_id: unknown };
   return { ...read, asked };
 }
 
-type Call = (
+type MethodologyCall = (
   service: MethodologyService,
   scope: ProjectKey,
   body: unknown,
   caller: Caller,
 ) => Promise<object>;
 
-interface Command {
+interface MethodologyCommand {
   readonly id: string;
   readonly path: string;
   readonly action: Action;
   readonly summary: string;
   /** What it takes beside `project_id`; the coordinator reads it. */
   readonly body: z.ZodObject;
-  readonly reply: Reply;
+  readonly reply: ReplySchema;
   /** It may be refused. */
-  readonly decides?: true;
-  readonly call: Call;
+  readonly isRefusable?: true;
+  readonly call: MethodologyCall;
 }
 
 /** A command names its project in its body; its tenant is that of the credential. */
-const command = ({ body, call, ...said }: Command): Route =>
-  route({
-    ...said,
+const commandRoute = ({ body, call, ...definition }: MethodologyCommand): Route =>
+  defineRoute({
+    ...definition,
     method: 'POST',
     tenant: 'own',
-    body: { kind: 'json', schema: z.strictObject({ ...project, ...body.shape }) },
-    run: async ({ house, tenant_id, body: sent, caller }: Ask): Promise<Answer> => {
-      const read = besideProject(sent);
-      if (isProblem(read)) return answer(read);
+    body: { kind: 'json', schema: z.strictObject({ ...projectField, ...body.shape }) },
+    run: async ({ context, tenant_id, body: requestBody, caller }: RequestContext): Promise<HttpResponse> => {
+      const read = splitProject(requestBody);
+      if (isProblem(read)) return toResponse(read);
       const { project_id, asked } = read;
-      return answer(await call(house.coordinator.methodology, { tenant_id, project_id }, asked, caller));
+      return toResponse(
+        await call(context.coordinator.methodology, { tenant_id, project_id }, asked, caller),
+      );
     },
   });
 
-interface View {
+interface MethodologyView {
   readonly id: string;
   readonly path: string;
   readonly summary: string;
   readonly query: z.ZodObject;
-  readonly reply: Reply;
+  readonly reply: ReplySchema;
   readonly call: (service: MethodologyService, scope: ProjectKey, asked: unknown) => Promise<object>;
 }
 
-const view = ({ query, call, ...said }: View): Route =>
-  route({
-    ...said,
+const viewRoute = ({ query, call, ...definition }: MethodologyView): Route =>
+  defineRoute({
+    ...definition,
     method: 'GET',
     tenant: 'own',
     action: 'read',
-    query: z.strictObject({ ...project, ...query.shape }),
-    run: async ({ house, tenant_id, query: given }: Ask<Record<string, unknown>>) => {
-      const { project_id, ...asked } = given as { project_id: string };
-      return answer(await call(house.coordinator.methodology, { tenant_id, project_id }, asked));
+    query: z.strictObject({ ...projectField, ...query.shape }),
+    run: async ({ context, tenant_id, query: requestQuery }: RequestContext<Record<string, unknown>>) => {
+      const { project_id, ...viewQuery } = requestQuery as { project_id: string };
+      return toResponse(await call(context.coordinator.methodology, { tenant_id, project_id }, viewQuery));
     },
   });
 
-const commands: readonly Route[] = [
-  command({
+const commandRoutes: readonly Route[] = [
+  commandRoute({
     id: 'start',
     path: '/api/start',
     action: 'read',
@@ -93,47 +95,47 @@ const commands: readonly Route[] = [
     reply: schemas.startReply,
     call: (service, scope, body) => service.start(scope, body),
   }),
-  command({
+  commandRoute({
     id: 'spawn',
     path: '/api/spawn',
     action: 'work',
     summary: 'Make a question, a risk or an incident work of its own; the edge that is named waits for it',
     body: wire.spawnBody,
     reply: schemas.spawnReply,
-    decides: true,
+    isRefusable: true,
     call: (service, scope, body, caller) => service.spawn(scope, body, caller),
   }),
-  command({
+  commandRoute({
     id: 'fold_back',
     path: '/api/spawn/fold_back',
     action: 'work',
     summary: 'Give what a spawn found out back to its parent, once',
     body: wire.foldBackBody,
     reply: schemas.foldBackReply,
-    decides: true,
+    isRefusable: true,
     call: (service, scope, body, caller) => service.foldBack(scope, body, caller),
   }),
-  command({
+  commandRoute({
     id: 'checkpoint',
     path: '/api/checkpoint',
     action: 'work',
     summary: 'Mark a position of the log; the reply is what the project was there',
     body: wire.checkpointBody,
     reply: schemas.checkpointReply,
-    decides: true,
+    isRefusable: true,
     call: (service, scope, body, caller) => service.checkpoint(scope, body, caller),
   }),
-  command({
+  commandRoute({
     id: 'decide_review',
     path: '/api/review',
     action: 'review',
     summary: 'Decide on a candidate, named by generation, iteration and digest as it was looked at',
     body: wire.reviewBody,
     reply: gateResult,
-    decides: true,
+    isRefusable: true,
     call: (service, scope, body, caller) => service.review(scope, body, caller),
   }),
-  command({
+  commandRoute({
     id: 'validate_gaps',
     path: '/api/gaps',
     action: 'work',
@@ -142,14 +144,14 @@ const commands: readonly Route[] = [
     reply: schemas.gapsReply,
     call: (service, scope, body, caller) => service.gaps(scope, body, caller),
   }),
-  command({
+  commandRoute({
     id: 'release',
     path: '/api/release',
     action: 'operate',
     summary: 'Release a version, where nothing stands against it; with dry_run, say what does',
     body: wire.releaseBody,
     reply: schemas.releaseReply,
-    decides: true,
+    isRefusable: true,
     call: (service, scope, body, caller) => service.release(scope, body, caller),
   }),
 ];
@@ -157,7 +159,7 @@ const commands: readonly Route[] = [
 /** As JSON writes them, and with the letters that take several bytes. */
 const FILES_BYTES_MAX = 2 * ALL_FILES_LENGTH_MAX;
 
-const init = route({
+const initRoute = defineRoute({
   id: 'init',
   method: 'POST',
   path: '/api/init',
@@ -166,59 +168,59 @@ const init = route({
   summary: 'Take the files of a workspace as what the project says of how it works; none: the built-in ways',
   body: {
     kind: 'json',
-    schema: z.strictObject({ ...project, ...configureBody.partial({ files: true }).shape }),
+    schema: z.strictObject({ ...projectField, ...configureBody.partial({ files: true }).shape }),
     bytes_max: FILES_BYTES_MAX,
     is_document: true,
   },
   reply: schemas.configureReply,
-  run: async ({ house, tenant_id, body, caller }: Ask) => {
-    const { settings } = house.coordinator;
-    if (body instanceof JsonText) return answer(await settings.configureText(tenant_id, body, caller));
-    const read = besideProject(body);
-    if (isProblem(read)) return answer(read);
+  run: async ({ context, tenant_id, body, caller }: RequestContext) => {
+    const { settings } = context.coordinator;
+    if (body instanceof JsonText) return toResponse(await settings.configureText(tenant_id, body, caller));
+    const read = splitProject(body);
+    if (isProblem(read)) return toResponse(read);
     const { project_id, asked } = read;
-    return answer(await settings.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller));
+    return toResponse(await settings.configure({ tenant_id, project_id }, { files: {}, ...asked }, caller));
   },
 });
 
-const yes = z.enum(['true', 'false']).exactOptional();
+const booleanText = z.enum(['true', 'false']).exactOptional();
 const statusQuery = z.strictObject({
   feature: wire.featureBody.shape.feature.exactOptional(),
-  health: yes.describe('whether the project is sound, in place of how far it is'),
-  gantt: yes.describe('a chart for Mermaid, in place of how far it is'),
+  health: booleanText.describe('whether the project is sound, in place of how far it is'),
+  gantt: booleanText.describe('a chart for Mermaid, in place of how far it is'),
 });
 
-const views: readonly Route[] = [
-  view({
+const viewRoutes: readonly Route[] = [
+  viewRoute({
     id: 'methodology_status',
     path: '/api/status',
     summary: 'How far the features are: all of them or one, their health, or a chart',
     query: statusQuery,
     reply: z.union([shown.statusReply, shown.featureReply, shown.healthReply, shown.ganttReply]),
-    call: (service, scope, asked) => {
-      const { feature, health, gantt } = asked as z.output<typeof statusQuery>;
+    call: (service, scope, viewQuery) => {
+      const { feature, health, gantt } = viewQuery as z.output<typeof statusQuery>;
       if (health === 'true') return service.health(scope);
       if (gantt === 'true') return service.gantt(scope);
       return feature === undefined ? service.status(scope) : service.feature(scope, { feature });
     },
   }),
-  view({
+  viewRoute({
     id: 'zoom',
     path: '/api/zoom',
     summary: 'An edge from near: what it asks for, and how far each feature is on it',
     query: wire.zoomBody,
     reply: shown.zoomReply,
-    call: (service, scope, asked) => service.zoom(scope, asked),
+    call: (service, scope, viewQuery) => service.zoom(scope, viewQuery),
   }),
-  view({
+  viewRoute({
     id: 'trace',
     path: '/api/trace',
     summary: 'A requirement from its intent to what was made of it',
     query: wire.traceBody,
     reply: shown.traceReply,
-    call: (service, scope, asked) => service.trace(scope, asked),
+    call: (service, scope, viewQuery) => service.trace(scope, viewQuery),
   }),
-  view({
+  viewRoute({
     id: 'pending_reviews',
     path: '/api/review',
     summary: 'What waits for a human, and what a decision on it must name',
@@ -226,7 +228,7 @@ const views: readonly Route[] = [
     reply: schemas.reviewsReply,
     call: (service, scope) => service.reviews(scope),
   }),
-  view({
+  viewRoute({
     id: 'known_gaps',
     path: '/api/gaps',
     summary: 'The gaps that were found last; looks for none and writes nothing',
@@ -236,4 +238,4 @@ const views: readonly Route[] = [
   }),
 ];
 
-export const methodologyRoutes: readonly Route[] = [init, ...commands, ...views];
+export const methodologyRoutes: readonly Route[] = [initRoute, ...commandRoutes, ...viewRoutes];

@@ -1,19 +1,26 @@
 import { z } from 'zod';
-import { readBody } from '../../coordinator/operations/read.js';
+import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, problem } from '../../coordinator/problem.js';
 import * as wire from '../../coordinator/wire.js';
 import { READINESS } from '../../core/views/index.js';
-import { answer, bytes, listAnswer, shown } from '../answer.js';
 import { latestQuery, nextPage, pageQuery } from '../page-query.js';
-import { type Ask, PROJECT, param, type Route, route, scopeOf } from '../route.js';
-import { count } from '../schemas/describe.js';
-import { problemDocument } from '../schemas/problem.js';
+import { bytesResponse, toListResponse, toOkResponse, toResponse } from '../response.js';
+import {
+  defineRoute,
+  PROJECT_PATH,
+  pathParam,
+  projectKeyOf,
+  type RequestContext,
+  type Route,
+} from '../route.js';
+import { count } from '../schemas/common.js';
+import { problemSchema } from '../schemas/problem.js';
 import { explanation, lineage, noteResult, operatorResult, taskResult, taskState } from '../schemas/work.js';
 
-const TASK = `${PROJECT}/tasks/{subject}`;
+const TASK_PATH = `${PROJECT_PATH}/tasks/{subject}`;
 const TASKS_MAX = 1000;
-const NO_MORE = { next: null };
-const subjectOf = (ask: Pick<Ask, 'params'>): string => param(ask, 'subject');
+const LAST_PAGE = { next: null };
+const subjectOf = (request: Pick<RequestContext, 'params'>): string => pathParam(request, 'subject');
 
 const taskQuery = z.strictObject({
   phase: z.enum(['OPEN', 'COMPLETED']).exactOptional(),
@@ -25,22 +32,30 @@ const taskQuery = z.strictObject({
 const taskIds = z.strictObject({ task_ids: z.array(z.string().max(200)).max(TASKS_MAX) });
 
 const operatorRoute = (verb: wire.OperatorVerb, summary: string): Route =>
-  route({
+  defineRoute({
     id: verb,
     method: 'POST',
-    path: `${TASK}/${verb}`,
+    path: `${TASK_PATH}/${verb}`,
     // Which result stands is a reviewer's word too.
     action: verb === 'adopt' ? 'review' : 'operate',
     summary,
     body: { kind: 'json', schema: wire.operatorBodies[verb] },
     reply: operatorResult,
-    decides: true,
-    run: async ({ house, params, body, caller }: Ask) =>
-      answer(await house.coordinator.operate(scopeOf({ params }), subjectOf({ params }), verb, body, caller)),
+    isRefusable: true,
+    run: async ({ context, params, body, caller }: RequestContext) =>
+      toResponse(
+        await context.coordinator.operate(
+          projectKeyOf({ params }),
+          subjectOf({ params }),
+          verb,
+          body,
+          caller,
+        ),
+      ),
   });
 
 /** The path says which task it is about. A body that says another is a mistake. */
-function aboutSubject(body: unknown, subject: string): unknown {
+function withPathSubject(body: unknown, subject: string): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const { task_id = subject } = body as { task_id?: unknown };
   if (task_id === subject) return { ...body, task_id };
@@ -50,106 +65,116 @@ function aboutSubject(body: unknown, subject: string): unknown {
 }
 
 export const taskRoutes: readonly Route[] = [
-  route({
+  defineRoute({
     id: 'list_tasks',
     method: 'GET',
-    path: `${PROJECT}/tasks`,
+    path: `${PROJECT_PATH}/tasks`,
     action: 'read',
     summary: 'The tasks of the plan and how each stands, a page at a time',
     query: taskQuery,
     reply: z.object({ tasks: z.array(taskState), next: z.string().nullable(), position: count }),
-    run: async ({ house, params, query }) =>
-      answer(await house.coordinator.queries.listTasks(scopeOf({ params }), query)),
+    run: async ({ context, params, query }) =>
+      toResponse(await context.coordinator.queries.listTasks(projectKeyOf({ params }), query)),
   }),
-  route({
+  defineRoute({
     id: 'batch_get_states',
     method: 'POST',
-    path: `${PROJECT}/tasks/batch_get`,
+    path: `${PROJECT_PATH}/tasks/batch_get`,
     action: 'read',
     summary: 'How each of these tasks stands',
     body: { kind: 'json', schema: taskIds },
-    reply: z.object({ tasks: z.array(z.union([taskState, problemDocument])), next: z.null() }),
-    run: async ({ house, params, body }: Ask) => {
-      const read = readBody(taskIds, body);
-      if (isProblem(read)) return answer(read);
-      const found = await house.coordinator.queries.batchGetStates(scopeOf({ params }), read.task_ids);
-      if (isProblem(found)) return answer(found);
-      return listAnswer({ ...found, ...NO_MORE }, 'tasks');
+    reply: z.object({ tasks: z.array(z.union([taskState, problemSchema])), next: z.null() }),
+    run: async ({ context, params, body }: RequestContext) => {
+      const read = parseBody(taskIds, body);
+      if (isProblem(read)) return toResponse(read);
+      const found = await context.coordinator.queries.batchGetStates(projectKeyOf({ params }), read.task_ids);
+      if (isProblem(found)) return toResponse(found);
+      return toListResponse({ ...found, ...LAST_PAGE }, 'tasks');
     },
   }),
-  route({
+  defineRoute({
     id: 'get_task_state',
     method: 'GET',
-    path: TASK,
+    path: TASK_PATH,
     action: 'read',
     summary: 'How a task stands',
     reply: taskState,
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.getTaskState(scopeOf({ params }), subjectOf({ params }))),
+    run: async ({ context, params }: RequestContext) =>
+      toResponse(
+        await context.coordinator.queries.getTaskState(projectKeyOf({ params }), subjectOf({ params })),
+      ),
   }),
-  route({
+  defineRoute({
     id: 'note',
     method: 'POST',
-    path: `${TASK}/notes`,
+    path: `${TASK_PATH}/notes`,
     action: 'work',
     summary: 'Leave a remark for whoever comes after',
     body: { kind: 'json', schema: wire.noteBody.partial({ task_id: true }) },
     reply: noteResult,
-    decides: true,
-    run: async ({ house, params, body, caller }: Ask) => {
-      const note = aboutSubject(body, subjectOf({ params }));
-      return answer(isProblem(note) ? note : await house.coordinator.note(scopeOf({ params }), note, caller));
+    isRefusable: true,
+    run: async ({ context, params, body, caller }: RequestContext) => {
+      const note = withPathSubject(body, subjectOf({ params }));
+      return toResponse(
+        isProblem(note) ? note : await context.coordinator.note(projectKeyOf({ params }), note, caller),
+      );
     },
   }),
-  route({
+  defineRoute({
     id: 'get_claim_history',
     method: 'GET',
-    path: `${TASK}/history`,
+    path: `${TASK_PATH}/history`,
     action: 'read',
     summary: 'The generations of a task and the results that were refused; of each list the latest',
     query: latestQuery,
     reply: lineage,
-    run: async ({ house, params, query }) => {
-      const { queries } = house.coordinator;
-      return answer(await queries.getClaimHistory(scopeOf({ params }), subjectOf({ params }), query));
+    run: async ({ context, params, query }) => {
+      const { queries } = context.coordinator;
+      return toResponse(
+        await queries.getClaimHistory(projectKeyOf({ params }), subjectOf({ params }), query),
+      );
     },
   }),
-  route({
+  defineRoute({
     id: 'list_results',
     method: 'GET',
-    path: `${TASK}/results`,
+    path: `${TASK_PATH}/results`,
     action: 'read',
     summary: 'Every result of a task, accepted, refused and parked, a page at a time',
     query: pageQuery,
     reply: z.object({ results: z.array(taskResult), next: nextPage }),
-    run: async ({ house, params, query }) => {
-      const { queries } = house.coordinator;
-      return answer(await queries.listResults(scopeOf({ params }), subjectOf({ params }), query));
+    run: async ({ context, params, query }) => {
+      const { queries } = context.coordinator;
+      return toResponse(await queries.listResults(projectKeyOf({ params }), subjectOf({ params }), query));
     },
   }),
-  route({
+  defineRoute({
     id: 'get_result',
     method: 'GET',
-    path: `${TASK}/results/{result_id}`,
+    path: `${TASK_PATH}/results/{result_id}`,
     action: 'read',
     summary: 'One result with its data',
     reply: taskResult,
-    run: async ({ house, params }: Ask) => {
-      const result_id = param({ params }, 'result_id');
-      return shown(
-        await house.coordinator.queries.getResult(scopeOf({ params }), subjectOf({ params }), result_id),
+    run: async ({ context, params }: RequestContext) => {
+      const resultId = pathParam({ params }, 'result_id');
+      return toOkResponse(
+        await context.coordinator.queries.getResult(
+          projectKeyOf({ params }),
+          subjectOf({ params }),
+          resultId,
+        ),
       );
     },
   }),
-  route({
+  defineRoute({
     id: 'explain',
     method: 'GET',
-    path: `${TASK}/explain`,
+    path: `${TASK_PATH}/explain`,
     action: 'read',
     summary: 'Why a task can or cannot be claimed now',
     reply: explanation,
-    run: async ({ house, params }: Ask) =>
-      answer(await house.coordinator.queries.explain(scopeOf({ params }), subjectOf({ params }))),
+    run: async ({ context, params }: RequestContext) =>
+      toResponse(await context.coordinator.queries.explain(projectKeyOf({ params }), subjectOf({ params }))),
   }),
   operatorRoute('force_release', 'Take a claim away from whoever holds it'),
   operatorRoute('reassign', 'Give the work to another agent'),
@@ -157,30 +182,32 @@ export const taskRoutes: readonly Route[] = [
   operatorRoute('hold', 'Let nobody claim a task'),
   operatorRoute('unhold', 'Lift a hold'),
   operatorRoute('adopt', 'Make a refused and parked result the accepted one'),
-  route({
+  defineRoute({
     id: 'put_blob',
     method: 'PUT',
-    path: `${PROJECT}/blobs/{sha256}`,
+    path: `${PROJECT_PATH}/blobs/{sha256}`,
     action: 'work',
     summary: 'Store the bytes of a large result before it is submitted',
     body: { kind: 'bytes' },
     reply: z.object({ sha256: z.string(), size_bytes: count }),
-    run: async ({ house, params, body }: Ask) => {
-      const { tenant_id } = scopeOf({ params });
-      return answer(await house.coordinator.putBlob(tenant_id, param({ params }, 'sha256'), body as Buffer));
+    run: async ({ context, params, body }: RequestContext) => {
+      const { tenant_id } = projectKeyOf({ params });
+      return toResponse(
+        await context.coordinator.putBlob(tenant_id, pathParam({ params }, 'sha256'), body as Buffer),
+      );
     },
   }),
-  route({
+  defineRoute({
     id: 'get_blob',
     method: 'GET',
-    path: `${PROJECT}/blobs/{sha256}`,
+    path: `${PROJECT_PATH}/blobs/{sha256}`,
     action: 'read',
     summary: 'The bytes of a large result',
     reply: { content_type: 'application/octet-stream' },
-    run: async ({ house, params }: Ask) => {
-      const { tenant_id } = scopeOf({ params });
-      const found = await house.coordinator.queries.getBlob(tenant_id, param({ params }, 'sha256'));
-      return isProblem(found) ? answer(found) : bytes(found);
+    run: async ({ context, params }: RequestContext) => {
+      const { tenant_id } = projectKeyOf({ params });
+      const found = await context.coordinator.queries.getBlob(tenant_id, pathParam({ params }, 'sha256'));
+      return isProblem(found) ? toResponse(found) : bytesResponse(found);
     },
   }),
 ];

@@ -3,52 +3,67 @@ import type { Caller } from '../../coordinator/caller.js';
 import type { Problem } from '../../coordinator/problem.js';
 import * as wire from '../../coordinator/wire.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { answer, listAnswer } from '../answer.js';
-import { whileAuthorized } from '../gone.js';
-import { type Ask, type House, PROJECT, type Route, route, scopeOf } from '../route.js';
-import { problemDocument } from '../schemas/problem.js';
+import { toListResponse, toResponse } from '../response.js';
+import {
+  defineRoute,
+  PROJECT_PATH,
+  projectKeyOf,
+  type RequestContext,
+  type Route,
+  type ServerContext,
+} from '../route.js';
+import { problemSchema } from '../schemas/problem.js';
 import { claimResult, gateResult, releaseResult, renewalResult, submissionResult } from '../schemas/work.js';
+import { whileAuthorized } from '../while-authorized.js';
 
-type Command<T> = (house: House, scope: ProjectKey, body: unknown, caller: Caller) => Promise<T | Problem>;
+type CommandHandler<T> = (
+  context: ServerContext,
+  scope: ProjectKey,
+  body: unknown,
+  caller: Caller,
+) => Promise<T | Problem>;
 
 /** A command that is all in its body. */
-const command = <T extends object>(
-  about: Pick<Route, 'id' | 'path' | 'summary' | 'reply'> & { body: z.ZodType; action?: Route['action'] },
-  run: Command<T>,
+const commandRoute = <T extends object>(
+  definition: Pick<Route, 'id' | 'path' | 'summary' | 'reply'> & {
+    body: z.ZodType;
+    action?: Route['action'];
+  },
+  run: CommandHandler<T>,
 ): Route =>
-  route({
+  defineRoute({
     action: 'work',
-    ...about,
+    ...definition,
     method: 'POST',
-    path: `${PROJECT}${about.path}`,
-    body: { kind: 'json', schema: about.body },
-    decides: true,
-    run: async ({ house, params, body, caller }: Ask) =>
-      answer(await run(house, scopeOf({ params }), body, caller)),
+    path: `${PROJECT_PATH}${definition.path}`,
+    body: { kind: 'json', schema: definition.body },
+    isRefusable: true,
+    run: async ({ context, params, body, caller }: RequestContext) =>
+      toResponse(await run(context, projectKeyOf({ params }), body, caller)),
   });
 
 /** Many commands in one request, each answered on its own. */
-const batch = (
-  about: Pick<Route, 'id' | 'path' | 'summary'> & { body: z.ZodType; item: z.ZodType },
-  run: Command<{ results: readonly object[] }>,
+const batchRoute = (
+  definition: Pick<Route, 'id' | 'path' | 'summary'> & { body: z.ZodType; item: z.ZodType },
+  run: CommandHandler<{ results: readonly object[] }>,
 ): Route =>
-  route({
-    id: about.id,
-    summary: about.summary,
+  defineRoute({
+    id: definition.id,
+    summary: definition.summary,
     action: 'work',
     method: 'POST',
-    path: `${PROJECT}${about.path}`,
-    body: { kind: 'json', schema: about.body },
-    reply: z.object({ results: z.array(z.union([about.item, problemDocument])) }),
-    run: async ({ house, params, body, caller }: Ask) =>
-      listAnswer(await run(house, scopeOf({ params }), body, caller), 'results'),
+    path: `${PROJECT_PATH}${definition.path}`,
+    body: { kind: 'json', schema: definition.body },
+    reply: z.object({ results: z.array(z.union([definition.item, problemSchema])) }),
+    run: async ({ context, params, body, caller }: RequestContext) =>
+      toListResponse(await run(context, projectKeyOf({ params }), body, caller), 'results'),
   });
 
-const itemsOf = (item: z.ZodType) =>
+const itemsBodyOf = (item: z.ZodType) =>
   wire.itemsBody.extend({ items: z.array(item).max(wire.BATCH_ITEMS_MAX) });
 
 export const workRoutes: readonly Route[] = [
-  command(
+  commandRoute(
     {
       id: 'claim_task',
       path: '/claims',
@@ -58,7 +73,7 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.claimTask(scope, body, caller),
   ),
-  batch(
+  batchRoute(
     {
       id: 'batch_claim',
       path: '/claims/batch',
@@ -68,7 +83,7 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.batchClaim(scope, body, caller),
   ),
-  command(
+  commandRoute(
     {
       id: 'renew_lease',
       path: '/claims/renew',
@@ -78,17 +93,17 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.renewLease(scope, body, caller),
   ),
-  batch(
+  batchRoute(
     {
       id: 'renew_batch',
       path: '/claims/renew/batch',
       summary: 'Renew many leases',
-      body: itemsOf(wire.renewBody),
+      body: itemsBodyOf(wire.renewBody),
       item: renewalResult,
     },
     ({ coordinator }, scope, body, caller) => coordinator.renewBatch(scope, body, caller),
   ),
-  command(
+  commandRoute(
     {
       id: 'release_claim',
       path: '/claims/release',
@@ -98,17 +113,17 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.releaseClaim(scope, body, caller),
   ),
-  batch(
+  batchRoute(
     {
       id: 'release_batch',
       path: '/claims/release/batch',
       summary: 'Give many claims back',
-      body: itemsOf(wire.releaseBody),
+      body: itemsBodyOf(wire.releaseBody),
       item: releaseResult,
     },
     ({ coordinator }, scope, body, caller) => coordinator.releaseBatch(scope, body, caller),
   ),
-  command(
+  commandRoute(
     {
       id: 'suspend_claim',
       path: '/claims/suspend',
@@ -118,7 +133,7 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.suspendClaim(scope, body, caller),
   ),
-  command(
+  commandRoute(
     {
       id: 'resume_claim',
       path: '/claims/resume',
@@ -128,7 +143,7 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.resumeClaim(scope, body, caller),
   ),
-  command(
+  commandRoute(
     {
       id: 'submit_result',
       path: '/results',
@@ -138,17 +153,17 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.submitResult(scope, body, caller),
   ),
-  batch(
+  batchRoute(
     {
       id: 'submit_batch',
       path: '/results/batch',
       summary: 'Submit many results',
-      body: itemsOf(wire.submitBody),
+      body: itemsBodyOf(wire.submitBody),
       item: submissionResult,
     },
     ({ coordinator }, scope, body, caller) => coordinator.submitBatch(scope, body, caller),
   ),
-  command(
+  commandRoute(
     {
       id: 'record_review',
       path: '/reviews',
@@ -159,19 +174,19 @@ export const workRoutes: readonly Route[] = [
     },
     ({ coordinator }, scope, body, caller) => coordinator.recordReview(scope, body, caller),
   ),
-  route({
+  defineRoute({
     id: 'next',
     method: 'POST',
-    path: `${PROJECT}/next`,
+    path: `${PROJECT_PATH}/next`,
     action: 'work',
     summary: 'Claim the best work that is ready, with its briefing',
     body: { kind: 'json', schema: wire.nextBody },
     reply: claimResult,
-    decides: true,
-    run: (ask: Ask) =>
-      whileAuthorized(ask, async (ended) => {
-        const { house, body, caller } = ask;
-        return answer(await house.coordinator.next(scopeOf(ask), body, caller, ended));
+    isRefusable: true,
+    run: (request: RequestContext) =>
+      whileAuthorized(request, async (ended) => {
+        const { context, body, caller } = request;
+        return toResponse(await context.coordinator.next(projectKeyOf(request), body, caller, ended));
       }),
   }),
 ];

@@ -1,26 +1,31 @@
 import { z } from 'zod';
-import { type Seen, TRACE_DIRECTIONS, type TraceReply } from '../../coordinator/methodology/wire.js';
-import type { FeatureView } from '../../core/features/feature.js';
-import type { Health } from '../../core/features/health.js';
-import type { FeatureLine, MethodologyStatus } from '../../core/features/status.js';
-import { FEATURE_STATUSES } from '../../core/features/survey.js';
+import { type LogPosition, TRACE_DIRECTIONS, type TraceReply } from '../../coordinator/methodology/wire.js';
+import type { FeatureView } from '../../core/features/feature-view.js';
+import type { HealthReport } from '../../core/features/health.js';
+import { FEATURE_STATUSES } from '../../core/features/project-progress.js';
+import type { FeatureSummary, MethodologyStatus } from '../../core/features/status.js';
 import { BANDS, type ZoomView } from '../../core/features/zoom.js';
-import { ON_EXPIRY } from '../../core/graph/methodology.js';
+import { EXPIRY_ACTIONS } from '../../core/graph/methodology.js';
 import { WORKSPACE_STATES } from '../../core/graph/route.js';
-import { count, data, describe, time } from './describe.js';
+import { count, jsonRecord, registerSchema, time } from './common.js';
 import {
+  asOfFields,
   ESCALATION_KINDS,
   edgeStatus,
   escalation,
   gapsFound,
-  seen,
   severity,
   signal,
 } from './methodology.js';
 
 const text = z.string();
-const stop = z.object({ stage: text, edge: text, optional: z.boolean(), mark: z.enum(['✓', '●', '○', '✗']) });
-const lineFields = {
+const stageMark = z.object({
+  stage: text,
+  edge: text,
+  optional: z.boolean(),
+  mark: z.enum(['✓', '●', '○', '✗']),
+});
+const featureLineFields = {
   id: text,
   feature_id: text,
   title: text,
@@ -32,13 +37,13 @@ const lineFields = {
   current_edge: text.nullable(),
   iteration: count,
   delta: z.number().nullable(),
-  you_are_here: z.array(stop),
+  you_are_here: z.array(stageMark),
   edges_converged: count,
   edges_total: count,
   waits_for: text.nullable(),
   time_box: z.object({ status: text, elapsed: z.number().describe('the part of the time that is gone') }),
 };
-const featureLine = describe<FeatureLine>()('FeatureLine', z.object(lineFields));
+const featureLine = registerSchema<FeatureSummary>()('FeatureLine', z.object(featureLineFields));
 const claimLine = z.object({
   feature_id: text,
   edge: text,
@@ -55,10 +60,10 @@ const byStatus = z.object(
   >,
 );
 const serviceHealth = z.object({ streams_lag_ms: z.literal(0), pending_reviews: count, stale_claims: count });
-export const statusReply = describe<MethodologyStatus>()(
+export const statusReply = registerSchema<MethodologyStatus>()(
   'MethodologyStatus',
   z.object({
-    ...seen,
+    ...asOfFields,
     state: z.enum(WORKSPACE_STATES),
     start_would: z.object({
       feature: text.nullable(),
@@ -112,16 +117,23 @@ const trajectoryLine = z.object({
   blocked_by: text.nullable(),
   hold: text.nullable(),
   context_hash: text.nullable(),
-  evaluators: data.nullable(),
+  evaluators: jsonRecord.nullable(),
   failing: z.array(z.object({ check: text, times_in_a_row: count })),
 });
-const toldBox = z.object({ duration_seconds: z.number(), on_expiry: z.enum(ON_EXPIRY), started: text });
-const ruledBox = toldBox.extend({ check_in_seconds: z.number().nullable(), started: text.nullable() });
+const reportedTimeBox = z.object({
+  duration_seconds: z.number(),
+  on_expiry: z.enum(EXPIRY_ACTIONS),
+  started: text,
+});
+const effectiveTimeBox = reportedTimeBox.extend({
+  check_in_seconds: z.number().nullable(),
+  started: text.nullable(),
+});
 const foldedBack = z.enum(['converged', 'time_box_expired']).nullable();
-export const featureReply = describe<FeatureView & Seen>()(
+export const featureReply = registerSchema<FeatureView & LogPosition>()(
   'Feature',
   z.object({
-    ...lineFields,
+    ...featureLineFields,
     intent: text.nullable(),
     parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
     children: z.array(
@@ -136,11 +148,11 @@ export const featureReply = describe<FeatureView & Seen>()(
     trajectory: z.array(trajectoryLine),
     dependencies: z.array(z.object({ feature: text, asset: text.nullable(), status: text })),
     constraint_dimensions: z.array(z.object({ name: text, mandatory: z.boolean(), decided: z.boolean() })),
-    time_box_rule: z.union([ruledBox, toldBox]).nullable(),
+    time_box_rule: z.union([effectiveTimeBox, reportedTimeBox]).nullable(),
     context_hash: text.nullable(),
     last_event_at: text.nullable(),
     last_position: count.nullable(),
-    ...seen,
+    ...asOfFields,
   }),
 );
 
@@ -161,7 +173,7 @@ const FINDING_KINDS = [
   'constraint',
   'configuration',
 ] as const;
-export const healthReply = describe<Health & Seen>()(
+export const healthReply = registerSchema<HealthReport & LogPosition>()(
   'Health',
   z.object({
     healthy: z.boolean(),
@@ -177,10 +189,10 @@ export const healthReply = describe<Health & Seen>()(
     ),
     counts: z.object({ features: count, pending_reviews: count, stale_claims: count, stuck: count }),
     health: serviceHealth,
-    ...seen,
+    ...asOfFields,
   }),
 );
-export const ganttReply = z.object({ gantt: text.describe('a chart for Mermaid'), ...seen });
+export const ganttReply = z.object({ gantt: text.describe('a chart for Mermaid'), ...asOfFields });
 
 const edgeView = z.object({
   edge: text,
@@ -196,7 +208,7 @@ const edgeView = z.object({
   ),
   hint: text.nullable(),
 });
-export const zoomReply = describe<ZoomView & Seen>()(
+export const zoomReply = registerSchema<ZoomView & LogPosition>()(
   'Zoom',
   z.object({
     bands: z.array(
@@ -210,11 +222,11 @@ export const zoomReply = describe<ZoomView & Seen>()(
     ),
     edge: edgeView.nullable(),
     unknown_edge: text.nullable(),
-    ...seen,
+    ...asOfFields,
   }),
 );
 
-const place = count.nullable();
+const nullablePosition = count.nullable();
 const traceStep = z.object({
   edge: text,
   stage: text,
@@ -222,9 +234,9 @@ const traceStep = z.object({
   started_at: text.nullable(),
   converged_at: text.nullable(),
   agent_id: text.nullable(),
-  positions: z.object({ started: place, last: place, converged: place }),
+  positions: z.object({ started: nullablePosition, last: nullablePosition, converged: nullablePosition }),
 });
-export const traceReply = describe<TraceReply>()(
+export const traceReply = registerSchema<TraceReply>()(
   'Trace',
   z.object({
     requirement: text,
@@ -241,6 +253,6 @@ export const traceReply = describe<TraceReply>()(
       }),
     ),
     gaps: z.array(text),
-    ...seen,
+    ...asOfFields,
   }),
 );

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type * as wire from '../../coordinator/methodology/wire.js';
 import type { ConfigureResult } from '../../coordinator/wire.js';
-import type { Signal } from '../../core/features/feature-state.js';
+import type { MethodologySignal } from '../../core/features/feature-state.js';
 import { GAP_LAYERS } from '../../core/features/gaps.js';
+import { FEATURE_STATUSES } from '../../core/features/project-progress.js';
 import type { FeatureSnapshot } from '../../core/features/snapshot.js';
-import { FEATURE_STATUSES } from '../../core/features/survey.js';
 import { type FeatureVector, VECTOR_TYPES } from '../../core/graph/methodology.js';
 import { featureVectorSchema } from '../../core/graph/methodology-schema.js';
-import { type Escalation, type SharedWork, WORKSPACE_STATES } from '../../core/graph/route.js';
-import { count, data, describe, time } from './describe.js';
+import { type Escalation, type OverlappingWork, WORKSPACE_STATES } from '../../core/graph/route.js';
+import { count, jsonRecord, registerSchema, time } from './common.js';
 
 const text = z.string();
 export const severity = z.enum(['critical', 'high', 'medium', 'low']);
 export const edgeStatus = z.enum(['pending', 'iterating', 'converged', 'blocked', 'pending_review']);
 /** Up to where in the log the answer has looked. */
-export const seen = { position: count, last_updated: time.nullable() };
+export const asOfFields = { position: count, last_updated: time.nullable() };
 
 export const ESCALATION_KINDS = [
   'review',
@@ -26,7 +26,7 @@ export const ESCALATION_KINDS = [
   'time_box',
   'max_iterations',
 ] as const;
-export const escalation = describe<Escalation>()(
+export const escalation = registerSchema<Escalation>()(
   'Escalation',
   z.object({
     kind: z.enum(ESCALATION_KINDS),
@@ -38,7 +38,7 @@ export const escalation = describe<Escalation>()(
     next: text.describe('the command that settles it'),
   }),
 );
-export const sharedWork = describe<SharedWork>()(
+export const sharedWork = registerSchema<OverlappingWork>()(
   'SharedWork',
   z.object({
     feature_id: text,
@@ -49,7 +49,7 @@ export const sharedWork = describe<SharedWork>()(
     says: text,
   }),
 );
-export const startReply = describe<wire.StartReply>()(
+export const startReply = registerSchema<wire.StartReply>()(
   'Start',
   z.object({
     execution_id: z.null(),
@@ -64,12 +64,12 @@ export const startReply = describe<wire.StartReply>()(
     parallel: z.array(sharedWork),
     refused: text.nullable(),
     next: text,
-    ...seen,
+    ...asOfFields,
   }),
 );
 
-export const featureVector = describe<FeatureVector>()('FeatureVector', featureVectorSchema);
-export const spawnReply = describe<wire.SpawnReply>()(
+export const featureVector = registerSchema<FeatureVector>()('FeatureVector', featureVectorSchema);
+export const spawnReply = registerSchema<wire.SpawnReply>()(
   'Spawn',
   z.object({
     success: z.boolean(),
@@ -81,7 +81,7 @@ export const spawnReply = describe<wire.SpawnReply>()(
     next: text,
   }),
 );
-export const foldBackReply = describe<wire.FoldBackReply>()(
+export const foldBackReply = registerSchema<wire.FoldBackReply>()(
   'FoldBack',
   z.object({
     success: z.boolean(),
@@ -94,7 +94,7 @@ export const foldBackReply = describe<wire.FoldBackReply>()(
   }),
 );
 
-const featureSnapshot = describe<FeatureSnapshot>()(
+const featureSnapshot = registerSchema<FeatureSnapshot>()(
   'FeatureSnapshot',
   z.object({
     feature_id: text,
@@ -113,7 +113,7 @@ const featureSnapshot = describe<FeatureSnapshot>()(
     ),
   }),
 );
-const snapshot = describe<wire.Snapshot>()(
+const snapshot = registerSchema<wire.CheckpointSnapshot>()(
   'Snapshot',
   z.object({
     position: count,
@@ -125,7 +125,7 @@ const snapshot = describe<wire.Snapshot>()(
     tasks: z.object({ total: count, completed: count }),
   }),
 );
-export const checkpointReply = describe<wire.CheckpointReply>()(
+export const checkpointReply = registerSchema<wire.CheckpointReply>()(
   'Checkpoint',
   z.object({
     success: z.boolean(),
@@ -136,7 +136,7 @@ export const checkpointReply = describe<wire.CheckpointReply>()(
   }),
 );
 
-const pendingReview = describe<wire.PendingReview>()(
+const pendingReview = registerSchema<wire.PendingReview>()(
   'PendingReview',
   z.object({
     task_id: text,
@@ -151,7 +151,7 @@ const pendingReview = describe<wire.PendingReview>()(
     reason: text,
     since: time,
     deadline: time.nullable(),
-    evaluators: data.nullable(),
+    evaluators: jsonRecord.nullable(),
     files: z
       .array(z.object({ path: text, sha256: text, size_bytes: count }))
       .nullable()
@@ -161,13 +161,13 @@ const pendingReview = describe<wire.PendingReview>()(
     next: text,
   }),
 );
-export const reviewsReply = describe<wire.ReviewsReply>()(
+export const reviewsReply = registerSchema<wire.ReviewsReply>()(
   'PendingReviews',
-  z.object({ reviews: z.array(pendingReview), ...seen }),
+  z.object({ reviews: z.array(pendingReview), ...asOfFields }),
 );
 
 const layers = z.array(z.enum(GAP_LAYERS));
-export const gapsReply = describe<wire.GapsReply>()(
+export const gapsReply = registerSchema<wire.GapsReply>()(
   'Gaps',
   z.object({
     success: z.boolean(),
@@ -191,10 +191,10 @@ export const gapsReply = describe<wire.GapsReply>()(
     ),
     event_id: text.nullable(),
     next: text,
-    ...seen,
+    ...asOfFields,
   }),
 );
-export const signal = describe<Signal>()(
+export const signal = registerSchema<MethodologySignal>()(
   'Signal',
   z.object({
     id: text,
@@ -213,16 +213,16 @@ export const gapsFound = z.object({
   full_coverage: count,
   no_coverage: count,
 });
-export const gapsFoundReply = describe<wire.GapsFoundReply>()(
+export const gapsFoundReply = registerSchema<wire.GapsFoundReply>()(
   'GapsFound',
   z.object({
     last: gapsFound.nullable(),
     open: z.array(signal),
-    ...seen,
+    ...asOfFields,
   }),
 );
 
-export const releaseReply = describe<wire.ReleaseReply>()(
+export const releaseReply = registerSchema<wire.VersionReleaseReply>()(
   'Release',
   z.object({
     success: z.boolean(),
@@ -251,7 +251,7 @@ const fault = z.object({
   line: count.exactOptional(),
   column: count.exactOptional(),
 });
-export const configureReply = describe<ConfigureResult>()(
+export const configureReply = registerSchema<ConfigureResult>()(
   'Configuration',
   z.object({
     success: z.literal(true),

@@ -4,12 +4,12 @@ import type { ProjectEntry } from '../../coordinator/queries/queries.js';
 import type { Limits, Policy } from '../../core/claims/policy.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AgentView, type ProjectStatus, READINESS, type SessionMemory } from '../../core/views/index.js';
-import { count, data, describe, time } from './describe.js';
+import { count, jsonRecord, registerSchema, time } from './common.js';
 import { taskClaim } from './work.js';
 
 /** Replies about sessions, settings and how a project stands. */
 
-export const sessionRecord = describe<SessionRecord>()(
+export const sessionRecord = registerSchema<SessionRecord>()(
   'SessionRecord',
   z.object({
     session_id: z.string(),
@@ -22,7 +22,7 @@ export const sessionRecord = describe<SessionRecord>()(
     public_key: z.string().exactOptional(),
   }),
 );
-export const sessionResult = describe<SessionResult>()(
+export const sessionResult = registerSchema<SessionResult>()(
   'SessionResult',
   z.object({
     success: z.boolean(),
@@ -34,13 +34,13 @@ export const sessionResult = describe<SessionResult>()(
 );
 
 const progress = z.object({ completed: count, in_progress: count, pending: count });
-const place = {
+const taskFields = {
   task_id: z.string(),
   track: z.string().nullable(),
   sequence: z.number().int().nullable(),
 };
 
-export const sessionMemory = describe<SessionMemory>()(
+export const sessionMemory = registerSchema<SessionMemory>()(
   'SessionMemory',
   z.object({
     session_id: z.string(),
@@ -51,14 +51,14 @@ export const sessionMemory = describe<SessionMemory>()(
     last_activity: time.nullable(),
     task_log: z.array(
       z.object({
-        ...place,
+        ...taskFields,
         timestamp: time,
         event: z.string(),
         generation: count.nullable(),
         agent_id: z.string(),
         outcome: z.enum(['ACCEPTED', 'REJECTED']).nullable(),
         work_product_ref: z.string().nullable(),
-        details: data,
+        details: jsonRecord,
       }),
     ),
     active_claims: z.array(
@@ -79,7 +79,7 @@ export const sessionMemory = describe<SessionMemory>()(
   }),
 );
 
-export const projectStatus = describe<ProjectStatus>()(
+export const projectStatus = registerSchema<ProjectStatus>()(
   'ProjectStatus',
   z.object({
     tenant_id: z.string(),
@@ -101,11 +101,11 @@ export const projectStatus = describe<ProjectStatus>()(
     parked: z.array(z.object({ task_id: z.string(), parked: count })),
   }),
 );
-export const projectEntry = describe<ProjectEntry>()(
+export const projectEntry = registerSchema<ProjectEntry>()(
   'ProjectEntry',
   z.object({ project_id: z.string(), position: count, last_updated: time.nullable() }),
 );
-export const agentView = describe<AgentView>()(
+export const agentView = registerSchema<AgentView>()(
   'AgentView',
   z.object({
     agent_id: z.string(),
@@ -119,7 +119,7 @@ export const agentView = describe<AgentView>()(
   }),
 );
 
-export const limits = describe<Limits>()(
+export const limits = registerSchema<Limits>()(
   'Limits',
   z.object({
     max_concurrent_claims: count,
@@ -134,7 +134,7 @@ export const limits = describe<Limits>()(
   }),
 );
 const stalePolicy = z.enum(['takeover', 'hold']);
-export const policy = describe<Policy>()(
+export const policy = registerSchema<Policy>()(
   'Policy',
   z.object({
     stale_policy: z.object({ task: stalePolicy, edge: stalePolicy }),
@@ -150,7 +150,7 @@ export const policy = describe<Policy>()(
   }),
 );
 
-export const event = describe<EventEnvelope>()(
+export const event = registerSchema<EventEnvelope>()(
   'Event',
   z.object({
     event_id: z.string(),
@@ -169,6 +169,6 @@ export const event = describe<EventEnvelope>()(
     session_id: z.string().exactOptional(),
     generation: count.exactOptional(),
     request_id: z.string().exactOptional(),
-    payload: data,
+    payload: jsonRecord,
   }),
 );

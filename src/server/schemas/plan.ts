@@ -2,30 +2,30 @@ import { z } from 'zod';
 import type { PlanResult } from '../../coordinator/operations/plan.js';
 import { requestIdSchema } from '../../core/ids.js';
 import { type PlanInput, taskInputSchema } from '../../core/plan/index.js';
-import { count, describe } from './describe.js';
+import { count, registerSchema } from './common.js';
 
 const planFields = {
   project: z.string().exactOptional(),
   tracks: z.record(z.string(), z.array(taskInputSchema)),
 };
-export const plan = describe<PlanInput>()('Plan', z.object(planFields));
+export const plan = registerSchema<PlanInput>()('Plan', z.object(planFields));
 export const planView = z.object({ version: count, plan });
-export const planResult = describe<PlanResult>()(
+export const planResult = registerSchema<PlanResult>()(
   'PlanResult',
   z.object({ version: count, added: count, changed: count, removed: count, task_count: count }),
 );
 
-const common = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
-export const putPlanBody = z.object({ ...planFields, ...common });
+const commandFields = { request_id: requestIdSchema.optional(), signature: z.string().max(512).optional() };
+export const putPlanBody = z.object({ ...planFields, ...commandFields });
 const addedSubtask = z.object({ id: z.string(), description: z.string(), depends_on: z.array(z.string()) });
 export const addTasksBody = z.strictObject({
   tasks: z.array(z.union([taskInputSchema, addedSubtask.partial({ depends_on: true })])),
-  ...common,
+  ...commandFields,
 });
 
 /** What is said beside a plan, or beside a list of tasks. Those themselves are judged by the coordinator. */
-export const besidePlan = z.object(common).loose();
-export const besideTasks = z.strictObject({
+export const planEnvelope = z.object(commandFields).loose();
+export const tasksEnvelope = z.strictObject({
   tasks: z.unknown().refine((tasks) => tasks !== undefined, 'expected a list of tasks'),
-  ...common,
+  ...commandFields,
 });

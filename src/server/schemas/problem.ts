@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { PROBLEM_CODES } from '../../coordinator/problem.js';
-import type { ProblemDocument } from '../answer.js';
-import { DOOR_CODES } from '../status.js';
-import { describe } from './describe.js';
+import type { ProblemDocument } from '../response.js';
+import { HTTP_PROBLEM_CODES } from '../status.js';
+import { registerSchema } from './common.js';
 
-export const problemDocument = describe<ProblemDocument>()(
+export const problemSchema = registerSchema<ProblemDocument>()(
   'Problem',
   z.object({
     type: z.string(),
     title: z.string(),
     status: z.number().int(),
-    code: z.enum([...PROBLEM_CODES, ...DOOR_CODES]),
+    code: z.enum([...PROBLEM_CODES, ...HTTP_PROBLEM_CODES]),
     detail: z.string().describe('what happened and what to do next'),
     faults: z
       .array(

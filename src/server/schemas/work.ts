@@ -12,19 +12,19 @@ import {
   type TaskResult,
   type TaskState,
 } from '../../core/views/index.js';
-import { count, data, describe, time } from './describe.js';
+import { count, jsonRecord, registerSchema, time } from './common.js';
 
 /** Replies about work, as the wire contract has them. */
 
-const place = {
+const taskFields = {
   task_id: z.string(),
   track: z.string().nullable(),
   sequence: z.number().int().nullable(),
 };
-const owner = { tenant_id: z.string(), project_id: z.string() };
+const projectFields = { tenant_id: z.string(), project_id: z.string() };
 const claimFields = {
-  ...owner,
-  ...place,
+  ...projectFields,
+  ...taskFields,
   agent_id: z.string(),
   session_id: z.string(),
   generation: count,
@@ -33,20 +33,20 @@ const claimFields = {
   lease_duration_seconds: z.number().nullable(),
   expires_at: time.nullable(),
   work_product_ref: z.string().nullable(),
-  metadata: data,
+  metadata: jsonRecord,
 };
 const next = z.string().describe('what to do now').exactOptional();
 
-export const grantedClaim = describe<wire.TaskClaim>()(
+export const grantedClaim = registerSchema<wire.GrantedClaim>()(
   'GrantedClaim',
   z.object({
     id: z.string().describe('the claim id, told to the holder alone').exactOptional(),
     ...claimFields,
   }),
 );
-export const taskClaim = describe<TaskClaim>()('TaskClaim', z.object(claimFields));
+export const taskClaim = registerSchema<TaskClaim>()('TaskClaim', z.object(claimFields));
 
-export const briefing = describe<wire.Briefing>()(
+export const briefing = registerSchema<wire.Briefing>()(
   'Briefing',
   z.object({
     description: z.string(),
@@ -70,7 +70,7 @@ export const briefing = describe<wire.Briefing>()(
   }),
 );
 
-export const claimResult = describe<wire.ClaimResult>()(
+export const claimResult = registerSchema<wire.ClaimResult>()(
   'ClaimResult',
   z.object({
     success: z.boolean(),
@@ -96,7 +96,7 @@ export const claimResult = describe<wire.ClaimResult>()(
     briefing: briefing.exactOptional(),
   }),
 );
-export const renewalResult = describe<wire.RenewalResult>()(
+export const renewalResult = registerSchema<wire.RenewalResult>()(
   'RenewalResult',
   z.object({
     success: z.boolean(),
@@ -107,7 +107,7 @@ export const renewalResult = describe<wire.RenewalResult>()(
 );
 /** What a holder's command is told that has nothing more to say: done, or why the handle opens nothing. */
 const holderResult = (name: string, done: string) =>
-  describe<wire.ReleaseResult>()(
+  registerSchema<wire.ReleaseResult>()(
     name,
     z.object({
       success: z.boolean(),
@@ -117,7 +117,7 @@ const holderResult = (name: string, done: string) =>
   );
 export const releaseResult = holderResult('ReleaseResult', 'RELEASED');
 export const noteResult = holderResult('NoteResult', 'NOTED');
-export const appendResult = describe<wire.AppendResult>()(
+export const appendResult = registerSchema<wire.AppendResult>()(
   'AppendResult',
   z.object({
     success: z.boolean(),
@@ -126,7 +126,7 @@ export const appendResult = describe<wire.AppendResult>()(
     next,
   }),
 );
-export const submissionResult = describe<wire.SubmissionResult>()(
+export const submissionResult = registerSchema<wire.SubmissionResult>()(
   'SubmissionResult',
   z.object({
     accepted: z.boolean(),
@@ -147,7 +147,7 @@ export const submissionResult = describe<wire.SubmissionResult>()(
     next,
   }),
 );
-export const gateResult = describe<wire.GateResult>()(
+export const gateResult = registerSchema<wire.GateResult>()(
   'GateResult',
   z.object({
     success: z.boolean(),
@@ -193,17 +193,17 @@ const stateFields = {
     .describe('what the result of an edge is asked to pass')
     .exactOptional(),
 };
-export const taskState = describe<TaskState>()('TaskState', z.object(stateFields));
-export const operatorResult = describe<OperatorResult>()(
+export const taskState = registerSchema<TaskState>()('TaskState', z.object(stateFields));
+export const operatorResult = registerSchema<OperatorResult>()(
   'OperatorResult',
   z.object({ ...stateFields, success: z.boolean(), reason: z.string(), next }),
 );
 
-export const taskResult = describe<TaskResult>()(
+export const taskResult = registerSchema<TaskResult>()(
   'TaskResult',
   z.object({
-    ...place,
-    ...owner,
+    ...taskFields,
+    ...projectFields,
     id: z.string(),
     generation: count,
     session_id: z.string(),
@@ -218,11 +218,11 @@ export const taskResult = describe<TaskResult>()(
     parked: z.boolean(),
   }),
 );
-export const claimHistory = describe<ClaimHistory>()(
+export const claimHistory = registerSchema<ClaimHistory>()(
   'ClaimHistory',
   z.object({
-    ...place,
-    ...owner,
+    ...taskFields,
+    ...projectFields,
     id: z.string(),
     generation: count,
     session_id: z.string(),
@@ -239,7 +239,7 @@ export const claimHistory = describe<ClaimHistory>()(
       .nullable(),
   }),
 );
-export const lineage = describe<Lineage>()(
+export const lineage = registerSchema<Lineage>()(
   'Lineage',
   z.object({
     task_id: z.string(),
@@ -258,7 +258,7 @@ export const lineage = describe<Lineage>()(
     omitted: count.exactOptional().describe('how many older events are left out, where some are'),
   }),
 );
-export const explanation = describe<Explanation>()(
+export const explanation = registerSchema<Explanation>()(
   'Explanation',
   z.object({
     task_id: z.string(),

@@ -1,7 +1,7 @@
-import type { Gatekeeper } from '../auth/gatekeeper.js';
+import type { Authenticator } from '../auth/authenticator.js';
 
 /** The part of a gatekeeper for tests in which no credential ever stops being valid. */
-export const LASTING_CREDENTIALS: Pick<Gatekeeper, 'isValid' | 'watch'> = {
+export const LASTING_CREDENTIALS: Pick<Authenticator, 'isValid' | 'watch'> = {
   isValid: () => true,
   watch: () => () => {},
 };

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { EventQuery } from '../store.js';
-import { eventOf, range, type Scene, swapWith } from './scene.js';
+import { eventOf, range, type StoreFixture, swapWith } from './fixture.js';
 
 const START_MS = Date.UTC(2020, 5, 1);
 
-export function describeEvents(scene: () => Scene): void {
+export function describeEvents(fixture: () => StoreFixture): void {
   describe('events', () => {
-    describeFilters(scene);
-    describePaging(scene);
-    describeContent(scene);
+    describeFilters(fixture);
+    describePaging(fixture);
+    describeContent(fixture);
   });
 }
 
@@ -68,35 +68,35 @@ const FILTERS: [Partial<EventQuery>, number[]][] = [
   [{ agent_id: 'ada', after: 1, limit: 1 }, [3]],
 ];
 
-function describeFilters(scene: () => Scene): void {
+function describeFilters(fixture: () => StoreFixture): void {
   it('are found by every filter, alone and together', async () => {
-    const notes = SAMPLES.map((fields, index) =>
-      eventOf(scene().project, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
+    const looseEvents = SAMPLES.map((fields, index) =>
+      eventOf(fixture().project, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
     );
-    await scene().committed({ notes });
+    await fixture().committed({ loose_events: looseEvents });
     for (const [query, expected] of FILTERS) {
-      const found = await scene().store.events(scene().project, { after: 0, limit: 100, ...query });
+      const found = await fixture().store.events(fixture().project, { after: 0, limit: 100, ...query });
       expect({ query, found: found.map((event) => event.position) }).toEqual({ query, found: expected });
     }
   });
 }
 
-function describePaging(scene: () => Scene): void {
+function describePaging(fixture: () => StoreFixture): void {
   it.each<[string, Partial<EventQuery>]>([
     ['all', {}],
     ['those of a subject', { subject: '~even' }],
     ['those of a session', { session_id: 'even' }],
     ['those of a type', { types: ['even'] }],
   ])('are paged through without loss or repetition: %s', async (_, query) => {
-    const notes = range(1, 60).map((n) => {
+    const looseEvents = range(1, 60).map((n) => {
       const name = n % 2 === 0 ? 'even' : 'odd';
-      return eventOf(scene().project, { event_type: name, subject: `~${name}`, session_id: name });
+      return eventOf(fixture().project, { event_type: name, subject: `~${name}`, session_id: name });
     });
-    await scene().committed({ notes });
+    await fixture().committed({ loose_events: looseEvents });
     const expected = range(1, 60).filter((n) => Object.keys(query).length === 0 || n % 2 === 0);
     const seen: number[] = [];
     for (let after = 0; ; after = seen.at(-1) as number) {
-      const page = await scene().store.events(scene().project, { ...query, after, limit: 7 });
+      const page = await fixture().store.events(fixture().project, { ...query, after, limit: 7 });
       if (page.length === 0) break;
       expect(page.length).toBeLessThanOrEqual(7);
       seen.push(...page.map((event) => event.position));
@@ -121,20 +121,20 @@ const PAYLOADS: [string, Record<string, unknown>][] = [
   ['the prototype’s name', JSON.parse('{"__proto__":{"polluted":true},"constructor":"c"}')],
 ];
 
-function describeContent(scene: () => Scene): void {
+function describeContent(fixture: () => StoreFixture): void {
   it.each(PAYLOADS)('come back as they went in, and so do heads: %s', async (_, record) => {
-    const event = eventOf(scene().project, { subject: '~a', seq: 1, payload: { record } });
+    const event = eventOf(fixture().project, { subject: '~a', seq: 1, payload: { record } });
     const swap = swapWith('~a', 0, [event]);
-    await scene().committed({ swaps: [swap] });
-    const [stored] = await scene().store.events(scene().project, { after: 0, limit: 1 });
+    await fixture().committed({ swaps: [swap] });
+    const [stored] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
     // Text compares what toEqual passes over: an own member called __proto__.
     expect(JSON.stringify(sorted(stored))).toBe(JSON.stringify(sorted({ ...event, position: 1 })));
-    expect(JSON.stringify(sorted(await scene().head('~a')))).toBe(JSON.stringify(sorted(swap.head)));
+    expect(JSON.stringify(sorted(await fixture().head('~a')))).toBe(JSON.stringify(sorted(swap.head)));
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
   it('come back with every field of the envelope, and with none that they did not have', async () => {
-    const full = eventOf(scene().project, {
+    const full = eventOf(fixture().project, {
       subject: '~a',
       seq: 1,
       task_id: 'T-1',
@@ -146,9 +146,9 @@ function describeContent(scene: () => Scene): void {
       request_id: 'r1',
       payload: { record: { a: 1 } },
     });
-    const bare = eventOf(scene().project, {});
-    await scene().committed({ swaps: [swapWith('~a', 0, [full])], notes: [bare] });
-    const events = await scene().store.events(scene().project, { after: 0, limit: 10 });
+    const bare = eventOf(fixture().project, {});
+    await fixture().committed({ swaps: [swapWith('~a', 0, [full])], loose_events: [bare] });
+    const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
     expect(events[0]).toStrictEqual({ ...full, position: 1 });
     expect(events[1]).toStrictEqual({ ...bare, position: 2 });
   });

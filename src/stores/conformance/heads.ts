@@ -1,75 +1,75 @@
 import { describe, expect, it } from 'vitest';
-import { kindsOf, range, type Scene, swapOf, unitOf } from './scene.js';
+import { kindsOf, range, type StoreFixture, swapOf, transactionOf } from './fixture.js';
 
-export function describeHeads(scene: () => Scene): void {
+export function describeHeads(fixture: () => StoreFixture): void {
   describe('heads', () => {
-    describeSwaps(scene);
-    describeConflicts(scene);
-    describeUnits(scene);
-    describeScan(scene);
+    describeSwaps(fixture);
+    describeConflicts(fixture);
+    describeUnits(fixture);
+    describeScan(fixture);
   });
 }
 
-function describeSwaps(scene: () => Scene): void {
+function describeSwaps(fixture: () => StoreFixture): void {
   it('makes a head where there was none, and shows it whole', async () => {
-    const swap = scene().swap('~a');
-    const outcome = await scene().committed({ swaps: [swap] });
+    const swap = fixture().swap('~a');
+    const outcome = await fixture().committed({ swaps: [swap] });
     expect(outcome.positions).toEqual([1]);
-    expect(await scene().head('~a')).toEqual(swap.head);
+    expect(await fixture().head('~a')).toEqual(swap.head);
   });
 
   it('moves a head on by as many events as the swap has', async () => {
-    await scene().committed({ swaps: [scene().swap('~a', 0, 3)] });
-    const second = scene().swap('~a', 3, 2);
-    expect((await scene().committed({ swaps: [second] })).positions).toEqual([4, 5]);
-    expect(await scene().head('~a')).toEqual(second.head);
+    await fixture().committed({ swaps: [fixture().swap('~a', 0, 3)] });
+    const second = fixture().swap('~a', 3, 2);
+    expect((await fixture().committed({ swaps: [second] })).positions).toEqual([4, 5]);
+    expect(await fixture().head('~a')).toEqual(second.head);
   });
 
   it('shows heads in the order asked, with null where there is none', async () => {
-    const swaps = [scene().swap('~a'), scene().swap('~b')];
-    await scene().committed({ swaps });
-    const heads = await scene().store.heads(scene().project, ['~b', '~none', '~a', '~b']);
+    const swaps = [fixture().swap('~a'), fixture().swap('~b')];
+    await fixture().committed({ swaps });
+    const heads = await fixture().store.heads(fixture().project, ['~b', '~none', '~a', '~b']);
     expect(heads).toEqual([swaps[1]?.head, null, swaps[0]?.head, swaps[1]?.head]);
-    expect(await scene().store.heads(scene().project, [])).toEqual([]);
+    expect(await fixture().store.heads(fixture().project, [])).toEqual([]);
   });
 
   it('swaps several heads in one unit, with positions in the order of the swaps', async () => {
-    const swaps = [scene().swap('~b', 0, 2), scene().swap('~a')];
-    expect((await scene().committed({ swaps })).positions).toEqual([1, 2, 3]);
-    const events = await scene().store.events(scene().project, { after: 0, limit: 10 });
+    const swaps = [fixture().swap('~b', 0, 2), fixture().swap('~a')];
+    expect((await fixture().committed({ swaps })).positions).toEqual([1, 2, 3]);
+    const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
     expect(events.map((event) => event.subject)).toEqual(['~b', '~b', '~a']);
   });
 
   it('takes a unit of sixty swaps', async () => {
-    const swaps = range(1, 60).map((n) => scene().swap(`~s${n}`));
-    expect((await scene().committed({ swaps })).positions).toEqual(range(1, 60));
+    const swaps = range(1, 60).map((n) => fixture().swap(`~s${n}`));
+    expect((await fixture().committed({ swaps })).positions).toEqual(range(1, 60));
   });
 }
 
-function describeConflicts(scene: () => Scene): void {
+function describeConflicts(fixture: () => StoreFixture): void {
   it.each([
     ['none where there is one', 0],
     ['an older one', 1],
     ['a newer one', 3],
-  ])('refuses a swap that expects %s, and shows the head that is there', async (_, expected_seq) => {
-    const there = scene().swap('~a', 0, 2);
-    await scene().committed({ swaps: [there] });
-    const outcome = await scene().commit({ swaps: [scene().swap('~a', expected_seq)] });
+  ])('refuses a swap that expects %s, and shows the head that is there', async (_, expectedSeq) => {
+    const there = fixture().swap('~a', 0, 2);
+    await fixture().committed({ swaps: [there] });
+    const outcome = await fixture().commit({ swaps: [fixture().swap('~a', expectedSeq)] });
     expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: there.head }] });
-    expect(await scene().head('~a')).toEqual(there.head);
-    expect(await scene().store.project(scene().project)).toMatchObject({ position: 2 });
+    expect(await fixture().head('~a')).toEqual(there.head);
+    expect(await fixture().store.project(fixture().project)).toMatchObject({ position: 2 });
   });
 
   it('shows null where a head is expected and there is none', async () => {
-    const outcome = await scene().commit({ swaps: [scene().swap('~a', 1)] });
+    const outcome = await fixture().commit({ swaps: [fixture().swap('~a', 1)] });
     expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: null }], rules_seq: 0 });
   });
 
   it('shows the heads of every swap and then of every check, also of those that hold', async () => {
-    const [a, b] = [scene().swap('~a'), scene().swap('~b')];
-    await scene().committed({ swaps: [a, b] });
-    const outcome = await scene().commit({
-      swaps: [scene().swap('~b', 1), scene().swap('~c', 7)],
+    const [a, b] = [fixture().swap('~a'), fixture().swap('~b')];
+    await fixture().committed({ swaps: [a, b] });
+    const outcome = await fixture().commit({
+      swaps: [fixture().swap('~b', 1), fixture().swap('~c', 7)],
       checks: [
         { subject: '~none', expected_seq: 0 },
         { subject: '~a', expected_seq: 1 },
@@ -84,15 +84,15 @@ function describeConflicts(scene: () => Scene): void {
   });
 
   it('lets checks that hold pass without moving their heads', async () => {
-    const there = scene().swap('~a');
-    await scene().committed({ swaps: [there] });
+    const there = fixture().swap('~a');
+    await fixture().committed({ swaps: [there] });
     const checks = [
       { subject: '~a', expected_seq: 1 },
       { subject: '~none', expected_seq: 0 },
     ];
-    expect((await scene().committed({ swaps: [scene().swap('~b')], checks })).positions).toEqual([2]);
-    expect(await scene().head('~a')).toEqual(there.head);
-    expect(await scene().head('~none')).toBeNull();
+    expect((await fixture().committed({ swaps: [fixture().swap('~b')], checks })).positions).toEqual([2]);
+    expect(await fixture().head('~a')).toEqual(there.head);
+    expect(await fixture().head('~none')).toBeNull();
   });
 
   it.each([
@@ -100,103 +100,108 @@ function describeConflicts(scene: () => Scene): void {
     ['a moved head', { subject: '~a', expected_seq: 2 }],
     ['a head expected absent', { subject: '~a', expected_seq: 0 }],
   ])('refuses a unit whose check fails on %s', async (_, check) => {
-    await scene().committed({ swaps: [scene().swap('~a')] });
-    expect(await scene().commit({ swaps: [scene().swap('~b')], checks: [check] })).toMatchObject({
+    await fixture().committed({ swaps: [fixture().swap('~a')] });
+    expect(await fixture().commit({ swaps: [fixture().swap('~b')], checks: [check] })).toMatchObject({
       kind: 'conflict',
     });
-    expect(await scene().head('~b')).toBeNull();
+    expect(await fixture().head('~b')).toBeNull();
   });
 }
 
-function describeUnits(scene: () => Scene): void {
+function describeUnits(fixture: () => StoreFixture): void {
   it('applies nothing of a unit of which one swap fails', async () => {
-    await scene().committed({ swaps: [scene().swap('~taken')] });
-    const outcome = await scene().commit({
-      swaps: [scene().swap('~a'), scene().swap('~taken'), scene().swap('~b')],
+    await fixture().committed({ swaps: [fixture().swap('~taken')] });
+    const outcome = await fixture().commit({
+      swaps: [fixture().swap('~a'), fixture().swap('~taken'), fixture().swap('~b')],
       changes_rules: true,
-      slots: [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }],
+      permits: [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }],
     });
     expect(outcome.kind).toBe('conflict');
-    expect(await scene().store.heads(scene().project, ['~a', '~b'])).toEqual([null, null]);
-    expect(await scene().store.project(scene().project)).toEqual({ position: 1, rules_seq: 0 });
-    expect(await scene().store.occupancy(scene().tenant_id, 'work')).toBe(0);
+    expect(await fixture().store.heads(fixture().project, ['~a', '~b'])).toEqual([null, null]);
+    expect(await fixture().store.project(fixture().project)).toEqual({ position: 1, rules_seq: 0 });
+    expect(await fixture().store.countPermits(fixture().tenant_id, 'work')).toBe(0);
   });
 
   it('applies units in order, each seeing those before it, and one outcome for each', async () => {
-    const { project, store } = scene();
+    const { project, store } = fixture();
     const outcomes = await store.commit([
-      unitOf(project, { swaps: [scene().swap('~a')] }),
-      unitOf(project, { swaps: [scene().swap('~a')] }),
-      unitOf(project, { swaps: [scene().swap('~a', 1)], checks: [{ subject: '~b', expected_seq: 0 }] }),
-      unitOf(project, { swaps: [scene().swap('~b')], checks: [{ subject: '~a', expected_seq: 2 }] }),
+      transactionOf(project, { swaps: [fixture().swap('~a')] }),
+      transactionOf(project, { swaps: [fixture().swap('~a')] }),
+      transactionOf(project, {
+        swaps: [fixture().swap('~a', 1)],
+        checks: [{ subject: '~b', expected_seq: 0 }],
+      }),
+      transactionOf(project, { swaps: [fixture().swap('~b')], checks: [{ subject: '~a', expected_seq: 2 }] }),
     ]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'conflict', 'committed', 'committed']);
     expect(outcomes[3]).toMatchObject({ positions: [3] });
   });
 
   it('shows in a conflict what a unit before it in the same commit did', async () => {
-    const { project, store } = scene();
-    const first = scene().swap('~a');
+    const { project, store } = fixture();
+    const first = fixture().swap('~a');
     const [, second] = await store.commit([
-      unitOf(project, { swaps: [first] }),
-      unitOf(project, { swaps: [scene().swap('~a')] }),
+      transactionOf(project, { swaps: [first] }),
+      transactionOf(project, { swaps: [fixture().swap('~a')] }),
     ]);
     expect(second).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: first.head }] });
   });
 
   it('answers in the order of the units when they are of several projects and tenants', async () => {
     const places = [
-      scene().key('x'),
-      scene().key('y'),
-      scene().key('x'),
-      scene().key('x', `${scene().tenant_id}-2`),
+      fixture().key('x'),
+      fixture().key('y'),
+      fixture().key('x'),
+      fixture().key('x', `${fixture().tenant_id}-2`),
     ];
-    const outcomes = await scene().store.commit(
-      places.map((place) => unitOf(place, { swaps: [swapOf(place, '~a', 0)] })),
+    const outcomes = await fixture().store.commit(
+      places.map((place) => transactionOf(place, { swaps: [swapOf(place, '~a', 0)] })),
     );
     expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'conflict', 'committed']);
   });
 
   it('has an outcome for a unit of which every part is empty, and none for no unit', async () => {
-    expect(await scene().commit({})).toMatchObject({ kind: 'committed', positions: [], rules_seq: 0 });
-    expect(await scene().store.commit([])).toEqual([]);
+    expect(await fixture().commit({})).toMatchObject({ kind: 'committed', positions: [], rules_seq: 0 });
+    expect(await fixture().store.commit([])).toEqual([]);
   });
 
   it('grants one of twenty racing first swaps, and shows the winner to the rest', async () => {
-    const swaps = range(1, 20).map(() => scene().swap('~contested'));
-    const outcomes = await Promise.all(swaps.map((swap) => scene().commit({ swaps: [swap] })));
+    const swaps = range(1, 20).map(() => fixture().swap('~contested'));
+    const outcomes = await Promise.all(swaps.map((swap) => fixture().commit({ swaps: [swap] })));
     expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(1);
     const winner = swaps[kindsOf(outcomes).indexOf('committed')];
     for (const outcome of outcomes) {
       if (outcome.kind === 'conflict') expect(outcome.heads[0]?.head).toEqual(winner?.head);
     }
-    const events = await scene().store.events(scene().project, { after: 0, limit: 10 });
+    const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
     expect(events.map((event) => event.event_id)).toEqual([winner?.events[0]?.event_id]);
   });
 }
 
-function describeScan(scene: () => Scene): void {
+function describeScan(fixture: () => StoreFixture): void {
   it('scans heads in the order of their subjects, a page at a time', async () => {
     // Byte order: a collation that puts cases or signs together would page differently.
     const subjects = ['~B', '~Z', '~a', '~a#1', '~a/2', '~a::1', '~aa', '~b', '~é'];
-    const swaps = [...subjects].reverse().map((subject) => scene().swap(subject));
-    await scene().committed({ swaps });
+    const swaps = [...subjects].reverse().map((subject) => fixture().swap(subject));
+    await fixture().committed({ swaps });
     const seen: string[] = [];
     let after: string | null = null;
     for (let page = 0; page < 5; page += 1) {
-      const heads = await scene().store.scanHeads(scene().project, { after, limit: 2 });
+      const heads = await fixture().store.scanHeads(fixture().project, { after, limit: 2 });
       expect(heads.length).toBe(page < 4 ? 2 : 1);
       seen.push(...heads.map((head) => head.subject));
       after = seen.at(-1) as string;
     }
     expect(seen).toEqual(subjects);
-    expect(await scene().store.scanHeads(scene().project, { after, limit: 2 })).toEqual([]);
+    expect(await fixture().store.scanHeads(fixture().project, { after, limit: 2 })).toEqual([]);
   });
 
   it('scans whole heads as they are now, and starts after a subject that need not be there', async () => {
-    await scene().committed({ swaps: [scene().swap('~a'), scene().swap('~c')] });
-    const moved = scene().swap('~c', 1);
-    await scene().committed({ swaps: [moved] });
-    expect(await scene().store.scanHeads(scene().project, { after: '~b', limit: 10 })).toEqual([moved.head]);
+    await fixture().committed({ swaps: [fixture().swap('~a'), fixture().swap('~c')] });
+    const moved = fixture().swap('~c', 1);
+    await fixture().committed({ swaps: [moved] });
+    expect(await fixture().store.scanHeads(fixture().project, { after: '~b', limit: 10 })).toEqual([
+      moved.head,
+    ]);
   });
 }

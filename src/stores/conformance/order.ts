@@ -1,63 +1,63 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { type Committed, eventOf, range, type Scene, unitOf } from './scene.js';
+import { type CommittedOutcome, eventOf, range, type StoreFixture, transactionOf } from './fixture.js';
 
 const CALLERS = 8;
 const COMMITS = 200;
 
-export function describeOrder(scene: () => Scene): void {
+export function describeOrder(fixture: () => StoreFixture): void {
   describe('the order of events', () => {
     it('has no gaps and is the order of the commits, under 200 concurrent commits', async () => {
-      const wanted = await commitConcurrently(scene());
-      const events = await scene().store.events(scene().project, { after: 0, limit: 10_000 });
+      const wanted = await commitConcurrently(fixture());
+      const events = await fixture().store.events(fixture().project, { after: 0, limit: 10_000 });
       expect(events.map((event) => event.position)).toEqual(range(1, events.length));
-      for (const [event_id, position] of wanted) expect(events[position - 1]?.event_id).toBe(event_id);
+      for (const [eventId, position] of wanted) expect(events[position - 1]?.event_id).toBe(eventId);
       expect(events).toHaveLength(wanted.size);
-      expect(await scene().store.project(scene().project)).toMatchObject({ position: events.length });
+      expect(await fixture().store.project(fixture().project)).toMatchObject({ position: events.length });
       expectSeqsInOrder(events);
     });
 
     it('keeps the events of a unit together', async () => {
       await Promise.all(
         range(1, 40).map((n) =>
-          scene().committed({ swaps: [scene().swap(`~x${n}`, 0, 2), scene().swap(`~y${n}`, 0, 2)] }),
+          fixture().committed({ swaps: [fixture().swap(`~x${n}`, 0, 2), fixture().swap(`~y${n}`, 0, 2)] }),
         ),
       );
-      const events = await scene().store.events(scene().project, { after: 0, limit: 1000 });
+      const events = await fixture().store.events(fixture().project, { after: 0, limit: 1000 });
       for (let first = 0; first < events.length; first += 4) {
-        const unit = events.slice(first, first + 4).map((event) => event.subject?.slice(2));
-        expect(new Set(unit).size).toBe(1);
+        const transaction = events.slice(first, first + 4).map((event) => event.subject?.slice(2));
+        expect(new Set(transaction).size).toBe(1);
       }
     });
   });
 }
 
 /** Callers of their own subjects and one subject they fight for. Gives the positions they were told, by event. */
-async function commitConcurrently(scene: Scene): Promise<Map<string, number>> {
-  const told = new Map<string, number>();
+async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, number>> {
+  const positionByEvent = new Map<string, number>();
   const caller = async (name: number) => {
-    let contested_seq = 0;
+    let contestedSeq = 0;
     for (const n of range(1, COMMITS / CALLERS)) {
-      const own = unitOf(scene.project, {
-        swaps: [scene.swap(`~own${name}`, n - 1)],
-        notes: [eventOf(scene.project, {})],
+      const own = transactionOf(fixture.project, {
+        swaps: [fixture.swap(`~own${name}`, n - 1)],
+        loose_events: [eventOf(fixture.project, {})],
       });
-      const contested = unitOf(scene.project, { swaps: [scene.swap('~contested', contested_seq)] });
-      const [first, second] = await scene.store.commit([own, contested]);
+      const contested = transactionOf(fixture.project, { swaps: [fixture.swap('~contested', contestedSeq)] });
+      const [first, second] = await fixture.store.commit([own, contested]);
       expect(first?.kind).toBe('committed');
-      if (second?.kind === 'conflict') contested_seq = second.heads[0]?.head?.seq ?? 0;
-      if (second?.kind === 'committed') contested_seq += 1;
-      for (const [unit, outcome] of [[own, first] as const, [contested, second] as const]) {
+      if (second?.kind === 'conflict') contestedSeq = second.heads[0]?.head?.seq ?? 0;
+      if (second?.kind === 'committed') contestedSeq += 1;
+      for (const [transaction, outcome] of [[own, first] as const, [contested, second] as const]) {
         if (outcome?.kind !== 'committed') continue;
-        const events = [...unit.swaps.flatMap((swap) => swap.events), ...unit.notes];
-        for (const [i, position] of (outcome as Committed).positions.entries()) {
-          told.set(events[i]?.event_id as string, position as number);
+        const events = [...transaction.swaps.flatMap((swap) => swap.events), ...transaction.loose_events];
+        for (const [i, position] of (outcome as CommittedOutcome).positions.entries()) {
+          positionByEvent.set(events[i]?.event_id as string, position as number);
         }
       }
     }
   };
   await Promise.all(range(1, CALLERS).map(caller));
-  return told;
+  return positionByEvent;
 }
 
 function expectSeqsInOrder(events: readonly EventEnvelope[]): void {

@@ -1,28 +1,28 @@
 import type { Blobs } from '../blobs.js';
-import type { Dynamo } from './dynamo.js';
-import { blobPart, type Item, N, numberOf, S } from './keys.js';
+import type { DynamoClient } from './connection.js';
+import { blobPartition, type DynamoItem, N, numberOf, S } from './keys.js';
 
 /** An item holds 400 KB with its names. */
 const CHUNK_BYTES = 380_000;
 
 /** In chunks. The first one is written last and says how many bytes there are: a blob without it is not there. */
 export class DynamodbBlobs implements Blobs {
-  constructor(private readonly dynamo: Dynamo) {}
+  constructor(private readonly dynamo: DynamoClient) {}
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    if ((await this.size(tenant_id, sha256)) !== null) return;
-    const pk = S(blobPart(tenant_id, sha256));
+  async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    if ((await this.size(tenantId, sha256)) !== null) return;
+    const pk = S(blobPartition(tenantId, sha256));
     for (let chunk = Math.ceil(bytes.byteLength / CHUNK_BYTES) - 1; chunk > 0; chunk -= 1) {
       await this.putChunk({ pk, chunk: N(chunk), bytes: { B: part(bytes, chunk) } });
     }
     await this.putChunk({ pk, chunk: N(0), bytes: { B: part(bytes, 0) }, size: N(bytes.byteLength) });
   }
 
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
+  async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
     const chunks = await this.dynamo.all({
       TableName: this.dynamo.tables.blobs,
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': S(blobPart(tenant_id, sha256)) },
+      ExpressionAttributeValues: { ':pk': S(blobPartition(tenantId, sha256)) },
     });
     const size = chunks[0]?.size;
     if (size === undefined) return null;
@@ -31,23 +31,23 @@ export class DynamodbBlobs implements Blobs {
     return whole;
   }
 
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
-    const key = { pk: S(blobPart(tenant_id, sha256)), chunk: N(0) };
+  async size(tenantId: string, sha256: string): Promise<number | null> {
+    const key = { pk: S(blobPartition(tenantId, sha256)), chunk: N(0) };
     const first = await this.dynamo.get(this.dynamo.tables.blobs, key);
     return first === undefined ? null : numberOf(first.size);
   }
 
   /** For a text of the store's own that nothing refers to any more: the first chunk first, so that it is gone at once. */
-  async drop(tenant_id: string, sha256: string): Promise<void> {
-    const size = await this.size(tenant_id, sha256);
-    const pk = S(blobPart(tenant_id, sha256));
+  async drop(tenantId: string, sha256: string): Promise<void> {
+    const size = await this.size(tenantId, sha256);
+    const pk = S(blobPartition(tenantId, sha256));
     const chunks = Math.max(1, Math.ceil((size ?? 0) / CHUNK_BYTES));
     for (let chunk = 0; chunk < chunks; chunk += 1) {
       await this.dynamo.delete(this.dynamo.tables.blobs, { pk, chunk: N(chunk) });
     }
   }
 
-  private putChunk(item: Item): Promise<void> {
+  private putChunk(item: DynamoItem): Promise<void> {
     return this.dynamo.putAll(this.dynamo.tables.blobs, [item]);
   }
 }

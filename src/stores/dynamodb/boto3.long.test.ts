@@ -9,7 +9,7 @@ import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
 import { onProgram } from '../testing/on-engine.js';
 import { findProgram } from '../testing/program.js';
-import { describeOnDynamodb, type Setup } from './testing/setup.js';
+import { type DynamodbHarness, describeOnDynamodb } from './testing/harness.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
 /** Debian's boto3 belongs to its own Python, which need not be the one that the PATH leads to. */
@@ -25,7 +25,7 @@ await onProgram('boto3', MISSING, () =>
   describeOnDynamodb('a Python program with boto3 and a coordinator', describeBoto3),
 );
 
-function describeBoto3({ options, store: open }: Setup): void {
+function describeBoto3({ options, store: open }: DynamodbHarness): void {
   /** Runs the example; gives the line it prints. */
   const python = (key: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
     const [verb, ...rest] = args as [string, ...string[]];
@@ -75,7 +75,7 @@ function describeBoto3({ options, store: open }: Setup): void {
         current_holder: 'alpha',
         generation: 2,
       });
-      expect(await store.occupancy(key.tenant_id, 'claims')).toBe(1);
+      expect(await store.countPermits(key.tenant_id, 'claims')).toBe(1);
       await expectFolds(store, key);
     } finally {
       coordinator.close();

@@ -1,24 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { ProcessClock } from '../clock.js';
-import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
-import { type ProjectKey, REQUEST_WINDOW_MS, type Slot, type Store } from '../store.js';
-import { describeOnDynamodb } from './testing/setup.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { type Permit, type ProjectKey, REQUEST_WINDOW_MS, type Store } from '../store.js';
+import { describeOnDynamodb } from './testing/harness.js';
 
 const HOUR_MS = 3_600_000;
 const FOREVER = Number.POSITIVE_INFINITY;
 const keyOf = (project_id = 'p', tenant_id = `t-${randomUUID()}`): ProjectKey => ({ tenant_id, project_id });
 
 /** A clock that is ahead of the machine's by so much. */
-const ahead = (by_ms: number): ProcessClock => ({
-  wallMs: () => Date.now() + by_ms,
+const ahead = (byMs: number): ProcessClock => ({
+  wallMs: () => Date.now() + byMs,
   monotonicMs: () => performance.now(),
 });
 
 await describeOnDynamodb('several dynamodb stores over the same tables', ({ store: open }) => {
-  const take = (key: ProjectKey, slots: readonly Slot[], max: number) =>
-    unitOf(key, { notes: [eventOf(key, {})], slots, rooms: [{ scope: 'claims', max }] });
-  const place = (member: string, until_ms: number | null = FOREVER): Slot => ({
+  const take = (key: ProjectKey, permits: readonly Permit[], max: number) =>
+    transactionOf(key, {
+      loose_events: [eventOf(key, {})],
+      permits: permits,
+      permit_limits: [{ scope: 'claims', max }],
+    });
+  const place = (member: string, until_ms: number | null = FOREVER): Permit => ({
     scope: 'claims',
     member,
     until_ms,
@@ -50,23 +54,23 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     );
     expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(7);
     expect(kindsOf(outcomes).filter((kind) => kind === 'full')).toHaveLength(38);
-    expect(await (stores[0] as Store).occupancy(tenant_id, 'claims')).toBe(7);
+    expect(await (stores[0] as Store).countPermits(tenant_id, 'claims')).toBe(7);
   });
 
   it('find the places free that another project let run out, with nobody sweeping', async () => {
     const { tenant_id } = keyOf();
     const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
     const store = await open();
-    const until_ms = (await store.now()) + HOUR_MS;
-    const gone = range(1, 120).map((n) => place(`gone${n}`, until_ms));
+    const untilMs = (await store.now()) + HOUR_MS;
+    const gone = range(1, 120).map((n) => place(`gone${n}`, untilMs));
     await store.commit([take(there, gone.slice(0, 60), 121), take(there, gone.slice(60), 121)]);
     await store.commit([take(there, [place('stays')], 121)]);
     expect(kindsOf(await store.commit([take(here, [place('new')], 121)]))).toEqual(['full']);
     const later = await open(undefined, ahead(2 * HOUR_MS));
-    expect(await later.occupancy(tenant_id, 'claims')).toBe(1);
+    expect(await later.countPermits(tenant_id, 'claims')).toBe(1);
     const outcomes = await later.commit([take(here, [place('new')], 2), take(here, [place('newer')], 2)]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
-    expect(await later.occupancy(tenant_id, 'claims')).toBe(2);
+    expect(await later.countPermits(tenant_id, 'claims')).toBe(2);
   });
 
   it('share room without taking it from those who use it', async () => {
@@ -89,24 +93,24 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
   it('keep a project’s time where the furthest clock has put it', async () => {
     const key = keyOf();
     const [store, fast] = await Promise.all([open(), open(undefined, ahead(5_000))]);
-    const [first] = await fast.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
-    const [second] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~b', 0)] })]);
+    const [first] = await fast.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    const [second] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~b', 0)] })]);
     expect(second!.now_ms).toBeGreaterThanOrEqual(first!.now_ms);
   });
 
   it('forget a request by the clock, also while DynamoDB has not deleted it', async () => {
     const key = keyOf();
     const requests = [{ key: 'k', digest: 'd', keep: true }];
-    await (await open()).commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
+    await (await open()).commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
     const tries: [number, string][] = [
       [REQUEST_WINDOW_MS - HOUR_MS, 'replay'],
       [REQUEST_WINDOW_MS + HOUR_MS, 'committed'],
     ];
-    for (const [by_ms, kind] of tries) {
-      const store = await open(undefined, ahead(by_ms));
-      expect(kindsOf(await store.commit([unitOf(key, { swaps: [swapOf(key, '~b', 0)], requests })]))).toEqual(
-        [kind],
-      );
+    for (const [byMs, kind] of tries) {
+      const store = await open(undefined, ahead(byMs));
+      expect(
+        kindsOf(await store.commit([transactionOf(key, { swaps: [swapOf(key, '~b', 0)], requests })])),
+      ).toEqual([kind]);
     }
   });
 });
@@ -116,7 +120,7 @@ async function moveContested(store: Store, key: ProjectKey, times: number): Prom
   let seq = 0;
   let won = 0;
   while (won < times) {
-    const [outcome] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~contested', seq)] })]);
+    const [outcome] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~contested', seq)] })]);
     if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
     else if (outcome?.kind === 'committed') {
       seq += 1;

@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openDynamodbStore } from './dynamodb-store.js';
-import { patientOptions } from './testing.js';
+import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('dynamodb', ({ url }) => {
-  const options = patientOptions(url);
+  const options = optionsWithoutTimeouts(url);
   describeStoreConformance('dynamodb', {
     open: async () => {
       let store = await openDynamodbStore(options);

@@ -2,8 +2,8 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import type { Migrator } from '../migrator.js';
 import {
+  type CommitOutcome,
   type EventQuery,
-  type Outcome,
   type ProjectKey,
   type ProjectRow,
   type Store,
@@ -13,31 +13,31 @@ import {
   StoreRefused,
   StoreUnavailable,
   StoreUncertain,
-  type Unit,
+  type Transaction,
 } from '../store.js';
 import { DynamodbBlobs } from './blobs.js';
-import { Committer, type Patience } from './committer.js';
-import type { DynamodbOptions } from './configuration.js';
-import { Dynamo } from './dynamo.js';
-import { opening } from './errors.js';
-import { Feed } from './feed.js';
-import { Forgetting } from './forgetting.js';
-import { headOf } from './items.js';
+import { type ContentionLimit, ProjectCommitter } from './commit.js';
+import { DynamoClient } from './connection.js';
+import { refuseOnOpen } from './errors.js';
+import { DynamodbEventReader } from './events.js';
+import { headFromItem } from './items.js';
 import {
+  type DynamoItem,
   headKey,
-  headsPart,
-  type Item,
+  headsPartition,
   META_KEY,
   numberOf,
-  projectPart,
-  projectsPart,
+  projectPartition,
+  projectsPartition,
   S,
   SHARDS,
   textOf,
 } from './keys.js';
-import { inOrder } from './merge.js';
-import { DynamodbMigrator, newerSchema } from './migrator.js';
-import { Places } from './places.js';
+import { mergeSorted } from './merge-sorted.js';
+import { DynamodbMigrator, newerSchemaError } from './migrator.js';
+import type { DynamodbOptions } from './options.js';
+import { PermitShares } from './permits.js';
+import { DynamodbRedaction } from './redaction.js';
 import { SCHEMA_VERSION } from './schema.js';
 
 /** Projects whose state is remembered between commits; remembering only saves a read. */
@@ -48,22 +48,22 @@ export async function openDynamodbStore(
   options: DynamodbOptions,
   clock: ProcessClock = systemClock,
 ): Promise<DynamodbStore> {
-  const steady = new SteadyClock(clock);
-  const dynamo = await Dynamo.connect(options, () => steady.now());
+  const steadyClock = new SteadyClock(clock);
+  const dynamo = await DynamoClient.connect(options, () => steadyClock.now());
   try {
-    return await opening(whereOf(options), async () => {
+    return await refuseOnOpen(endpointOf(options), async () => {
       const migrator = new DynamodbMigrator(dynamo);
       const { found } = await migrator.status();
       if (found === 0) {
         throw new StoreRefused(
-          `There are no tables ${options.namespace}-* in ${whereOf(options)}. Run: gen migrate --store URL`,
+          `There are no tables ${options.namespace}-* in ${endpointOf(options)}. Run: gen migrate --store URL`,
         );
       }
-      if (found > SCHEMA_VERSION) throw newerSchema(found);
+      if (found > SCHEMA_VERSION) throw newerSchemaError(found);
       const meta = await dynamo.get(dynamo.tables.state, META_KEY);
       const { contention_ms } = options;
-      const patience = { contention_ms, monotonicMs: () => clock.monotonicMs() };
-      return new DynamodbStore(dynamo, steady, metaOf(meta as Item), patience);
+      const contentionLimit = { contention_ms, monotonicMs: () => clock.monotonicMs() };
+      return new DynamodbStore(dynamo, steadyClock, metaOf(meta as DynamoItem), contentionLimit);
     });
   } catch (error) {
     dynamo.close();
@@ -72,19 +72,19 @@ export async function openDynamodbStore(
 }
 
 export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Migrator> {
-  const dynamo = await Dynamo.connect(options, Date.now);
+  const dynamo = await DynamoClient.connect(options, Date.now);
   return new DynamodbMigrator(dynamo);
 }
 
-const whereOf = ({ region, endpoint }: DynamodbOptions): string => endpoint ?? `DynamoDB in ${region}`;
+const endpointOf = ({ region, endpoint }: DynamodbOptions): string => endpoint ?? `DynamoDB in ${region}`;
 
 /** Units before these have been committed: it is no longer true that nothing happened. */
-function afterOthers(error: unknown): never {
+function asUncertain(error: unknown): never {
   if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
   throw error;
 }
 
-const metaOf = (item: Item): StoreMeta => ({
+const metaOf = (item: DynamoItem): StoreMeta => ({
   incarnation: numberOf(item.incarnation),
   secret: textOf(item.secret),
 });
@@ -101,29 +101,29 @@ export class DynamodbStore implements Store {
       "coordinator's, read before the transaction is sent: keep clocks together and set a margin for takeovers.",
   };
   readonly blobs: DynamodbBlobs;
-  private readonly places: Places;
-  private readonly committers = new Map<string, Committer>();
+  private readonly permitShares: PermitShares;
+  private readonly committers = new Map<string, ProjectCommitter>();
 
   constructor(
-    private readonly dynamo: Dynamo,
+    private readonly dynamo: DynamoClient,
     private readonly clock: SteadyClock,
-    private readonly store_meta: StoreMeta,
-    private readonly patience: Patience,
+    private readonly storeMeta: StoreMeta,
+    private readonly contentionLimit: ContentionLimit,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
-    this.places = new Places(dynamo);
+    this.permitShares = new PermitShares(dynamo);
   }
 
   /** Units of one project that follow each other go together; the order of all of them is kept. */
-  async commit(units: readonly Unit[]): Promise<Outcome[]> {
-    const outcomes: Outcome[] = [];
-    while (outcomes.length < units.length) {
-      const first = units[outcomes.length] as Unit;
-      const rest = units.slice(outcomes.length);
-      const end = rest.findIndex((unit) => projectPart(unit) !== projectPart(first));
+  async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    const outcomes: CommitOutcome[] = [];
+    while (outcomes.length < transactions.length) {
+      const first = transactions[outcomes.length] as Transaction;
+      const rest = transactions.slice(outcomes.length);
+      const end = rest.findIndex((transaction) => projectPartition(transaction) !== projectPartition(first));
       const run = end === -1 ? rest : rest.slice(0, end);
       const work = this.committer(first).commit(run);
-      outcomes.push(...(await (outcomes.length === 0 ? work : work.catch(afterOthers))));
+      outcomes.push(...(await (outcomes.length === 0 ? work : work.catch(asUncertain))));
     }
     return outcomes;
   }
@@ -132,45 +132,46 @@ export class DynamodbStore implements Store {
     const keys = [...new Set(subjects)].map((subject) => headKey(project, subject));
     const items = await this.dynamo.getAll(this.dynamo.tables.state, keys);
     const heads = new Map<string, StoredHead>();
-    for (const item of items) heads.set(textOf(item.sk), await headOf(item, this.blobs, project.tenant_id));
+    for (const item of items)
+      heads.set(textOf(item.sk), await headFromItem(item, this.blobs, project.tenant_id));
     return subjects.map((subject) => heads.get(subject) ?? null);
   }
 
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
     const size = Math.max(SCAN_PAGE_MIN, Math.ceil((page.limit * 2) / SHARDS.length));
-    const shards = SHARDS.map((shard) => this.headPages(headsPart(project, shard), page.after, size));
+    const shards = SHARDS.map((shard) => this.headPages(headsPartition(project, shard), page.after, size));
     const heads: StoredHead[] = [];
-    for await (const item of inOrder(shards, (a, b) => textOf(a.sk) < textOf(b.sk))) {
+    for await (const item of mergeSorted(shards, (a, b) => textOf(a.sk) < textOf(b.sk))) {
       if (heads.length === page.limit) break;
-      heads.push(await headOf(item, this.blobs, project.tenant_id));
+      heads.push(await headFromItem(item, this.blobs, project.tenant_id));
     }
     return heads;
   }
 
   events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.feed(project).events(query, this.clock.now());
+    return this.eventReader(project).events(query, this.clock.now());
   }
 
-  forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return new Forgetting(this.dynamo, this.blobs, project).forget(events);
+  redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return new DynamodbRedaction(this.dynamo, this.blobs, project).redact(events);
   }
 
   async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const state = await this.feed(project).state();
+    const state = await this.eventReader(project).state();
     return state === null ? null : { position: state.position, rules_seq: state.rules_seq };
   }
 
-  async projects(tenant_id: string): Promise<string[]> {
+  async projects(tenantId: string): Promise<string[]> {
     const items = await this.dynamo.all({
       TableName: this.dynamo.tables.state,
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': S(projectsPart(tenant_id)) },
+      ExpressionAttributeValues: { ':pk': S(projectsPartition(tenantId)) },
     });
     return items.map((item) => textOf(item.project_id)).sort();
   }
 
-  occupancy(tenant_id: string, scope: string): Promise<number> {
-    return this.places.occupancy(tenant_id, scope, this.clock.now());
+  countPermits(tenantId: string, scope: string): Promise<number> {
+    return this.permitShares.countPermits(tenantId, scope, this.clock.now());
   }
 
   async now(): Promise<number> {
@@ -178,14 +179,14 @@ export class DynamodbStore implements Store {
   }
 
   async meta(): Promise<StoreMeta> {
-    return this.store_meta;
+    return this.storeMeta;
   }
 
   async close(): Promise<void> {
     this.dynamo.close();
   }
 
-  private headPages(pk: string, after: string | null, size: number): AsyncGenerator<Item[]> {
+  private headPages(pk: string, after: string | null, size: number): AsyncGenerator<DynamoItem[]> {
     return this.dynamo.pages({
       TableName: this.dynamo.tables.state,
       KeyConditionExpression: after === null ? 'pk = :pk' : 'pk = :pk AND sk > :after',
@@ -194,23 +195,30 @@ export class DynamodbStore implements Store {
     });
   }
 
-  private feed(project: ProjectKey): Feed {
-    return new Feed(this.dynamo, this.blobs, project);
+  private eventReader(project: ProjectKey): DynamodbEventReader {
+    return new DynamodbEventReader(this.dynamo, this.blobs, project);
   }
 
-  private committer(project: ProjectKey): Committer {
-    const name = projectPart(project);
-    const known = this.committers.get(name);
-    if (known !== undefined) return known;
-    if (this.committers.size >= COMMITTERS_MAX) this.forgetIdle();
+  private committer(project: ProjectKey): ProjectCommitter {
+    const name = projectPartition(project);
+    const existing = this.committers.get(name);
+    if (existing !== undefined) return existing;
+    if (this.committers.size >= COMMITTERS_MAX) this.evictIdle();
     const { tenant_id, project_id } = project;
     const key = { tenant_id, project_id };
-    const made = new Committer(key, this.dynamo, this.blobs, this.places, this.clock, this.patience);
-    this.committers.set(name, made);
-    return made;
+    const created = new ProjectCommitter(
+      key,
+      this.dynamo,
+      this.blobs,
+      this.permitShares,
+      this.clock,
+      this.contentionLimit,
+    );
+    this.committers.set(name, created);
+    return created;
   }
 
-  private forgetIdle(): void {
-    for (const [name, committer] of this.committers) if (committer.idle) this.committers.delete(name);
+  private evictIdle(): void {
+    for (const [name, committer] of this.committers) if (committer.isIdle) this.committers.delete(name);
   }
 }

@@ -1,9 +1,9 @@
 import { StoreRefused, StoreUnavailable } from '../store.js';
 
 /** What became of a call that failed, which is all that a caller needs to know of the driver's errors. */
-export type Failure =
+export type DynamodbFailure =
   /** A condition did not hold; the reasons are in the order of the writes. */
-  | { readonly kind: 'cancelled'; readonly reasons: readonly Reason[] }
+  | { readonly kind: 'cancelled'; readonly reasons: readonly CancellationReason[] }
   /** Nothing happened, and it will work again: throttled, or in the way of another transaction. */
   | { readonly kind: 'busy' }
   /** Nothing happened: the engine was never reached. */
@@ -13,17 +13,17 @@ export type Failure =
   /** Nothing happened, and it never will as things are. */
   | { readonly kind: 'refused'; readonly sentence: string };
 
-export interface Reason {
+export interface CancellationReason {
   readonly Code?: string;
   readonly Message?: string;
   readonly Item?: Record<string, unknown>;
 }
 
-interface DriverError {
+interface DynamodbDriverError {
   readonly name?: string;
   readonly code?: string;
   readonly message?: string;
-  readonly CancellationReasons?: readonly Reason[];
+  readonly CancellationReasons?: readonly CancellationReason[];
   readonly $metadata?: { readonly httpStatusCode?: number };
   readonly $response?: unknown;
 }
@@ -50,7 +50,7 @@ const UNREACHED = new Set([
   'EHOSTDOWN',
 ]);
 
-const SENTENCES: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<string, string>> = {
   CredentialsProviderError:
     'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
   UnrecognizedClientException: 'AWS does not know these credentials. Check AWS_ACCESS_KEY_ID and the region.',
@@ -60,12 +60,12 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ResourceNotFoundException: 'A table is missing.',
 };
 
-export function failureOf(thrown: unknown): Failure {
-  const error = thrown as DriverError;
+export function classifyError(thrown: unknown): DynamodbFailure {
+  const error = thrown as DynamodbDriverError;
   const name = error.name ?? '';
   if (error.CancellationReasons !== undefined) return cancelled(error.CancellationReasons);
   if (BUSY.has(name)) return { kind: 'busy' };
-  const sentence = Object.hasOwn(SENTENCES, name) ? SENTENCES[name] : undefined;
+  const sentence = Object.hasOwn(MESSAGES, name) ? MESSAGES[name] : undefined;
   if (sentence !== undefined) return { kind: 'refused', sentence };
   const why = `${error.code ?? name}: ${firstLine(error.message ?? '')}`;
   if (UNREACHED.has(error.code ?? '') || isConnectTimeout(error)) return { kind: 'unreached', why };
@@ -73,23 +73,26 @@ export function failureOf(thrown: unknown): Failure {
   if (status !== undefined && status >= 400 && status < 500) {
     return { kind: 'refused', sentence: `DynamoDB refuses: ${why}` };
   }
-  if (isWire(error, status)) return { kind: 'unknown', why };
+  if (isConnectionError(error, status)) return { kind: 'unknown', why };
   throw thrown;
 }
 
 /** Throttling and other transactions in the way tell nothing about our conditions, unless one of those failed as well. */
-function cancelled(reasons: readonly Reason[]): Failure {
+function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
   if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return { kind: 'cancelled', reasons };
   if (reasons.some(({ Code }) => BUSY.has(Code ?? '') || Code === 'ThrottlingError')) return { kind: 'busy' };
-  const said = reasons.find(({ Code }) => Code !== 'None');
-  return { kind: 'refused', sentence: `DynamoDB refuses the transaction: ${said?.Code}, ${said?.Message}` };
+  const reason = reasons.find(({ Code }) => Code !== 'None');
+  return {
+    kind: 'refused',
+    sentence: `DynamoDB refuses the transaction: ${reason?.Code}, ${reason?.Message}`,
+  };
 }
 
 /** The driver calls every loss of a connection a timeout; only this one is known to have sent nothing. */
-const isConnectTimeout = ({ name, message }: DriverError): boolean =>
+const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-function isWire(error: DriverError, status: number | undefined): boolean {
+function isConnectionError(error: DynamodbDriverError, status: number | undefined): boolean {
   if (status !== undefined && status >= 500) return true;
   return error.code !== undefined || error.name === 'TimeoutError' || error.$response !== undefined;
 }
@@ -97,7 +100,7 @@ function isWire(error: DriverError, status: number | undefined): boolean {
 const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
 
 /** For everything but a transaction: it may be tried again, so what is not known counts as not happened. */
-export function thrownFor(failure: Failure): Error {
+export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':
       return new StoreUnavailable(failure.sentence);
@@ -112,11 +115,11 @@ export function thrownFor(failure: Failure): Error {
 }
 
 /** While a store is opened, whatever a person must mend is a refusal. */
-export async function opening<T>(where: string, work: () => Promise<T>): Promise<T> {
+export async function refuseOnOpen<T>(endpoint: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    throw new StoreRefused(`${where}: ${error.message}`);
+    throw new StoreRefused(`${endpoint}: ${error.message}`);
   }
 }

@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { KeptRequest } from '../requests.js';
+import type { CachedRequest } from '../request-cache.js';
 import { type ProjectKey, REQUEST_WINDOW_MS, type StoredHead } from '../store.js';
+import type { PositionedEvent } from './batch-plan.js';
 import type { DynamodbBlobs } from './blobs.js';
-import type { PlacedEvent } from './draft.js';
-import { type Item, indexKey, N, numberOf, projectPart, S, textOf } from './keys.js';
-import type { ProjectState, Share } from './known.js';
+import { type DynamoItem, indexKey, N, numberOf, projectPartition, S, textOf } from './keys.js';
+import type { PermitShare, ProjectState } from './project-cache.js';
 import { INDEXED_FIELDS, indexOf, TIME_INDEX, TTL_ATTRIBUTE } from './schema.js';
-import { readText } from './texts.js';
+import { readText } from './stored-text.js';
 
 /** How things look as items, and back. */
 
@@ -21,17 +21,17 @@ const STATE_FIELDS = [
   'late_max_ms',
 ] as const satisfies readonly (keyof ProjectState)[];
 
-export const projectItem = (state: ProjectState): Item =>
+export const projectItem = (state: ProjectState): DynamoItem =>
   Object.fromEntries(STATE_FIELDS.map((field) => [field, N(state[field])]));
 
-export const projectOf = (item: Item): ProjectState =>
+export const projectFromItem = (item: DynamoItem): ProjectState =>
   Object.fromEntries(STATE_FIELDS.map((field) => [field, numberOf(item[field])])) as unknown as ProjectState;
 
-export const headOf = (item: Item, blobs: DynamodbBlobs, tenant_id: string): Promise<StoredHead> =>
-  readText(item, 'head', blobs, tenant_id) as Promise<StoredHead>;
+export const headFromItem = (item: DynamoItem, blobs: DynamodbBlobs, tenantId: string): Promise<StoredHead> =>
+  readText(item, 'head', blobs, tenantId) as Promise<StoredHead>;
 
 /** `at_ms` is what the window of a request is measured from; `ttl`, in seconds, only tells DynamoDB when to clean up. */
-export const requestItem = ({ key, digest, reply, positions, at_ms }: KeptRequest): Item => ({
+export const requestItem = ({ key, digest, reply, positions, at_ms }: CachedRequest): DynamoItem => ({
   key: S(key),
   digest: S(digest),
   ...(reply === undefined ? {} : { reply: S(JSON.stringify(reply)) }),
@@ -40,7 +40,7 @@ export const requestItem = ({ key, digest, reply, positions, at_ms }: KeptReques
   [TTL_ATTRIBUTE]: N(Math.ceil((at_ms + REQUEST_WINDOW_MS) / 1000) + DAY_S),
 });
 
-export const requestOf = (item: Item): KeptRequest => ({
+export const requestFromItem = (item: DynamoItem): CachedRequest => ({
   key: textOf(item.key),
   digest: textOf(item.digest),
   reply: item.reply?.S === undefined ? undefined : JSON.parse(item.reply.S),
@@ -48,7 +48,7 @@ export const requestOf = (item: Item): KeptRequest => ({
   at_ms: numberOf(item.at_ms),
 });
 
-export const shareOf = (item: Item): Share => ({
+export const shareFromItem = (item: DynamoItem): PermitShare => ({
   registered: numberOf(item.registered),
   spare: numberOf(item.spare),
   room_max: item.room_max === undefined ? Number.POSITIVE_INFINITY : numberOf(item.room_max),
@@ -56,15 +56,15 @@ export const shareOf = (item: Item): Share => ({
 
 /** DynamoDB has no infinite number; this one is past any time there is. */
 const FOREVER_MS = Number.MAX_SAFE_INTEGER;
-export const untilValue = (until_ms: number) => N(Math.min(until_ms, FOREVER_MS));
-export const untilOf = (item: Item): number => {
-  const until_ms = numberOf(item.until_ms);
-  return until_ms === FOREVER_MS ? Number.POSITIVE_INFINITY : until_ms;
+export const untilValue = (untilMs: number) => N(Math.min(untilMs, FOREVER_MS));
+export const untilFromItem = (item: DynamoItem): number => {
+  const untilMs = numberOf(item.until_ms);
+  return untilMs === FOREVER_MS ? Number.POSITIVE_INFINITY : untilMs;
 };
 
 /** The keys under which the indexes find an event. */
-export function indexAttributes(project: ProjectKey, { event, position }: PlacedEvent): Item {
-  const attributes: Item = {};
+export function indexAttributes(project: ProjectKey, { event, position }: PositionedEvent): DynamoItem {
+  const attributes: DynamoItem = {};
   for (const field of INDEXED_FIELDS) {
     const value = event[field];
     if (value !== undefined) attributes[indexOf(field)] = S(indexKey(project, field, value, position));
@@ -76,18 +76,18 @@ export function indexAttributes(project: ProjectKey, { event, position }: Placed
  * The first event of a transaction tells the index of times how far the timestamps had come before it: whoever looks
  * for a time then knows where to begin, and where to end, whatever the order of the timestamps.
  */
-export const timeAttributes = (project: ProjectKey, before: ProjectState): Item => ({
-  [TIME_INDEX]: S(projectPart(project)),
+export const timeAttributes = (project: ProjectKey, before: ProjectState): DynamoItem => ({
+  [TIME_INDEX]: S(projectPartition(project)),
   time_high_ms: N(before.time_high_ms),
 });
 
 /** An item holds one event, or those of a page that ends with its position. */
-export async function eventsOf(
-  item: Item,
+export async function eventsFromItem(
+  item: DynamoItem,
   blobs: DynamodbBlobs,
-  tenant_id: string,
+  tenantId: string,
 ): Promise<EventEnvelope[]> {
-  const kept = (await readText(item, 'event', blobs, tenant_id)) as EventEnvelope | EventEnvelope[];
+  const kept = (await readText(item, 'event', blobs, tenantId)) as EventEnvelope | EventEnvelope[];
   const page = Array.isArray(kept) ? kept : [kept];
   const first = numberOf(item.position) - page.length + 1;
   return page.map((event, index) => ({ ...event, position: first + index }));

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
-import { eventOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
+import { eventOf, range, swapOf, swapWith, transactionOf } from '../conformance/fixture.js';
 import { ManualClock } from '../memory/manual-clock.js';
 import { type EventQuery, type ProjectKey, StoreRefused } from '../store.js';
-import { describeOnDynamodb } from './testing/setup.js';
+import { describeOnDynamodb } from './testing/harness.js';
 
 const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 const HOUR_MS = 3_600_000;
@@ -15,10 +15,10 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     const key = keyOf();
     const record = { text: 'ü'.repeat(600_000) };
     const swap = swapWith('~a', 0, [eventOf(key, { subject: '~a', seq: 1, payload: { record } })]);
-    await store.commit([unitOf(key, { swaps: [swap] })]);
+    await store.commit([transactionOf(key, { swaps: [swap] })]);
     expect(await store.heads(key, ['~a'])).toEqual([swap.head]);
     expect((await store.events(key, { after: 0, limit: 1 }))[0]?.payload).toEqual({ record });
-    const [conflict] = await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    const [conflict] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
     expect(conflict).toMatchObject({ kind: 'conflict', heads: [{ head: swap.head }] });
   });
 
@@ -26,11 +26,11 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     const store = await open();
     const key = keyOf();
     const payload = { record: { text: 'x'.repeat(60_000) } };
-    const units = range(1, 50).map((n) => {
+    const transactions = range(1, 50).map((n) => {
       const event = eventOf(key, { subject: `~s${n}`, seq: 1, payload });
-      return unitOf(key, { swaps: [swapWith(`~s${n}`, 0, [event])] });
+      return transactionOf(key, { swaps: [swapWith(`~s${n}`, 0, [event])] });
     });
-    const outcomes = await store.commit(units);
+    const outcomes = await store.commit(transactions);
     expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions[0])).toEqual(
       range(1, 50),
     );
@@ -39,9 +39,9 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
   it('do not show: a unit of ninety swaps of two events each is one, and every filter finds it', async () => {
     const store = await open();
     const key = keyOf();
-    await store.commit([unitOf(key, { swaps: [swapOf(key, '~first', 0)] })]);
+    await store.commit([transactionOf(key, { swaps: [swapOf(key, '~first', 0)] })]);
     const swaps = range(1, 90).map((n) => swapOf(key, `~s${n}`, 0, 2));
-    const [outcome] = await store.commit([unitOf(key, { swaps })]);
+    const [outcome] = await store.commit([transactionOf(key, { swaps })]);
     expect(outcome).toMatchObject({ kind: 'committed', positions: range(2, 181) });
     const events = await store.events(key, { after: 0, limit: 1000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, 181));
@@ -57,7 +57,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     const store = await open();
     const key = keyOf();
     const swaps = range(1, 120).map((n) => swapOf(key, `~s${n}`, 0));
-    await expect(store.commit([unitOf(key, { swaps })])).rejects.toBeInstanceOf(StoreRefused);
+    await expect(store.commit([transactionOf(key, { swaps })])).rejects.toBeInstanceOf(StoreRefused);
     expect(await store.project(key)).toBeNull();
   });
 
@@ -66,7 +66,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     const store = await open(proxy.options);
     const key = keyOf();
     const requests = [{ key: 'k', digest: 'd', keep: true }];
-    await store.commit([unitOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
+    await store.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
     const sent = proxy.calls.filter(({ operation }) => operation === 'TransactWriteItems');
     const puts = sent.flatMap(({ body }) =>
       (body.TransactItems as { Put?: { TableName: string; Item: object } }[]).flatMap(({ Put }) => Put ?? []),
@@ -115,7 +115,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
           ...(rare ? { ...names, subject: '~s7' } : {}),
         });
       });
-      await store.commit([unitOf(key, { notes })]);
+      await store.commit([transactionOf(key, { loose_events: notes })]);
     }
   }
 

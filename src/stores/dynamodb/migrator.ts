@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import type { MigrationStep, Migrator } from '../migrator.js';
 import { StoreRefused } from '../store.js';
-import type { Dynamo } from './dynamo.js';
+import type { DynamoClient } from './connection.js';
 import { META_KEY, N, numberOf, S } from './keys.js';
 import { SCHEMA_VERSION, TTL_ATTRIBUTE, tableDefinitions } from './schema.js';
 
@@ -11,23 +11,23 @@ const ACTIVE_POLL_MS = 500;
 
 /** Tables may be made by anybody any number of times; the item that names the version is put by one. */
 export class DynamodbMigrator implements Migrator {
-  constructor(private readonly dynamo: Dynamo) {}
+  constructor(private readonly dynamo: DynamoClient) {}
 
   async status(): Promise<{ found: number; wanted: number }> {
-    return { found: await this.found(), wanted: SCHEMA_VERSION };
+    return { found: await this.foundVersion(), wanted: SCHEMA_VERSION };
   }
 
   async pending(): Promise<readonly MigrationStep[]> {
-    const found = await this.found();
-    if (found > SCHEMA_VERSION) throw newerSchema(found);
+    const found = await this.foundVersion();
+    if (found > SCHEMA_VERSION) throw newerSchemaError(found);
     return found === SCHEMA_VERSION ? [] : [this.firstStep()];
   }
 
   async up(): Promise<readonly MigrationStep[]> {
     const steps = await this.pending();
     if (steps.length === 0) return [];
-    for (const definition of tableDefinitions(this.dynamo.tables)) await this.make(definition);
-    await this.letRequestsExpire();
+    for (const definition of tableDefinitions(this.dynamo.tables)) await this.createTable(definition);
+    await this.enableTimeToLive();
     const meta = {
       ...META_KEY,
       version: N(SCHEMA_VERSION),
@@ -41,7 +41,7 @@ export class DynamodbMigrator implements Migrator {
     this.dynamo.close();
   }
 
-  private async found(): Promise<number> {
+  private async foundVersion(): Promise<number> {
     if ((await this.tableStatus(this.dynamo.tables.state)) !== 'ACTIVE') return 0;
     const meta = await this.dynamo.get(this.dynamo.tables.state, META_KEY);
     return numberOf(meta?.version);
@@ -59,9 +59,9 @@ export class DynamodbMigrator implements Migrator {
     };
   }
 
-  private async make(definition: CreateTableCommandInput): Promise<void> {
+  private async createTable(definition: CreateTableCommandInput): Promise<void> {
     const { client, driver, retried } = this.sender();
-    await retried(() => client.send(new driver.CreateTableCommand(definition)).catch(isThere));
+    await retried(() => client.send(new driver.CreateTableCommand(definition)).catch(ignoreExisting));
     while ((await this.tableStatus(definition.TableName as string)) !== 'ACTIVE') await sleep(ACTIVE_POLL_MS);
   }
 
@@ -78,9 +78,11 @@ export class DynamodbMigrator implements Migrator {
     );
   }
 
-  private async letRequestsExpire(): Promise<void> {
+  private async enableTimeToLive(): Promise<void> {
     const { client, driver, retried } = this.sender();
-    await retried(() => client.send(new driver.UpdateTimeToLiveCommand(this.timeToLive())).catch(isEnabled));
+    await retried(() =>
+      client.send(new driver.UpdateTimeToLiveCommand(this.timeToLive())).catch(ignoreEnabled),
+    );
   }
 
   private timeToLive() {
@@ -92,20 +94,20 @@ export class DynamodbMigrator implements Migrator {
 
   private sender() {
     const { client, driver } = this.dynamo;
-    return { client, driver, retried: this.dynamo.retried.bind(this.dynamo) };
+    return { client, driver, retried: this.dynamo.withRetries.bind(this.dynamo) };
   }
 }
 
-export const newerSchema = (found: number): StoreRefused =>
+export const newerSchemaError = (found: number): StoreRefused =>
   new StoreRefused(
     `The tables are of version ${found}, newer than this program (${SCHEMA_VERSION}): update genesis-fleet.`,
   );
 
-function isThere(error: Error): void {
+function ignoreExisting(error: Error): void {
   if (error.name !== 'ResourceInUseException') throw error;
 }
 
 /** Somebody else has just done the same. */
-function isEnabled(error: Error): void {
+function ignoreEnabled(error: Error): void {
   if (error.name !== 'ValidationException' && error.name !== 'ResourceInUseException') throw error;
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreRefused } from '../store.js';
-import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
-import { Dynamo } from './dynamo.js';
+import { DynamoClient } from './connection.js';
 import { openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
 import { META_KEY, N, S } from './keys.js';
-import { describeOnDynamodb } from './testing/setup.js';
+import { type DynamodbOptions, parseDynamodbUrl } from './options.js';
+import { describeOnDynamodb } from './testing/harness.js';
 
 describe('the URL of a dynamodb store', () => {
   it('names region, prefix and endpoint, and may leave out the last two', () => {
@@ -35,9 +35,9 @@ describe('the URL of a dynamodb store', () => {
   });
 
   it('never tells the secret that somebody put into it', () => {
-    const told = () => parseDynamodbUrl('dynamodb://key:hunter2@eu-west-1/x');
-    expect(told).toThrow(/do not belong in the URL/);
-    expect(told).not.toThrow(/hunter2/);
+    const reply = () => parseDynamodbUrl('dynamodb://key:hunter2@eu-west-1/x');
+    expect(reply).toThrow(/do not belong in the URL/);
+    expect(reply).not.toThrow(/hunter2/);
   });
 });
 
@@ -60,7 +60,7 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
     const newer = { ...options, namespace: `newer-${randomUUID()}` };
     const migrator = await openDynamodbMigrator(newer);
     await migrator.up();
-    const dynamo = await Dynamo.connect(newer, Date.now);
+    const dynamo = await DynamoClient.connect(newer, Date.now);
     await dynamo.putAll(dynamo.tables.state, [{ ...META_KEY, version: N(99), secret: S('x') }]);
     expect(await refusal(newer)).toMatch(/newer than this program.*update genesis-fleet/);
     await expect(migrator.up()).rejects.toThrow(/update genesis-fleet/);

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
 import { findProgram } from '../testing/program.js';
-import { newPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
-import { type DynamodbOptions, parseDynamodbUrl } from './configuration.js';
+import { newServerLocation, ServerProcess, type ServerSpec } from '../testing/server-process.js';
+import { type DynamodbOptions, parseDynamodbUrl } from './options.js';
 
 const PACKAGE = '../../../test/support/dynamodb-engine/node_modules/@dynoxide/linux-x64';
 const BINARY = fileURLToPath(new URL(`${PACKAGE}/dynoxide`, import.meta.url));
 
-const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerPlan => ({
+const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerSpec => ({
   name: 'dynoxide',
   command: ({ port, folder }) => ({
     program,
@@ -24,7 +24,7 @@ const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerP
       join(folder, 'data.db'),
     ],
   }),
-  answers: (port) =>
+  isReady: (port) =>
     fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
@@ -33,16 +33,16 @@ const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerP
 
 /** DynamoDB by its URL variable, else the compatible server that `npm run engines:install` brings. */
 export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
-  if (!isWanted('dynamodb')) return NOT_WANTED;
+  if (!isSelected('dynamodb')) return NOT_SELECTED;
   const given = process.env.GENESIS_TEST_DYNAMODB;
   if (given !== undefined) return { url: given, stop: async () => {} };
   const command = findCommand();
   if ('missing' in command) return command;
-  const { place, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
+  const { location, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
     dynoxide(command),
-    await newPlace('dynamodb'),
+    await newServerLocation('dynamodb'),
   );
-  const url = `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:${place.port}`;
+  const url = `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:${location.port}`;
   return { url, restart, halt, boot, freeze, thaw, stop };
 }
 
@@ -62,7 +62,7 @@ function findCommand(): readonly [string, ...string[]] | MissingEngine {
 }
 
 /** For a store that only gives up on a server that hangs, however slow the machine is. */
-export const patientOptions = (url: string): DynamodbOptions => ({
+export const optionsWithoutTimeouts = (url: string): DynamodbOptions => ({
   ...parseDynamodbUrl(url),
   reply_ms: 600_000,
   patience_ms: 600_000,

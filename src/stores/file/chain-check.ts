@@ -1,11 +1,11 @@
 import type { ProjectKey } from '../store.js';
-import { misfit, placeInUnit } from './chain.js';
+import { chainError, transactionPart } from './chain.js';
 import { type DecodedLine, decodeLine } from './line.js';
 import { RedactedLines } from './redacted-lines.js';
 
 export interface CheckedLine<Place> {
   readonly line: DecodedLine;
-  readonly place: Place;
+  readonly location: Place;
 }
 
 /** Where a log stands before the next line. */
@@ -24,13 +24,13 @@ export class ChainCheck<Place> {
   private key: ProjectKey | null;
   private hash: string;
   private position: number;
-  private unit: CheckedLine<Place>[] = [];
+  private transactionLines: CheckedLine<Place>[] = [];
   private readonly redacted = new RedactedLines<Place>();
 
   constructor(
     start: ChainStart,
     /** Called with the lines of each unit, once it is whole. */
-    private readonly onUnit: (lines: readonly CheckedLine<Place>[]) => void,
+    private readonly onTransaction: (lines: readonly CheckedLine<Place>[]) => void,
   ) {
     this.key = start.key;
     this.hash = start.hash;
@@ -38,41 +38,41 @@ export class ChainCheck<Place> {
   }
 
   /** The lines of the last unit so far do not make it whole. */
-  get isWithinUnit(): boolean {
-    return this.unit.length > 0;
+  get isWithinTransaction(): boolean {
+    return this.transactionLines.length > 0;
   }
 
   /** Why the line cannot stand there, in words; null when it can. A line that cannot changes nothing. */
-  take(bytes: Buffer, place: Place): string | null {
+  addLine(bytes: Buffer, location: Place): string | null {
     const line = decodeLine(bytes);
     if (typeof line === 'string') return line;
-    const { part, parts } = placeInUnit(line.log.unit);
+    const { part, parts } = transactionPart(line.log.unit);
     const { event } = line;
     const key = this.key ?? event ?? { tenant_id: '', project_id: '' };
-    const { length } = this.unit;
+    const { length } = this.transactionLines;
     const end = { key, hash: this.hash, position: this.position + length, parts: length };
-    const why = misfit(line, part, end);
-    if (why !== null) return why;
+    const error = chainError(line, part, end);
+    if (error !== null) return error;
     if (event !== null) this.key = { tenant_id: event.tenant_id, project_id: event.project_id };
     this.hash = line.hash;
-    this.unit.push({ line, place });
-    if (part === parts) this.takeUnit();
+    this.transactionLines.push({ line, location });
+    if (part === parts) this.finishTransaction();
     return null;
   }
 
   /** Only once the whole log was read: where payloads were changed that no event explains. */
-  unexplained(): Place[] {
+  unexplainedRedactions(): Place[] {
     return this.redacted.unexplained();
   }
 
-  private takeUnit(): void {
-    const { unit } = this;
-    this.unit = [];
-    for (const { line, place } of unit) {
+  private finishTransaction(): void {
+    const { transactionLines: lines } = this;
+    this.transactionLines = [];
+    for (const { line, location } of lines) {
       if (line.event === null) continue;
       this.position = line.event.position;
-      this.redacted.see(line.event, line.forgotten, place);
+      this.redacted.add(line.event, line.isRedacted, location);
     }
-    this.onUnit(unit);
+    this.onTransaction(lines);
   }
 }

@@ -12,17 +12,17 @@ export interface ChainEnd {
   readonly parts: number;
 }
 
-const ALONE = { part: 1, parts: 1 };
+const SINGLE_PART = { part: 1, parts: 1 };
 
 /** Which line of how many that are one unit. Most units are one line. */
-export function placeInUnit(text: string): { part: number; parts: number } {
-  if (text === '1/1') return ALONE;
+export function transactionPart(text: string): { part: number; parts: number } {
+  if (text === '1/1') return SINGLE_PART;
   const [part = 0, parts = 0] = text.split('/').map(Number);
   return { part, parts };
 }
 
 /** Why a line cannot stand after those before it, in words; null when it can. */
-export function misfit({ event, log }: DecodedLine, part: number, end: ChainEnd): string | null {
+export function chainError({ event, log }: DecodedLine, part: number, end: ChainEnd): string | null {
   const { key, hash, position, parts } = end;
   if (log.prev !== hash) return 'it does not continue the line before it';
   if (part !== parts + 1) return `it is part ${log.unit} of a unit whose other parts are missing`;

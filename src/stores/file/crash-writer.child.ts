@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
-import type { Unit } from '../store.js';
+import type { Transaction } from '../store.js';
 import { openFileStore } from './file-store.js';
 
 /** A process to be killed: commits without end, and prints what was confirmed to it before it goes on. */
@@ -14,7 +14,7 @@ function eventOf(fields: Partial<NewEvent>): NewEvent {
   return { event_id: `${fields.subject}/${fields.seq}`, ...base, ...fields };
 }
 
-function unitOf(subject: string, count: number, noted: boolean): Unit {
+function transactionOf(subject: string, count: number, hasLooseEvent: boolean): Transaction {
   const events = Array.from({ length: count }, (_, index) => eventOf({ subject, seq: index + 1 }));
   const head = events.reduce<AnyHead | null>((before, event) => fold(before, event), null) as AnyHead;
   return {
@@ -24,9 +24,9 @@ function unitOf(subject: string, count: number, noted: boolean): Unit {
     rules_seq: null,
     changes_rules: false,
     requests: [],
-    notes: noted ? [eventOf({ event_id: `note${subject}` })] : [],
-    slots: [],
-    rooms: [],
+    loose_events: hasLooseEvent ? [eventOf({ event_id: `note${subject}` })] : [],
+    permits: [],
+    permit_limits: [],
     not_before_ms: null,
     not_after_ms: null,
   };
@@ -35,7 +35,7 @@ function unitOf(subject: string, count: number, noted: boolean): Unit {
 async function commitOn(lane: number): Promise<void> {
   for (let round = 0; ; round += 1) {
     const subject = `~${name}-${lane}-${round}`;
-    const [outcome] = await store.commit([unitOf(subject, (round % 3) + 1, round % 4 === 0)]);
+    const [outcome] = await store.commit([transactionOf(subject, (round % 3) + 1, round % 4 === 0)]);
     if (outcome?.kind !== 'committed') throw new Error(`The commit ended in ${outcome?.kind}.`);
     writeSync(1, `${JSON.stringify({ subject, positions: outcome.positions })}\n`);
   }

@@ -6,14 +6,14 @@ import { openFileStore } from './file-store.js';
 import {
   activeFile,
   allEvents,
-  beginning,
   commitOne,
   diskError,
-  type Faults,
   faultyDisk,
-  freshFolder,
+  type InjectedDiskFaults,
   KEY,
-  remark,
+  looseEventTransaction,
+  newSubjectTransaction,
+  temporaryFolder,
 } from './testing.js';
 
 const positionsOf = async (store: Store) => (await allEvents(store)).map((event) => event.position);
@@ -22,13 +22,13 @@ const positionsOf = async (store: Store) => (await allEvents(store)).map((event)
 async function fill(
   store: Store,
   name: string,
-  rounds_max: number,
+  roundsMax: number,
 ): Promise<{ confirmed: string[]; error: unknown }> {
   const confirmed: string[] = [];
-  for (let round = 0; round < rounds_max; round += 1) {
+  for (let round = 0; round < roundsMax; round += 1) {
     const subject = `${name}-${round}`;
     try {
-      await commitOne(store, beginning(subject, 2));
+      await commitOne(store, newSubjectTransaction(subject, 2));
     } catch (error) {
       return { confirmed, error };
     }
@@ -42,7 +42,7 @@ const subjectsOf = async (store: Store) => [
 ];
 
 it('says that the disk is full, keeps what was confirmed, and goes on when there is space again', async () => {
-  const root = await freshFolder();
+  const root = await temporaryFolder();
   let space = 5000;
   const disk = faultyDisk({
     write: async (path, bytes, write) => {
@@ -59,7 +59,7 @@ it('says that the disk is full, keeps what was confirmed, and goes on when there
   expect(error).toBeInstanceOf(StoreUnavailable);
   expect((error as Error).message).toMatch(/disk is full.*Nothing was written.*Free some space/);
   expect(await subjectsOf(store)).toEqual(confirmed);
-  await expect(commitOne(store, beginning('none'))).rejects.toBeInstanceOf(StoreUnavailable);
+  await expect(commitOne(store, newSubjectTransaction('none'))).rejects.toBeInstanceOf(StoreUnavailable);
   expect(await store.heads(KEY, ['~none'])).toEqual([null]);
 
   space = 1_000_000;
@@ -73,33 +73,36 @@ it('says that the disk is full, keeps what was confirmed, and goes on when there
 });
 
 it('frees the places of a unit that could not be written', async () => {
-  const faults: Faults = {};
-  const store = await openFileStore({ root: await freshFolder(), disk: faultyDisk(faults) });
+  const faults: InjectedDiskFaults = {};
+  const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
   const slot = (member: string) => ({ scope: 's', member, until_ms: Number.POSITIVE_INFINITY });
-  await commitOne(store, beginning('a', 1, { slots: [slot('a')] }));
+  await commitOne(store, newSubjectTransaction('a', 1, { permits: [slot('a')] }));
   faults.write = () => Promise.reject(diskError('EIO'));
-  await expect(commitOne(store, beginning('b', 1, { slots: [slot('b')] }))).rejects.toThrow(
+  await expect(commitOne(store, newSubjectTransaction('b', 1, { permits: [slot('b')] }))).rejects.toThrow(
     /Nothing was written/,
   );
   delete faults.write;
-  expect(await store.occupancy(KEY.tenant_id, 's')).toBe(1);
+  expect(await store.countPermits(KEY.tenant_id, 's')).toBe(1);
   await store.close();
 });
 
 it('refuses everybody who waits behind a write that failed', async () => {
-  const faults: Faults = {};
-  const store = await openFileStore({ root: await freshFolder(), disk: faultyDisk(faults) });
-  await commitOne(store, remark('first'));
+  const faults: InjectedDiskFaults = {};
+  const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
+  await commitOne(store, looseEventTransaction('first'));
   let behind: Promise<unknown> = Promise.resolve();
   faults.write = async () => {
-    behind = Promise.allSettled([commitOne(store, remark('behind'))]);
+    behind = Promise.allSettled([commitOne(store, looseEventTransaction('behind'))]);
     throw diskError('EIO');
   };
-  await expect(commitOne(store, remark('failed'))).rejects.toBeInstanceOf(StoreUnavailable);
+  await expect(commitOne(store, looseEventTransaction('failed'))).rejects.toBeInstanceOf(StoreUnavailable);
   expect(await behind).toMatchObject([{ status: 'rejected' }]);
   delete faults.write;
   expect(await positionsOf(store)).toEqual([1]);
-  expect(await commitOne(store, remark('behind'))).toMatchObject({ kind: 'committed', positions: [2] });
+  expect(await commitOne(store, looseEventTransaction('behind'))).toMatchObject({
+    kind: 'committed',
+    positions: [2],
+  });
   await store.close();
 });
 
@@ -124,24 +127,28 @@ await onSmallDisk('a file store on a full disk', 1, (disk) => {
 });
 
 it('is finished after a failed sync: nothing waits on, nothing is told, and a new start reads the disk', async () => {
-  const root = await freshFolder();
-  const faults: Faults = {};
+  const root = await temporaryFolder();
+  const faults: InjectedDiskFaults = {};
   const disk = faultyDisk(faults);
   const store = await openFileStore({ root, disk });
-  await commitOne(store, remark('kept'));
+  await commitOne(store, looseEventTransaction('kept'));
   let syncs = 0;
   faults.sync = async () => {
     syncs += 1;
     throw diskError('EIO');
   };
-  const commits = [commitOne(store, remark('lost')), commitOne(store, remark('lost too')), allEvents(store)];
+  const commits = [
+    commitOne(store, looseEventTransaction('lost')),
+    commitOne(store, looseEventTransaction('lost too')),
+    allEvents(store),
+  ];
   for (const { status, reason } of (await Promise.allSettled(commits)) as PromiseRejectedResult[]) {
     expect(status).toBe('rejected');
     expect(reason).toBeInstanceOf(StoreBroken);
   }
   delete faults.sync;
   expect(syncs).toBe(1);
-  await expect(commitOne(store, remark('later'))).rejects.toBeInstanceOf(StoreBroken);
+  await expect(commitOne(store, looseEventTransaction('later'))).rejects.toBeInstanceOf(StoreBroken);
   await expect(store.project(KEY)).rejects.toBeInstanceOf(StoreBroken);
   expect((await store.finished).message).toMatch(/could not be made durable/);
   await store.close();
@@ -151,31 +158,33 @@ it('is finished after a failed sync: nothing waits on, nothing is told, and a ne
 });
 
 it('is finished when a failed write cannot be taken back', async () => {
-  const faults: Faults = {};
-  const store = await openFileStore({ root: await freshFolder(), disk: faultyDisk(faults) });
-  await commitOne(store, remark('kept'));
+  const faults: InjectedDiskFaults = {};
+  const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
+  await commitOne(store, looseEventTransaction('kept'));
   faults.write = () => Promise.reject(diskError('EIO'));
   faults.truncate = () => {
     throw diskError('EIO');
   };
-  await expect(commitOne(store, remark('lost'))).rejects.toBeInstanceOf(StoreBroken);
+  await expect(commitOne(store, looseEventTransaction('lost'))).rejects.toBeInstanceOf(StoreBroken);
   await store.close();
 });
 
 it('stops when somebody else writes to its log', async () => {
-  const root = await freshFolder();
+  const root = await temporaryFolder();
   const store = await openFileStore({ root });
-  await commitOne(store, remark('mine'));
+  await commitOne(store, looseEventTransaction('mine'));
   await appendFile(activeFile(root), 'theirs\n');
-  await expect(commitOne(store, remark('mine too'))).rejects.toThrow(/somebody else writes to this log/);
+  await expect(commitOne(store, looseEventTransaction('mine too'))).rejects.toThrow(
+    /somebody else writes to this log/,
+  );
   await store.close();
 });
 
 it('tells nothing before it is durable: commits, refusals and reads wait for the same sync', async () => {
-  const faults: Faults = {};
-  const store = await openFileStore({ root: await freshFolder(), disk: faultyDisk(faults) });
-  await commitOne(store, remark('first'));
-  const told: string[] = [];
+  const faults: InjectedDiskFaults = {};
+  const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
+  await commitOne(store, looseEventTransaction('first'));
+  const reply: string[] = [];
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -187,47 +196,49 @@ it('tells nothing before it is durable: commits, refusals and reads wait for the
       await sync();
     };
   });
-  const note = (what: string) => () => told.push(what);
-  const commit = commitOne(store, beginning('x')).then(note('commit'));
+  const note = (what: string) => () => reply.push(what);
+  const commit = commitOne(store, newSubjectTransaction('x')).then(note('commit'));
   await reached;
   const rest = [
-    commitOne(store, beginning('x')).then((outcome) => told.push(outcome.kind)),
+    commitOne(store, newSubjectTransaction('x')).then((outcome) => reply.push(outcome.kind)),
     store.commit([]).then(note('nothing')),
     store.heads(KEY, ['~x']).then(note('heads')),
     store.scanHeads(KEY, { after: null, limit: 9 }).then(note('scan')),
     store.project(KEY).then(note('project')),
     store.projects(KEY.tenant_id).then(note('projects')),
-    store.occupancy(KEY.tenant_id, 's').then(note('occupancy')),
-    allEvents(store).then((events) => told.push(`${events.length} events`)),
+    store.countPermits(KEY.tenant_id, 's').then(note('occupancy')),
+    allEvents(store).then((events) => reply.push(`${events.length} events`)),
   ];
   // Reading a file takes longer than anything that would not wait.
   await store.now();
-  await appendFile(`${await freshFolder()}/wait`, 'x');
-  expect(told).toEqual(['nothing']);
+  await appendFile(`${await temporaryFolder()}/wait`, 'x');
+  expect(reply).toEqual(['nothing']);
   open();
   await Promise.all([commit, ...rest]);
-  expect(told).toContain('conflict');
-  expect(told).toContain('2 events');
+  expect(reply).toContain('conflict');
+  expect(reply).toContain('2 events');
   await store.close();
 });
 
 it('makes everything that waits durable with one sync', async () => {
   let syncs = 0;
-  const faults: Faults = {};
-  const store = await openFileStore({ root: await freshFolder(), disk: faultyDisk(faults) });
-  await commitOne(store, remark('first'));
+  const faults: InjectedDiskFaults = {};
+  const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
+  await commitOne(store, looseEventTransaction('first'));
   faults.sync = (_, sync) => {
     syncs += 1;
     return sync();
   };
-  await Promise.all(Array.from({ length: 100 }, (_, index) => commitOne(store, beginning(`s${index}`))));
+  await Promise.all(
+    Array.from({ length: 100 }, (_, index) => commitOne(store, newSubjectTransaction(`s${index}`))),
+  );
   expect(syncs).toBe(1);
   expect(await positionsOf(store)).toHaveLength(101);
   await store.close();
 });
 
 it('says which folder it cannot open, and why', async () => {
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   await appendFile(`${folder}/a-file`, 'x');
   const opening = openFileStore({ root: `${folder}/a-file/store` });
   await expect(opening).rejects.toThrow(StoreUnavailable);

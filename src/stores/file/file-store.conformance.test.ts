@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ProcessClock } from '../clock.js';
-import { PROJECT } from '../conformance/scene.js';
+import { PROJECT } from '../conformance/fixture.js';
 import { describeStoreConformance } from '../conformance.js';
 import { type FileStoreOptions, openFileStore } from './file-store.js';
 
 /** A clock that stands still until it is moved, for two stores in a row. */
-function handClock(): ProcessClock & { advance(by_ms: number): void } {
-  let now_ms = Date.UTC(2026, 0, 1);
+function handClock(): ProcessClock & { advance(byMs: number): void } {
+  let nowMs = Date.UTC(2026, 0, 1);
   return {
-    wallMs: () => now_ms,
-    monotonicMs: () => now_ms,
-    advance: (by_ms) => {
-      now_ms += by_ms;
+    wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    advance: (byMs) => {
+      nowMs += byMs;
     },
   };
 }
@@ -23,7 +23,7 @@ function handClock(): ProcessClock & { advance(by_ms: number): void } {
  * The second seals its log after every batch, so that segments and snapshots answer wherever they can. The third has
  * one project in the root itself, as a workspace has.
  */
-const KINDS: readonly [string, (tenant_id: string) => Partial<FileStoreOptions>][] = [
+const KINDS: readonly [string, (tenantId: string) => Partial<FileStoreOptions>][] = [
   ['file', () => ({})],
   ['file (a segment for every batch)', () => ({ segment_bytes_max: 1 })],
   ['file (of a workspace)', (tenant_id) => ({ home: { tenant_id, project_id: PROJECT } })],
@@ -31,12 +31,12 @@ const KINDS: readonly [string, (tenant_id: string) => Partial<FileStoreOptions>]
 
 for (const [name, partsFor] of KINDS) {
   describeStoreConformance(name, {
-    ownsTime: true,
-    open: async (tenant_id) => {
+    controlsClock: true,
+    open: async (tenantId) => {
       const root = await mkdtemp(join(tmpdir(), 'file-store-'));
       onTestFinished(() => rm(root, { recursive: true, force: true }));
       const clock = handClock();
-      const options = { root, clock, ...partsFor(tenant_id) };
+      const options = { root, clock, ...partsFor(tenantId) };
       let store = await openFileStore(options);
       return {
         store,

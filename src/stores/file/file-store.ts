@@ -3,11 +3,11 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold as foldAny } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import {
+  type CommitOutcome,
   type EventQuery,
   type FoldHead,
   type FoundDamage,
   LogDamaged,
-  type Outcome,
   type ProjectKey,
   type ProjectRow,
   type Store,
@@ -16,16 +16,16 @@ import {
   type StoredHead,
   type StoreMeta,
   StoreUnavailable,
-  type Unit,
+  type Transaction,
   type UntrustedFiles,
 } from '../store.js';
 import type { Disk, Lock } from './disk.js';
-import { Layout, LOCK_FILE } from './layout.js';
+import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 import type { ProjectLog } from './project-log.js';
 import { openStoreFile } from './store-file.js';
 import { messageOf, strictDisk } from './strict-disk.js';
-import { Tenant, type TenantOptions } from './tenant.js';
+import { TenantLogs, type TenantOptions } from './tenant-logs.js';
 
 export interface FileStoreOptions {
   /** The folder that holds everything; made when it is not there. */
@@ -50,7 +50,7 @@ const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const root = options.root.replace(/(?<=.)\/+$/, '');
   try {
-    return await openIn({ ...options, root });
+    return await openStore({ ...options, root });
   } catch (error) {
     throw isDiskError(error)
       ? new StoreUnavailable(`The store in ${root} cannot be opened: ${messageOf(error)}.`)
@@ -58,12 +58,12 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   }
 }
 
-async function openIn(options: FileStoreOptions): Promise<FileStore> {
+async function openStore(options: FileStoreOptions): Promise<FileStore> {
   const { root } = options;
   const disk = strictDisk(options.disk ?? nodeDisk);
   await disk.makeFolder(root);
   const lock = await disk.lock(`${root}/${LOCK_FILE}`);
-  if (lock === null) throw await inUse(disk, root);
+  if (lock === null) throw await storeInUseError(disk, root);
   try {
     const meta = await openStoreFile(disk, root, options.random ?? randomBytes);
     return new FileStore(options, disk, lock, meta);
@@ -76,11 +76,11 @@ async function openIn(options: FileStoreOptions): Promise<FileStore> {
 /** Another process has it. */
 export class StoreInUse extends StoreUnavailable {}
 
-async function inUse(disk: Disk, root: string): Promise<StoreInUse> {
+async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
   const owner = await disk.lockOwner(`${root}/${LOCK_FILE}`);
-  const who = owner === '' ? 'Another process' : `The process ${owner}`;
+  const holder = owner === '' ? 'Another process' : `The process ${owner}`;
   return new StoreInUse(
-    `${who} has the store in ${root} open, and a log has one writer. ` +
+    `${holder} has the store in ${root} open, and a log has one writer. ` +
       'Talk to that process instead, or stop it first; when it is gone, the store is free at once.',
   );
 }
@@ -88,19 +88,19 @@ async function inUse(disk: Disk, root: string): Promise<StoreInUse> {
 /** The embedded store: a folder with one readable log per project, and one process that writes. */
 export class FileStore implements Store {
   readonly capabilities: StoreCapabilities;
-  private readonly opening = new Map<string, Promise<Tenant>>();
+  private readonly openingTenants = new Map<string, Promise<TenantLogs>>();
   /** Those that are open, so that a commit need not wait a turn for each of its units. */
-  private readonly opened = new Map<string, Tenant>();
+  private readonly openTenants = new Map<string, TenantLogs>();
   private readonly clock: SteadyClock;
-  private readonly tenant_options: TenantOptions;
+  private readonly tenantOptions: TenantOptions;
   /** Tenants whose logs could not be read. They stay so until the store is opened again: reading takes long. */
-  private readonly refused = new Map<string, LogDamaged>();
+  private readonly refusedTenants = new Map<string, LogDamaged>();
   /** By file and line. */
   private readonly damages = new Map<string, FoundDamage>();
   private broken: StoreBroken | null = null;
-  private tellFinished!: (error: StoreBroken) => void;
+  private resolveFinished!: (error: StoreBroken) => void;
   readonly finished = new Promise<StoreBroken>((resolve) => {
-    this.tellFinished = resolve;
+    this.resolveFinished = resolve;
   });
   private closing: Promise<void> | null = null;
 
@@ -108,7 +108,7 @@ export class FileStore implements Store {
     options: FileStoreOptions,
     disk: Disk,
     private readonly lock: Lock,
-    private readonly store_meta: StoreMeta,
+    private readonly storeMeta: StoreMeta,
   ) {
     const { untrusted_files } = options;
     this.capabilities = {
@@ -120,8 +120,8 @@ export class FileStore implements Store {
       ...(untrusted_files === undefined ? {} : { untrusted_files }),
     };
     this.clock = new SteadyClock(options.clock ?? systemClock);
-    this.tenant_options = {
-      layout: new Layout(options.root, options.home),
+    this.tenantOptions = {
+      layout: new StoreLayout(options.root, options.home),
       disk,
       fold: options.fold ?? ((before, event) => foldAny(before as AnyHead | null, event)),
       now: () => this.clock.now(),
@@ -129,41 +129,41 @@ export class FileStore implements Store {
       warn: (sentence) => options.onWarning?.(sentence),
       onBroken: (error) => {
         this.broken ??= error;
-        this.tellFinished(this.broken);
+        this.resolveFinished(this.broken);
       },
-      onDamage: (error, tenant) => this.found(error, tenant === 'not served'),
+      onDamage: (error, tenant) => this.reportDamage(error, tenant === 'not served'),
     };
   }
 
-  commit(units: readonly Unit[]): Promise<Outcome[]> {
+  commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     return this.guarded(async () => {
       // Whatever keeps a unit from being taken is found before the first of them is.
-      await this.openLogs(units);
+      await this.openLogs(transactions);
       this.assertOpen();
-      const outcomes: Outcome[] = [];
-      const waits = new Set<ProjectLog | Tenant>();
-      const now_ms = this.clock.now();
-      for (const unit of units) {
-        const tenant = this.opened.get(unit.tenant_id) as Tenant;
-        const log = tenant.logs.get(unit.project_id) as ProjectLog;
-        const outcome = log.apply(unit, now_ms);
+      const outcomes: CommitOutcome[] = [];
+      const touchedLogs = new Set<ProjectLog | TenantLogs>();
+      const nowMs = this.clock.now();
+      for (const transaction of transactions) {
+        const tenant = this.openTenants.get(transaction.tenant_id) as TenantLogs;
+        const log = tenant.logs.get(transaction.project_id) as ProjectLog;
+        const outcome = log.apply(transaction, nowMs);
         outcomes.push(outcome);
         // Whoever fills a scope may be in another project: that must be durable too before it is told.
-        waits.add(outcome.kind === 'full' ? tenant : log);
+        touchedLogs.add(outcome.kind === 'full' ? tenant : log);
       }
-      await Promise.all([...waits].map((wait) => wait.durable()));
+      await Promise.all([...touchedLogs].map((touched) => touched.durable()));
       return outcomes;
     });
   }
 
-  private async openLogs(units: readonly Unit[]): Promise<void> {
-    for (const { tenant_id, project_id } of units) {
-      if (this.refused.size > 0) this.assertServed(tenant_id);
-      const tenant = this.opened.get(tenant_id) ?? (await this.tenant(tenant_id));
+  private async openLogs(transactions: readonly Transaction[]): Promise<void> {
+    for (const { tenant_id, project_id } of transactions) {
+      if (this.refusedTenants.size > 0) this.assertServed(tenant_id);
+      const tenant = this.openTenants.get(tenant_id) ?? (await this.tenant(tenant_id));
       if (!tenant.logs.has(project_id)) await tenant.openLog(project_id);
     }
-    for (const { tenant_id, rooms } of units) {
-      if (rooms.length > 0) assertCountable(this.opened.get(tenant_id) as Tenant);
+    for (const { tenant_id, permit_limits: permitLimits } of transactions) {
+      if (permitLimits.length > 0) assertPermitsLoaded(this.openTenants.get(tenant_id) as TenantLogs);
     }
   }
 
@@ -179,17 +179,17 @@ export class FileStore implements Store {
     return this.guarded(async () => (await this.logOf(key))?.events(query) ?? []);
   }
 
-  forget(key: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return this.guarded(async () => (await this.logOf(key))?.forget(events));
+  redact(key: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return this.guarded(async () => (await this.logOf(key))?.redact(events));
   }
 
   project(key: ProjectKey): Promise<ProjectRow | null> {
     return this.guarded(async () => (await this.logOf(key))?.row() ?? null);
   }
 
-  projects(tenant_id: string): Promise<string[]> {
+  projects(tenantId: string): Promise<string[]> {
     return this.guarded(async () => {
-      const tenant = await this.tenant(tenant_id);
+      const tenant = await this.tenant(tenantId);
       const names = tenant.projects();
       await tenant.durable();
       return names;
@@ -197,18 +197,18 @@ export class FileStore implements Store {
   }
 
   tenantIds(): Promise<string[]> {
-    return this.guarded(() => this.tenant_options.layout.tenantIds(this.tenant_options.disk));
+    return this.guarded(() => this.tenantOptions.layout.tenantIds(this.tenantOptions.disk));
   }
 
   damage(): readonly FoundDamage[] {
     return [...this.damages.values()];
   }
 
-  occupancy(tenant_id: string, scope: string): Promise<number> {
+  countPermits(tenantId: string, scope: string): Promise<number> {
     return this.guarded(async () => {
-      const tenant = await this.tenant(tenant_id);
-      assertCountable(tenant);
-      const count = tenant.slots.count(scope, this.clock.now());
+      const tenant = await this.tenant(tenantId);
+      assertPermitsLoaded(tenant);
+      const count = tenant.permits.count(scope, this.clock.now());
       await tenant.durable();
       return count;
     });
@@ -219,16 +219,16 @@ export class FileStore implements Store {
   }
 
   meta(): Promise<StoreMeta> {
-    return this.guarded(async () => this.store_meta);
+    return this.guarded(async () => this.storeMeta);
   }
 
   close(): Promise<void> {
-    this.closing ??= this.letGo();
+    this.closing ??= this.closeAll();
     return this.closing;
   }
 
-  private async letGo(): Promise<void> {
-    const tenants = await Promise.allSettled(this.opening.values());
+  private async closeAll(): Promise<void> {
+    const tenants = await Promise.allSettled(this.openingTenants.values());
     try {
       for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
     } finally {
@@ -236,23 +236,23 @@ export class FileStore implements Store {
     }
   }
 
-  private async tenant(tenant_id: string): Promise<Tenant> {
-    this.assertServed(tenant_id);
-    const known = this.opening.get(tenant_id);
-    if (known !== undefined) return known;
-    const opening = this.openTenant(tenant_id);
-    this.opening.set(tenant_id, opening);
-    opening.catch(() => this.opening.delete(tenant_id));
+  private async tenant(tenantId: string): Promise<TenantLogs> {
+    this.assertServed(tenantId);
+    const existing = this.openingTenants.get(tenantId);
+    if (existing !== undefined) return existing;
+    const opening = this.openTenant(tenantId);
+    this.openingTenants.set(tenantId, opening);
+    opening.catch(() => this.openingTenants.delete(tenantId));
     return opening;
   }
 
-  private async openTenant(tenant_id: string): Promise<Tenant> {
-    const tenant = await Tenant.open(tenant_id, this.tenant_options).catch((error) => {
-      if (error instanceof LogDamaged) this.found(error, true);
+  private async openTenant(tenantId: string): Promise<TenantLogs> {
+    const tenant = await TenantLogs.open(tenantId, this.tenantOptions).catch((error) => {
+      if (error instanceof LogDamaged) this.reportDamage(error, true);
       throw error;
     });
     for (const log of tenant.logs.values()) this.clock.advanceTo(log.newest_ms);
-    this.opened.set(tenant_id, tenant);
+    this.openTenants.set(tenantId, tenant);
     return tenant;
   }
 
@@ -262,19 +262,19 @@ export class FileStore implements Store {
   }
 
   /** Told to the operator once for each line. */
-  private found(error: LogDamaged, isRefused: boolean): void {
+  private reportDamage(error: LogDamaged, isRefused: boolean): void {
     const { tenant_id, file, line } = error.damage;
-    const place = `${file}:${line}`;
-    if (isRefused) this.refused.set(tenant_id, error);
-    if (this.damages.has(place)) return;
-    this.damages.set(place, { ...error.damage, isServed: !isRefused });
-    const { layout, warn } = this.tenant_options;
+    const location = `${file}:${line}`;
+    if (isRefused) this.refusedTenants.set(tenant_id, error);
+    if (this.damages.has(location)) return;
+    this.damages.set(location, { ...error.damage, isServed: !isRefused });
+    const { layout, warn } = this.tenantOptions;
     const what = isRefused ? `The tenant ${tenant_id} is not served` : `The log of ${tenant_id} is damaged`;
     warn(`${what}. In ${layout.root}: ${error.message}`);
   }
 
-  private assertServed(tenant_id: string): void {
-    const damaged = this.refused.get(tenant_id);
+  private assertServed(tenantId: string): void {
+    const damaged = this.refusedTenants.get(tenantId);
     if (damaged !== undefined) throw damaged;
   }
 
@@ -298,7 +298,7 @@ export class FileStore implements Store {
   }
 }
 
-function assertCountable(tenant: Tenant): void {
+function assertPermitsLoaded(tenant: TenantLogs): void {
   if (tenant.reloads.count === 0) return;
   throw new StoreUnavailable(
     'A log of this tenant is being read again after a failed write. Try again in a moment.',

@@ -25,40 +25,36 @@ export class FolderBlobs implements Blobs {
     private readonly disk: Disk = nodeDisk,
   ) {}
 
-  put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    return available(() => this.write(this.folder(tenant_id, sha256), sha256, bytes));
+  put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    return mapDiskErrors(() => this.write(this.folder(tenantId, sha256), sha256, bytes));
   }
 
-  get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
-    return this.read(tenant_id, sha256, async (file) => readFully(file, 0, await file.size()));
+  get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
+    return this.read(tenantId, sha256, async (file) => readFully(file, 0, await file.size()));
   }
 
-  size(tenant_id: string, sha256: string): Promise<number | null> {
-    return this.read(tenant_id, sha256, (file) => file.size());
+  size(tenantId: string, sha256: string): Promise<number | null> {
+    return this.read(tenantId, sha256, (file) => file.size());
   }
 
   private async write(folder: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    const known = await this.withFile(`${folder}/${sha256}`, (file) => file.size());
+    const existingSize = await this.withFile(`${folder}/${sha256}`, (file) => file.size());
     // Whoever wrote it may have failed to make its name durable.
-    if (known === bytes.byteLength) return this.disk.syncFolder(folder);
+    if (existingSize === bytes.byteLength) return this.disk.syncFolder(folder);
     await this.disk.makeFolder(folder);
     this.writes += 1;
-    const draft = `${folder}/${sha256}.${process.pid}.${this.writes}.part`;
+    const temporaryPath = `${folder}/${sha256}.${process.pid}.${this.writes}.part`;
     try {
-      await this.writeSynced(draft, bytes);
-      await this.disk.rename(draft, `${folder}/${sha256}`);
+      await this.writeSynced(temporaryPath, bytes);
+      await this.disk.rename(temporaryPath, `${folder}/${sha256}`);
       await this.disk.syncFolder(folder);
     } finally {
-      await this.disk.unlink(draft);
+      await this.disk.unlink(temporaryPath);
     }
   }
 
-  private read<T>(
-    tenant_id: string,
-    sha256: string,
-    work: (file: DiskFile) => Promise<T>,
-  ): Promise<T | null> {
-    return available(() => this.withFile(`${this.folder(tenant_id, sha256)}/${sha256}`, work));
+  private read<T>(tenantId: string, sha256: string, work: (file: DiskFile) => Promise<T>): Promise<T | null> {
+    return mapDiskErrors(() => this.withFile(`${this.folder(tenantId, sha256)}/${sha256}`, work));
   }
 
   private async withFile<T>(path: string, work: (file: DiskFile) => Promise<T>): Promise<T | null> {
@@ -71,10 +67,10 @@ export class FolderBlobs implements Blobs {
     }
   }
 
-  private folder(tenant_id: string, sha256: string): string {
+  private folder(tenantId: string, sha256: string): string {
     // It comes from outside: what is not a hash never becomes a path.
     if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
-    return `${tenantFolder(`${this.root}/${BLOBS_FOLDER}`, tenant_id)}/${sha256.slice(0, 2)}`;
+    return `${tenantFolder(`${this.root}/${BLOBS_FOLDER}`, tenantId)}/${sha256.slice(0, 2)}`;
   }
 
   private async writeSynced(path: string, bytes: Uint8Array): Promise<void> {
@@ -89,7 +85,7 @@ export class FolderBlobs implements Blobs {
 }
 
 /** The error of a disk names a path of this machine, which callers are not told. */
-async function available<T>(work: () => Promise<T>): Promise<T> {
+async function mapDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openFileStore } from './file-store.js';
-import { folderName, idOfFolder, Layout } from './layout.js';
-import { freshFolder } from './testing.js';
+import { folderName, idOfFolder, StoreLayout } from './layout.js';
+import { temporaryFolder } from './testing.js';
 
 it.each([
   ['demo', 'demo'],
@@ -23,12 +23,12 @@ it.each([
 
 it('refuses ids that cannot name a folder', () => {
   expect(() => folderName('')).toThrow(/cannot name a folder/);
-  const layout = new Layout('/store');
+  const layout = new StoreLayout('/store');
   expect(() => layout.projectFolder({ tenant_id: 't', project_id: 'x'.repeat(500) })).toThrow(/1 to 200/);
 });
 
 it('gives one project the root where that is asked for, and nobody a folder that could be taken for its files', () => {
-  const layout = new Layout('/store', { tenant_id: 't', project_id: 'p' });
+  const layout = new StoreLayout('/store', { tenant_id: 't', project_id: 'p' });
   expect(layout.projectFolder({ tenant_id: 't', project_id: 'p' })).toBe('/store');
   expect(layout.projectFolder({ tenant_id: 't', project_id: 'segments' })).toBe('/store/tenants/t/segments');
   expect(layout.projectFolder({ tenant_id: 'inbox', project_id: 'p' })).toBe('/store/tenants/inbox/p');
@@ -39,7 +39,7 @@ it('takes no folder for a project that it did not name', () => {
 });
 
 it('keeps its secret for its owner, and the same one when it is opened again', async () => {
-  const root = join(await freshFolder(), 'new', 'store');
+  const root = join(await temporaryFolder(), 'new', 'store');
   const store = await openFileStore({ root });
   const meta = await store.meta();
   expect(meta.secret).toMatch(/^[0-9a-f]{64}$/);

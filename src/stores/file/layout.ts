@@ -17,7 +17,7 @@ const ESCAPE = /%([0-9A-F]{2})/g;
  * folder, and ids that differ only in case stay apart on disks that do not know case.
  */
 export function folderName(id: string): string {
-  const name = PLAIN.test(id) && !RESERVED.has(id) ? id : escaped(id);
+  const name = PLAIN.test(id) && !RESERVED.has(id) ? id : escapeId(id);
   if (name === '' || name.length > FOLDER_NAME_MAX) {
     throw new StoreUnavailable(
       `The id ${JSON.stringify(id)} cannot name a folder: it must have 1 to ${FOLDER_NAME_MAX} characters.`,
@@ -26,12 +26,12 @@ export function folderName(id: string): string {
   return name;
 }
 
-function escaped(id: string): string {
+function escapeId(id: string): string {
   let name = '';
   for (const byte of Buffer.from(id)) {
     const character = String.fromCharCode(byte);
-    const safe = /[a-z0-9_-]/.test(character) || (character === '.' && name !== '');
-    name += safe ? character : escapedByte(byte);
+    const isSafe = /[a-z0-9_-]/.test(character) || (character === '.' && name !== '');
+    name += isSafe ? character : escapedByte(byte);
   }
   return RESERVED.has(name) ? escapedByte(name.charCodeAt(0)) + name.slice(1) : name;
 }
@@ -49,45 +49,45 @@ export function idOfFolder(name: string): string | null {
 /** Beside the logs of tenants; no tenant's name begins so. */
 export const BLOBS_FOLDER = '_blobs';
 
-export const tenantFolder = (root: string, tenant_id: string): string => `${root}/${folderName(tenant_id)}`;
+export const tenantFolder = (root: string, tenantId: string): string => `${root}/${folderName(tenantId)}`;
 
 /** Where everybody else lives in a store whose root is one project's own. */
 export const TENANTS_FOLDER = 'tenants';
 
 /** Where the logs of a store live. The one place that knows. */
-export class Layout {
-  private readonly tenants: string;
+export class StoreLayout {
+  private readonly tenantsFolder: string;
 
   /** `home`: the project whose log lies in the root itself; null: every project has a folder of its own. */
   constructor(
     readonly root: string,
-    private readonly home: ProjectKey | null = null,
+    private readonly rootProject: ProjectKey | null = null,
   ) {
-    this.tenants = home === null ? root : `${root}/${TENANTS_FOLDER}`;
+    this.tenantsFolder = rootProject === null ? root : `${root}/${TENANTS_FOLDER}`;
   }
 
   /** The tenants that have a folder, by name, and the one that has the root to itself. */
   async tenantIds(disk: Pick<Disk, 'list'>): Promise<string[]> {
-    const ids = new Set(this.home === null ? [] : [this.home.tenant_id]);
-    for (const name of await disk.list(this.tenants)) {
+    const ids = new Set(this.rootProject === null ? [] : [this.rootProject.tenant_id]);
+    for (const name of await disk.list(this.tenantsFolder)) {
       const id = RESERVED.has(name) ? null : idOfFolder(name);
       if (id !== null && id !== BLOBS_FOLDER) ids.add(id);
     }
     return [...ids].sort();
   }
 
-  tenantFolder(tenant_id: string): string {
-    return tenantFolder(this.tenants, tenant_id);
+  tenantFolder(tenantId: string): string {
+    return tenantFolder(this.tenantsFolder, tenantId);
   }
 
   projectFolder(key: ProjectKey): string {
-    if (this.homeOf(key.tenant_id) === key.project_id) return this.root;
+    if (this.rootProjectOf(key.tenant_id) === key.project_id) return this.root;
     return `${this.tenantFolder(key.tenant_id)}/${folderName(key.project_id)}`;
   }
 
   /** The project of a tenant that has the root to itself; null: none of them. */
-  homeOf(tenant_id: string): string | null {
-    return this.home?.tenant_id === tenant_id ? this.home.project_id : null;
+  rootProjectOf(tenantId: string): string | null {
+    return this.rootProject?.tenant_id === tenantId ? this.rootProject.project_id : null;
   }
 }
 
@@ -98,7 +98,7 @@ export const SNAPSHOTS_FOLDER = 'snapshots';
 
 const POSITION_DIGITS = 12;
 export const paddedPosition = (position: number): string => String(position).padStart(POSITION_DIGITS, '0');
-export const segmentName = (first_position: number): string => `${paddedPosition(first_position)}.jsonl`;
+export const segmentName = (firstPosition: number): string => `${paddedPosition(firstPosition)}.jsonl`;
 
 /** Null for a file that is none of ours. */
 export function positionOfSegment(name: string): number | null {

@@ -14,16 +14,16 @@ export async function visitLines(
   visit: (line: Buffer, offset: number) => void,
 ): Promise<number> {
   let rest: Buffer = Buffer.alloc(0);
-  let rest_offset = from;
+  let restOffset = from;
   const size = await file.size();
   for (;;) {
-    const from_here = rest_offset + rest.length;
-    const chunk = await readFully(file, from_here, Math.max(0, Math.min(CHUNK_BYTES, size - from_here)));
-    if (chunk.length === 0) return rest_offset;
+    const readOffset = restOffset + rest.length;
+    const chunk = await readFully(file, readOffset, Math.max(0, Math.min(CHUNK_BYTES, size - readOffset)));
+    if (chunk.length === 0) return restOffset;
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const used = visitWholeLines(bytes, rest_offset, visit);
+    const used = visitWholeLines(bytes, restOffset, visit);
     rest = bytes.subarray(used);
-    rest_offset += used;
+    restOffset += used;
   }
 }
 

@@ -1,9 +1,9 @@
 import type { NewEvent } from '../../core/events/envelope.js';
-import type { UnitRecord } from '../ledger.js';
-import type { Slot } from '../store.js';
-import { CHAIN_START, digestOf, HEADER, NO_HASH, PAYLOAD, type RecordedRequest } from './line.js';
+import type { TransactionRecord } from '../ledger.js';
+import type { Permit } from '../store.js';
+import { CHAIN_START, digestOf, LINE_PREFIX, NO_HASH, PAYLOAD, type RecordedRequest } from './line.js';
 
-export interface LinePlace {
+export interface LinePosition {
   readonly prev: string;
   /** Of the event, where the line has one. */
   readonly position: number;
@@ -18,66 +18,68 @@ const FIRST_BYTES = 64 * 1024;
 /** A character of UTF-16 takes at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER_MAX = 3;
 /** The hash of a line is known only when its text is there. */
-const BLANK_HEADER = `${HEADER}${NO_HASH}",`;
+const BLANK_HEADER = `${LINE_PREFIX}${NO_HASH}",`;
 
 /**
  * Writes lines one after the other into one buffer that grows, and hashes each where it stands. The commands of a
  * batch are decided together, so a line often says in part what the line before it said: that is made once.
  */
-export class LineWriter {
+export class EventLineWriter {
   length = 0;
   private buffer = Buffer.allocUnsafe(FIRST_BYTES);
   private payload = '';
-  private payload_sha256 = digestOf('');
-  private occasion: Occasion = { event_type: '', timestamp: '', tenant_id: '', project_id: '' };
-  private occasion_text = occasionText(this.occasion);
+  private payloadSha256 = digestOf('');
+  private lastSharedFields: SharedFields = { event_type: '', timestamp: '', tenant_id: '', project_id: '' };
+  private lastSharedText = sharedFieldsText(this.lastSharedFields);
 
   get bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
   }
 
   /** Returns the hash of the line. `record` belongs on the last line of its unit. */
-  write(event: NewEvent | null, place: LinePlace, record: UnitRecord | null): string {
+  write(event: NewEvent | null, position: LinePosition, record: TransactionRecord | null): string {
     const start = this.length;
     const payload = event === null ? '{}' : JSON.stringify(event.payload);
-    const envelope = event === null ? '' : this.envelopeText(event, place.position);
-    this.append(`${BLANK_HEADER}${envelope}"log":${logText(place, this.digestOfPayload(payload), record)}`);
-    const own = digestOf(this.buffer.subarray(start + CHAIN_START, this.length));
-    this.buffer.write(own, start + HEADER.length, 'latin1');
+    const envelope = event === null ? '' : this.envelopeText(event, position.position);
+    this.append(
+      `${BLANK_HEADER}${envelope}"log":${logText(position, this.digestOfPayload(payload), record)}`,
+    );
+    const ownHash = digestOf(this.buffer.subarray(start + CHAIN_START, this.length));
+    this.buffer.write(ownHash, start + LINE_PREFIX.length, 'latin1');
     this.append(`${PAYLOAD}${payload}}\n`);
-    return own;
+    return ownHash;
   }
 
   // This runs for every event: joining by hand takes half the time of a stringify of the whole.
   private envelopeText(event: NewEvent, position: number): string {
-    let text = `"event_id":"${escaped(event.event_id)}",${this.textOfOccasion(event)},"position":${position}`;
-    if (event.subject !== undefined) text += `,"subject":"${escaped(event.subject)}"`;
+    let text = `"event_id":"${escapeJson(event.event_id)}",${this.sharedTextOf(event)},"position":${position}`;
+    if (event.subject !== undefined) text += `,"subject":"${escapeJson(event.subject)}"`;
     if (event.seq !== undefined) text += `,"seq":${event.seq}`;
-    if (event.task_id !== undefined) text += `,"task_id":"${escaped(event.task_id)}"`;
-    if (event.feature_id !== undefined) text += `,"feature_id":"${escaped(event.feature_id)}"`;
-    if (event.edge !== undefined) text += `,"edge":"${escaped(event.edge)}"`;
-    text += `,"agent_id":"${escaped(event.agent_id)}"`;
-    if (event.agent_role !== undefined) text += `,"agent_role":"${escaped(event.agent_role)}"`;
-    if (event.session_id !== undefined) text += `,"session_id":"${escaped(event.session_id)}"`;
+    if (event.task_id !== undefined) text += `,"task_id":"${escapeJson(event.task_id)}"`;
+    if (event.feature_id !== undefined) text += `,"feature_id":"${escapeJson(event.feature_id)}"`;
+    if (event.edge !== undefined) text += `,"edge":"${escapeJson(event.edge)}"`;
+    text += `,"agent_id":"${escapeJson(event.agent_id)}"`;
+    if (event.agent_role !== undefined) text += `,"agent_role":"${escapeJson(event.agent_role)}"`;
+    if (event.session_id !== undefined) text += `,"session_id":"${escapeJson(event.session_id)}"`;
     if (event.generation !== undefined) text += `,"generation":${event.generation}`;
-    if (event.request_id !== undefined) text += `,"request_id":"${escaped(event.request_id)}"`;
+    if (event.request_id !== undefined) text += `,"request_id":"${escapeJson(event.request_id)}"`;
     return `${text},`;
   }
 
-  private textOfOccasion(event: Occasion): string {
-    if (!isSameOccasion(event, this.occasion)) {
-      this.occasion = event;
-      this.occasion_text = occasionText(event);
+  private sharedTextOf(event: SharedFields): string {
+    if (!hasSameSharedFields(event, this.lastSharedFields)) {
+      this.lastSharedFields = event;
+      this.lastSharedText = sharedFieldsText(event);
     }
-    return this.occasion_text;
+    return this.lastSharedText;
   }
 
   private digestOfPayload(payload: string): string {
     if (payload !== this.payload) {
       this.payload = payload;
-      this.payload_sha256 = digestOf(payload);
+      this.payloadSha256 = digestOf(payload);
     }
-    return this.payload_sha256;
+    return this.payloadSha256;
   }
 
   private append(text: string): void {
@@ -94,45 +96,46 @@ export class LineWriter {
 }
 
 /** What many events have in common that happen at once. */
-type Occasion = Pick<NewEvent, 'event_type' | 'timestamp' | 'tenant_id' | 'project_id'>;
+type SharedFields = Pick<NewEvent, 'event_type' | 'timestamp' | 'tenant_id' | 'project_id'>;
 
-const isSameOccasion = (one: Occasion, other: Occasion): boolean =>
+const hasSameSharedFields = (one: SharedFields, other: SharedFields): boolean =>
   one.event_type === other.event_type &&
   one.timestamp === other.timestamp &&
   one.tenant_id === other.tenant_id &&
   one.project_id === other.project_id;
 
-const occasionText = ({ event_type, timestamp, tenant_id, project_id }: Occasion): string =>
-  `"event_type":"${escaped(event_type)}","timestamp":"${escaped(timestamp)}"` +
-  `,"tenant_id":"${escaped(tenant_id)}","project_id":"${escaped(project_id)}"`;
+const sharedFieldsText = ({ event_type, timestamp, tenant_id, project_id }: SharedFields): string =>
+  `"event_type":"${escapeJson(event_type)}","timestamp":"${escapeJson(timestamp)}"` +
+  `,"tenant_id":"${escapeJson(tenant_id)}","project_id":"${escapeJson(project_id)}"`;
 
-function logText(place: LinePlace, payload_sha256: string, record: UnitRecord | null): string {
-  let text = `{"prev":"${place.prev}","unit":"${place.part}/${place.parts}","payload_sha256":"${payload_sha256}"`;
-  if (place.durable !== undefined) text += `,"durable":${place.durable}`;
-  if (place.at_ms !== undefined) text += `,"at_ms":${place.at_ms}`;
+function logText(position: LinePosition, payloadSha256: string, record: TransactionRecord | null): string {
+  let text = `{"prev":"${position.prev}","unit":"${position.part}/${position.parts}","payload_sha256":"${payloadSha256}"`;
+  if (position.durable !== undefined) text += `,"durable":${position.durable}`;
+  if (position.at_ms !== undefined) text += `,"at_ms":${position.at_ms}`;
   if (record?.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
-  if (record?.slots !== undefined) text += `,"slots":[${joined(record.slots, slotText)}]`;
-  if (record?.requests !== undefined) text += `,"requests":[${joined(record.requests, requestText)}]`;
+  if (record?.slots !== undefined) text += `,"slots":[${joinTexts(record.slots, permitText)}]`;
+  if (record?.requests !== undefined) text += `,"requests":[${joinTexts(record.requests, requestText)}]`;
   return `${text}}`;
 }
 
 /** A list of one or two needs no array of texts on the way. */
-function joined<T>(items: readonly T[], textOf: (item: T) => string): string {
+function joinTexts<T>(items: readonly T[], textOf: (item: T) => string): string {
   let text = '';
   for (const item of items) text += text === '' ? textOf(item) : `,${textOf(item)}`;
   return text;
 }
 
-function slotText({ scope, member, until_ms }: Slot): string {
+function permitText({ scope, member, until_ms }: Permit): string {
   const until = until_ms === Number.POSITIVE_INFINITY ? '"forever"' : until_ms;
-  return `{"scope":"${escaped(scope)}","member":"${escaped(member)}","until_ms":${until}}`;
+  return `{"scope":"${escapeJson(scope)}","member":"${escapeJson(member)}","until_ms":${until}}`;
 }
 
 function requestText({ key, digest, reply }: RecordedRequest): string {
-  const told = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
-  return `{"key":"${escaped(key)}","digest":"${escaped(digest)}"${told}}`;
+  const replyText = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
+  return `{"key":"${escapeJson(key)}","digest":"${escapeJson(digest)}"${replyText}}`;
 }
 
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 /** Text as it stands between the quotes of JSON. */
-const escaped = (text: string): string => (PLAIN_TEXT.test(text) ? text : JSON.stringify(text).slice(1, -1));
+const escapeJson = (text: string): string =>
+  PLAIN_TEXT.test(text) ? text : JSON.stringify(text).slice(1, -1);

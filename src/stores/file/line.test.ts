@@ -2,9 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from './file-store.js';
-import { type DecodedLine, decodeLine, HASH_LENGTH, NO_HASH, recordOfLog } from './line.js';
-import { LineWriter } from './line-writer.js';
-import { activeFile, beginning, commitOne, freshFolder, remark } from './testing.js';
+import { type DecodedLine, decodeLine, HASH_LENGTH, NO_HASH, recordFromLog } from './line.js';
+import { EventLineWriter } from './line-writer.js';
+import {
+  activeFile,
+  commitOne,
+  looseEventTransaction,
+  newSubjectTransaction,
+  temporaryFolder,
+} from './testing.js';
 
 const EVENT: EventEnvelope = {
   event_id: 'e-1',
@@ -20,8 +26,8 @@ const EVENT: EventEnvelope = {
 };
 const FIRST = { prev: NO_HASH, position: 1, part: 1, parts: 1 };
 
-const encodeLine = (...line: Parameters<LineWriter['write']>): { text: string; hash: string } => {
-  const out = new LineWriter();
+const encodeLine = (...line: Parameters<EventLineWriter['write']>): { text: string; hash: string } => {
+  const out = new EventLineWriter();
   const hash = out.write(...line);
   return { text: out.bytes.toString(), hash };
 };
@@ -53,10 +59,10 @@ it('keeps what a unit leaves beside its events: endless places, and replies that
       { key: 'l', digest: 'd' },
     ],
   };
-  expect(recordOfLog(decoded(encodeLine(EVENT, FIRST, record).text).log)).toEqual(record);
+  expect(recordFromLog(decoded(encodeLine(EVENT, FIRST, record).text).log)).toEqual(record);
   const bare = decoded(encodeLine(null, FIRST, record).text);
   expect(bare.event).toBeNull();
-  expect(recordOfLog(bare.log)).toEqual(record);
+  expect(recordFromLog(bare.log)).toEqual(record);
 });
 
 it('writes each line as if it were the only one, however much it has in common with the one before', () => {
@@ -64,7 +70,7 @@ it('writes each line as if it were the only one, however much it has in common w
   const later = { ...EVENT, timestamp: '2026-01-01T00:00:00.001Z' };
   const elsewhere = { ...EVENT, tenant_id: 'u', project_id: 'q' };
   const lines = [EVENT, EVENT, null, other, other, later, elsewhere, EVENT];
-  const out = new LineWriter();
+  const out = new EventLineWriter();
   const hashes = lines.map((event) => out.write(event, FIRST, null));
   const alone = lines.map((event) => encodeLine(event, FIRST, null));
   expect(hashes).toEqual(alone.map(({ hash }) => hash));
@@ -81,10 +87,13 @@ it('notices a change of any byte of a line', () => {
 });
 
 it('writes lines that any JSON tool reads, each with the hash of the one before', async () => {
-  const root = await freshFolder();
+  const root = await temporaryFolder();
   const store = await openFileStore({ root });
-  await commitOne(store, beginning('s', 2, { requests: [{ key: 'k', digest: 'd', keep: true }] }));
-  await commitOne(store, remark('note-1', { text: 'hello' }));
+  await commitOne(
+    store,
+    newSubjectTransaction('s', 2, { requests: [{ key: 'k', digest: 'd', keep: true }] }),
+  );
+  await commitOne(store, looseEventTransaction('note-1', { text: 'hello' }));
   await store.close();
   const lines = (await readFile(activeFile(root), 'utf8')).trimEnd().split('\n');
   const parsed = lines.map((line) => JSON.parse(line));

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { UnitRecord } from '../ledger.js';
-import type { Slot } from '../store.js';
+import type { TransactionRecord } from '../ledger.js';
+import type { Permit } from '../store.js';
 
 /**
  * One event, one JSON line:
@@ -20,11 +20,11 @@ export const HASH_LENGTH = 43;
 /** What the first line of a log has for the line before. */
 export const NO_HASH = 'A'.repeat(HASH_LENGTH);
 
-export const HEADER = Buffer.from('{"hash":"');
+export const LINE_PREFIX = Buffer.from('{"hash":"');
 const HASH_END = Buffer.from('",');
 export const PAYLOAD = ',"payload":';
 const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
-export const CHAIN_START = HEADER.length + HASH_LENGTH + HASH_END.length;
+export const CHAIN_START = LINE_PREFIX.length + HASH_LENGTH + HASH_END.length;
 
 export const digestOf: (data: string | Uint8Array) => string =
   typeof hash === 'function'
@@ -42,37 +42,37 @@ export interface LineLog {
   /** Beside it: the store's time when the batch was decided. Events carry the time their command was. */
   readonly at_ms?: number;
   readonly rules_seq?: number;
-  readonly slots?: readonly LineSlot[];
+  readonly slots?: readonly LinePermit[];
   readonly requests?: readonly LineRequest[];
 }
 
 /** JSON has no Infinity. */
-export type LineSlot = Omit<Slot, 'until_ms'> & { readonly until_ms: number | null | 'forever' };
+export type LinePermit = Omit<Permit, 'until_ms'> & { readonly until_ms: number | null | 'forever' };
 type LineRequest = { readonly key: string; readonly digest: string; readonly reply?: string };
 
-export type RecordedRequest = NonNullable<UnitRecord['requests']>[number];
+export type RecordedRequest = NonNullable<TransactionRecord['requests']>[number];
 
-export const slotToLine = ({ scope, member, until_ms }: Slot): LineSlot => ({
+export const permitToLine = ({ scope, member, until_ms }: Permit): LinePermit => ({
   scope,
   member,
   until_ms: until_ms === Number.POSITIVE_INFINITY ? 'forever' : until_ms,
 });
 
-export const slotOfLine = ({ scope, member, until_ms }: LineSlot): Slot => ({
+export const permitFromLine = ({ scope, member, until_ms }: LinePermit): Permit => ({
   scope,
   member,
   until_ms: until_ms === 'forever' ? Number.POSITIVE_INFINITY : until_ms,
 });
 
-const requestOfLine = ({ key, digest, reply }: LineRequest): RecordedRequest =>
+const requestFromLine = ({ key, digest, reply }: LineRequest): RecordedRequest =>
   reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };
 
 /** What the lines of a unit tell beside its events; it stands on the last of them. */
-export function recordOfLog(log: LineLog): UnitRecord {
+export function recordFromLog(log: LineLog): TransactionRecord {
   return {
     ...(log.rules_seq === undefined ? {} : { rules_seq: log.rules_seq }),
-    ...(log.slots === undefined ? {} : { slots: log.slots.map(slotOfLine) }),
-    ...(log.requests === undefined ? {} : { requests: log.requests.map(requestOfLine) }),
+    ...(log.slots === undefined ? {} : { slots: log.slots.map(permitFromLine) }),
+    ...(log.requests === undefined ? {} : { requests: log.requests.map(requestFromLine) }),
   };
 }
 
@@ -81,30 +81,30 @@ export interface DecodedLine {
   /** Null on the line of a unit without events. */
   readonly event: EventEnvelope | null;
   /** Retention has taken something out of its payload, so its digest says nothing of what is left. */
-  readonly forgotten: boolean;
+  readonly isRedacted: boolean;
   readonly log: LineLog;
 }
 
 /** Reads one line, without its newline, and checks it by itself. A string says in words what is wrong with it. */
 export function decodeLine(bytes: Buffer): DecodedLine | string {
   const cut = bytes.indexOf(PAYLOAD_BYTES);
-  if (!startsAsLine(bytes) || cut < CHAIN_START || bytes[bytes.length - 1] !== CLOSING_BRACE) {
+  if (!hasLinePrefix(bytes) || cut < CHAIN_START || bytes[bytes.length - 1] !== CLOSING_BRACE) {
     return 'it is not a line of this log';
   }
-  const own = bytes.toString('latin1', HEADER.length, HEADER.length + HASH_LENGTH);
-  if (digestOf(bytes.subarray(CHAIN_START, cut)) !== own) return 'its hash does not match its text';
+  const ownHash = bytes.toString('latin1', LINE_PREFIX.length, LINE_PREFIX.length + HASH_LENGTH);
+  if (digestOf(bytes.subarray(CHAIN_START, cut)) !== ownHash) return 'its hash does not match its text';
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
   const parsed = envelopeOf(bytes.toString('utf8', CHAIN_START, cut));
   if (parsed === null) return 'it is not a line of this log';
   const { log, ...event } = parsed;
   const isEvent = event.event_id !== undefined;
-  const forgotten = isEvent && payload[payload.length - 1] === SPACE;
-  if (!forgotten && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
-  if (!isEvent) return { hash: own, event: null, forgotten, log };
+  const isRedacted = isEvent && payload[payload.length - 1] === SPACE;
+  if (!isRedacted && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
+  if (!isEvent) return { hash: ownHash, event: null, isRedacted, log };
   const content = payloadOf(payload.toString('utf8'));
   if (content === null) return 'its payload is not JSON';
   event.payload = content;
-  return { hash: own, event, forgotten, log };
+  return { hash: ownHash, event, isRedacted, log };
 }
 
 /** Null: not JSON, or without what every line has. A matching hash does not exclude it: anybody can compute one. */
@@ -132,7 +132,7 @@ type ParsedLine = EventEnvelope & { log: LineLog };
 const CLOSING_BRACE = 0x7d;
 const SPACE = 0x20;
 
-const startsAsLine = (bytes: Buffer): boolean =>
+const hasLinePrefix = (bytes: Buffer): boolean =>
   bytes.length > CHAIN_START &&
-  bytes.compare(HEADER, 0, HEADER.length, 0, HEADER.length) === 0 &&
+  bytes.compare(LINE_PREFIX, 0, LINE_PREFIX.length, 0, LINE_PREFIX.length) === 0 &&
   bytes.compare(HASH_END, 0, HASH_END.length, CHAIN_START - HASH_END.length, CHAIN_START) === 0;

@@ -11,7 +11,7 @@ export interface Segment {
 }
 
 /** A file of a store without the path of the store itself: that is for its operator alone. */
-export const shownPath = (root: string, path: string): string =>
+export const displayPath = (root: string, path: string): string =>
   path.startsWith(`${root}/`) ? path.slice(root.length + 1) : (path.split('/').at(-1) as string);
 
 /** The files that one project's log is made of: sealed segments, and the active one that grows. */
@@ -41,20 +41,20 @@ export class LogFiles {
       await this.disk.makeFolder(this.folder);
       const file = await this.disk.openAppend(`${this.folder}/${ACTIVE_FILE}`);
       this.active = new SharedFile(file);
-      await this.syncNames();
+      await this.syncParentFolders();
     }
     return this.active.file;
   }
 
   /** Takes back what a failed write may have left behind the durable end. */
-  async cutBack(): Promise<void> {
+  async truncateToDurable(): Promise<void> {
     if (this.active === null) return;
     await this.active.file.truncate(this.last.bytes);
     await this.active.file.sync();
   }
 
   /** The active file is full: it moves to the sealed ones, and the next line begins a new one. */
-  async seal(next_position: number): Promise<void> {
+  async seal(nextPosition: number): Promise<void> {
     const sealed = this.last;
     const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
     await this.disk.makeFolder(segments);
@@ -64,7 +64,7 @@ export class LogFiles {
       `${this.folder}/${ACTIVE_FILE}`,
       `${segments}/${segmentName(sealed.first_position)}`,
     );
-    this.segments.push({ first_position: next_position, start: this.end, bytes: 0 });
+    this.segments.push({ first_position: nextPosition, start: this.end, bytes: 0 });
     const active = this.active;
     this.active = null;
     await this.disk.syncFolder(segments);
@@ -73,10 +73,10 @@ export class LogFiles {
   }
 
   /** Bytes of the log from `offset` on, all within one segment; fewer where the segment ends, null where it is gone. */
-  async read(offset: number, length_max: number): Promise<Buffer | null> {
+  async read(offset: number, lengthMax: number): Promise<Buffer | null> {
     const segment = this.segmentAt(offset);
     const from = offset - segment.start;
-    const length = Math.min(length_max, segment.bytes - from);
+    const length = Math.min(lengthMax, segment.bytes - from);
     if (segment === this.last) {
       if (this.active === null) throw new Error(`${this.pathOf(segment)} is closed.`);
       return this.active.use((file) => readFully(file, from, length));
@@ -114,7 +114,7 @@ export class LogFiles {
     const file = await this.disk.openRead(path);
     try {
       const line = file === null ? 1 : await lineNumberAt(file, offset - segment.start);
-      return { file: shownPath(this.root, path), line };
+      return { file: displayPath(this.root, path), line };
     } finally {
       await file?.close();
     }
@@ -126,7 +126,7 @@ export class LogFiles {
   }
 
   /** A file is only as durable as the names that lead to it: the project's, the tenant's and the root's. */
-  private async syncNames(): Promise<void> {
+  private async syncParentFolders(): Promise<void> {
     const parts = this.folder.split('/');
     for (let up = 0; up < 3 && parts.length - up > 0; up += 1) {
       await this.disk.syncFolder(parts.slice(0, parts.length - up).join('/') || '/');

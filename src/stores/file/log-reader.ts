@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { matcher } from '../matches.js';
+import { matcher } from '../event-matcher.js';
 import type { EventQuery } from '../store.js';
 import { type DecodedLine, decodeLine } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import { damageAt } from './log-damage.js';
 import type { LogFiles } from './log-files.js';
 import { UNEXPLAINED } from './redacted-lines.js';
-import type { Redactions } from './redactions.js';
+import type { RedactionIndex } from './redaction-index.js';
 import type { LogState } from './replay.js';
 
 const PAGE_EVENTS_MAX = 1000;
@@ -18,17 +18,17 @@ const READ_BYTES_MAX = 1024 * 1024;
 export interface ReadableLog {
   readonly files: LogFiles;
   readonly state: LogState;
-  readonly redactions: Redactions;
+  readonly redactions: RedactionIndex;
 }
 
 /** Reads events back from the log's files, up to a position that is durable. Rejects with `LogDamaged`. */
 export async function readEvents(
   log: ReadableLog,
   query: EventQuery,
-  durable_position: number,
+  durablePosition: number,
 ): Promise<EventEnvelope[]> {
-  const wanted = matcher(query);
-  const until_position = Math.min(query.until_position ?? durable_position, durable_position);
+  const matches = matcher(query);
+  const until_position = Math.min(query.until_position ?? durablePosition, durablePosition);
   const found: EventEnvelope[] = [];
   let after = Math.max(query.after, 0);
   while (found.length < query.limit && after < until_position) {
@@ -37,7 +37,7 @@ export async function readEvents(
     const positions = nextPositions(log.state, query, { after, until_position, limit });
     if (positions.length === 0) break;
     for (const event of await readPositions(log, positions)) {
-      if (found.length < query.limit && wanted(event)) found.push(event);
+      if (found.length < query.limit && matches(event)) found.push(event);
     }
     after = positions[positions.length - 1] as number;
   }
@@ -66,8 +66,8 @@ const isFiltered = (query: EventQuery): boolean =>
 /** Ascending positions in, their events out. Reads that lie apart run side by side. */
 async function readPositions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, positions);
-  for (const { event, forgotten } of lines) {
-    if (forgotten && !(await isExplained(log, event))) {
+  for (const { event, isRedacted } of lines) {
+    if (isRedacted && !(await isExplainedRedaction(log, event))) {
       throw await damageTo(log, event.position, UNEXPLAINED);
     }
   }
@@ -75,13 +75,13 @@ async function readPositions(log: ReadableLog, positions: readonly number[]): Pr
 }
 
 /** Whether a redaction event of the log says that this is what retention leaves of an event. */
-export const isExplained = (log: ReadableLog, event: EventEnvelope): Promise<boolean> =>
+export const isExplainedRedaction = (log: ReadableLog, event: EventEnvelope): Promise<boolean> =>
   log.redactions.explains(event, log.state, (positions) => readRedactions(log, positions));
 
 /** Nothing ever shortens a redaction event: no other would explain the last of them. */
 async function readRedactions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, positions);
-  const changed = lines.find(({ forgotten }) => forgotten);
+  const changed = lines.find(({ isRedacted }) => isRedacted);
   if (changed !== undefined) throw await damageTo(log, changed.event.position, UNEXPLAINED);
   return lines.map(({ event }) => event);
 }
@@ -90,53 +90,53 @@ type EventLine = DecodedLine & { readonly event: EventEnvelope };
 
 async function readLines(log: ReadableLog, positions: readonly number[]): Promise<EventLine[]> {
   const { files, state } = log;
-  const runs = runsOf(files, state, positions);
-  const wanted = new Map(positions.map((position) => [state.offsets.at(position), position]));
-  const found = (await Promise.all(runs.map((run) => readRun(log, run, wanted)))).flat();
+  const spans = readSpansOf(files, state, positions);
+  const positionByOffset = new Map(positions.map((position) => [state.offsets.at(position), position]));
+  const found = (await Promise.all(spans.map((span) => readSpan(log, span, positionByOffset)))).flat();
   const missing = positions.find((position, at) => found[at]?.event.position !== position);
   if (missing !== undefined) throw await damageTo(log, missing, 'the line is cut off or missing');
   return found;
 }
 
-interface Run {
+interface ReadSpan {
   readonly from: number;
   /** Where the line after the last wanted one begins, or the log ends. */
   to: number;
 }
 
-function runsOf(files: LogFiles, state: LogState, positions: readonly number[]): Run[] {
-  const runs: Run[] = [];
+function readSpansOf(files: LogFiles, state: LogState, positions: readonly number[]): ReadSpan[] {
+  const spans: ReadSpan[] = [];
   for (const position of positions) {
     const from = state.offsets.at(position);
     const segment = files.segmentAt(from);
     const next = position < state.index.position ? state.offsets.at(position + 1) : files.end;
     const to = Math.min(next, segment.start + segment.bytes);
-    const run = runs[runs.length - 1];
-    const joins =
-      run !== undefined &&
-      run.from >= segment.start &&
-      from - run.to <= GAP_BYTES_MAX &&
-      to - run.from <= READ_BYTES_MAX;
-    if (joins) run.to = to;
-    else runs.push({ from, to });
+    const span = spans[spans.length - 1];
+    const canJoin =
+      span !== undefined &&
+      span.from >= segment.start &&
+      from - span.to <= GAP_BYTES_MAX &&
+      to - span.from <= READ_BYTES_MAX;
+    if (canJoin) span.to = to;
+    else spans.push({ from, to });
   }
-  return runs;
+  return spans;
 }
 
 /** What lies between the wanted lines is read with them, and passed over. */
-async function readRun(
+async function readSpan(
   log: ReadableLog,
-  { from, to }: Run,
-  wanted: ReadonlyMap<number, number>,
+  { from, to }: ReadSpan,
+  positionByOffset: ReadonlyMap<number, number>,
 ): Promise<EventLine[]> {
   const bytes = await log.files.read(from, to - from);
   const lines: EventLine[] = [];
   let damage: { readonly position: number; readonly why: string } | null = null;
   visitWholeLines(bytes ?? Buffer.alloc(0), from, (bytes, offset) => {
-    const position = wanted.get(offset);
+    const position = positionByOffset.get(offset);
     if (position === undefined || damage !== null) return;
     const line = decodeLine(bytes);
-    const why = typeof line === 'string' ? line : misplaced(line, log.state, position);
+    const why = typeof line === 'string' ? line : locationError(line, log.state, position);
     if (why === null) lines.push(line as EventLine);
     else damage = { position, why };
   });
@@ -146,7 +146,7 @@ async function readRun(
 }
 
 /** A whole line of another place, or of another log. */
-function misplaced({ event }: DecodedLine, { ledger }: LogState, position: number): string | null {
+function locationError({ event }: DecodedLine, { ledger }: LogState, position: number): string | null {
   const { tenant_id, project_id } = ledger.key;
   if (event === null) return `it has no event, and position ${position} was here`;
   if (event.tenant_id !== tenant_id || event.project_id !== project_id) {

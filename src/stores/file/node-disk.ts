@@ -35,10 +35,10 @@ export const nodeDisk: Disk = {
     const first = await mkdir(path, { recursive: true, mode: OWNER_ONLY });
     if (first === undefined) return;
     // A new folder is a name in the one above it: each of those must be durable too.
-    const made_in = dirname(resolve(first));
+    const madeIn = dirname(resolve(first));
     for (let folder = dirname(resolve(path)); ; folder = dirname(folder)) {
       await nodeDisk.syncFolder(folder);
-      if (folder === made_in) return;
+      if (folder === madeIn) return;
     }
   },
 

@@ -1,10 +1,10 @@
 /** Where each event's line begins in the log, by position: eight bytes an event. */
-export class Offsets {
+export class LineOffsets {
   private values: Float64Array = new Float64Array(1024);
   private count = 0;
 
-  static of(values: Float64Array): Offsets {
-    const offsets = new Offsets();
+  static of(values: Float64Array): LineOffsets {
+    const offsets = new LineOffsets();
     offsets.values = values;
     offsets.count = values.length;
     return offsets;

@@ -3,27 +3,27 @@
  * differs, column by column. Heads are so much alike that this is a fifth of their JSON, read in a third of the time.
  * Packing loses nothing that JSON would keep, and unpacking gives the objects in the order they came.
  */
-export interface Packed {
-  readonly packs: readonly Pack[];
+export interface PackedObjects {
+  readonly packs: readonly PackedGroup[];
   /** For each object in turn, which pack it is in; left out where there is only one. */
   readonly turns?: readonly number[];
 }
 
-interface Pack {
+interface PackedGroup {
   readonly count: number;
-  readonly like: Fields;
-  readonly columns: readonly (Path & Values)[];
+  readonly like: ObjectFields;
+  readonly columns: readonly (FieldPath & PackedColumn)[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type ObjectFields = Readonly<Record<string, unknown>>;
 
 /** A field of the object, or a field of the object in that field. Whatever is deeper is one value. */
-interface Path {
+interface FieldPath {
   readonly field: string;
   readonly inner?: string;
 }
 
-type Values =
+type PackedColumn =
   | { readonly values: readonly unknown[] }
   /** Integers, as what is to be added to the first. */
   | { readonly base: number; readonly add: readonly number[] }
@@ -32,57 +32,57 @@ type Values =
   /** All as in an earlier column. */
   | { readonly as: number };
 
-export function pack(objects: readonly object[]): Packed {
-  const number_of = new Map<string, number>();
-  const groups: Fields[][] = [];
+export function pack(objects: readonly object[]): PackedObjects {
+  const groupByShape = new Map<string, number>();
+  const groups: ObjectFields[][] = [];
   const turns: number[] = [];
   let number = 0;
-  for (const object of objects as readonly Fields[]) {
+  for (const object of objects as readonly ObjectFields[]) {
     const like = groups[number]?.[0];
     // Most are shaped as the one before, and comparing takes a tenth of what finding a shape does.
-    if (like === undefined || !isAlike(like, object)) {
+    if (like === undefined || !hasSameShape(like, object)) {
       const shape = shapeOf(object);
-      number = number_of.get(shape) ?? groups.push([]) - 1;
-      number_of.set(shape, number);
+      number = groupByShape.get(shape) ?? groups.push([]) - 1;
+      groupByShape.set(shape, number);
     }
     groups[number]?.push(object);
     turns.push(number);
   }
-  const packs = groups.map(packAlike);
+  const packs = groups.map(packGroup);
   return packs.length > 1 ? { packs, turns } : { packs };
 }
 
-export function unpack<T extends object>({ packs, turns }: Packed): T[] {
-  const groups = packs.map(unpackAlike) as unknown as T[][];
+export function unpack<T extends object>({ packs, turns }: PackedObjects): T[] {
+  const groups = packs.map(unpackGroup) as unknown as T[][];
   if (turns === undefined) return groups[0] ?? [];
   const rows = groups.map((group) => group.values());
   return turns.map((number) => rows[number]?.next().value as T);
 }
 
 /** Whether two objects are surely of one shape. */
-function isAlike(one: Fields, other: Fields): boolean {
-  return haveSameNames(one, other, (name) => {
+function hasSameShape(one: ObjectFields, other: ObjectFields): boolean {
+  return hasSameNames(one, other, (name) => {
     const value = one[name];
-    const beside = other[name];
-    if (isNested(value) !== isNested(beside)) return false;
-    return !isNested(value) || haveSameNames(value, beside as Fields, () => true);
+    const otherValue = other[name];
+    if (isNested(value) !== isNested(otherValue)) return false;
+    return !isNested(value) || hasSameNames(value, otherValue as ObjectFields, () => true);
   });
 }
 
-function haveSameNames(one: Fields, other: Fields, andAlso: (name: string) => boolean): boolean {
+function hasSameNames(one: ObjectFields, other: ObjectFields, andAlso: (name: string) => boolean): boolean {
   const names = Object.keys(one);
-  const beside = Object.keys(other);
-  if (names.length !== beside.length) return false;
+  const otherNames = Object.keys(other);
+  if (names.length !== otherNames.length) return false;
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
     const isKept = one[name] !== undefined && other[name] !== undefined;
-    if (!isKept || name !== beside[at] || !andAlso(name)) return false;
+    if (!isKept || name !== otherNames[at] || !andAlso(name)) return false;
   }
   return true;
 }
 
 /** The names of the fields that JSON keeps, in their order. */
-function shapeOf(object: Fields): string {
+function shapeOf(object: ObjectFields): string {
   let shape = '';
   for (const name of namesIn(object)) {
     const value = object[name];
@@ -92,17 +92,17 @@ function shapeOf(object: Fields): string {
   return shape;
 }
 
-const namesIn = (object: Fields): string[] =>
+const namesIn = (object: ObjectFields): string[] =>
   Object.keys(object).filter((name) => object[name] !== undefined);
 
-const isNested = (value: unknown): value is Fields =>
+const isNested = (value: unknown): value is ObjectFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function packAlike(objects: readonly Fields[]): Pack {
-  const like = objects[0] as Fields;
-  const columns: (Path & Values)[] = [];
+function packGroup(objects: readonly ObjectFields[]): PackedGroup {
+  const like = objects[0] as ObjectFields;
+  const columns: (FieldPath & PackedColumn)[] = [];
   const lists: unknown[][] = [];
-  const addColumn = (path: Path, list: unknown[]) => {
+  const addColumn = (path: FieldPath, list: unknown[]) => {
     if (list.every((value) => value === list[0])) return;
     columns.push({ ...path, ...packValues(list, lists) });
     lists.push(list);
@@ -114,7 +114,7 @@ function packAlike(objects: readonly Fields[]): Pack {
       for (const inner of namesIn(like[field])) {
         addColumn(
           { field, inner },
-          list.map((value) => (value as Fields)[inner]),
+          list.map((value) => (value as ObjectFields)[inner]),
         );
       }
     }
@@ -122,13 +122,13 @@ function packAlike(objects: readonly Fields[]): Pack {
   return { count: objects.length, like, columns };
 }
 
-function packValues(list: readonly unknown[], earlier: readonly (readonly unknown[])[]): Values {
+function packValues(list: readonly unknown[], earlier: readonly (readonly unknown[])[]): PackedColumn {
   const as = earlier.findIndex((other) => other.every((value, row) => value === list[row]));
   if (as !== -1) return { as };
   return packIntegers(list) ?? packRepeated(list) ?? { values: list };
 }
 
-function packIntegers(list: readonly unknown[]): Values | null {
+function packIntegers(list: readonly unknown[]): PackedColumn | null {
   const base = list[0];
   if (!Number.isSafeInteger(base)) return null;
   const add: number[] = [];
@@ -141,19 +141,19 @@ function packIntegers(list: readonly unknown[]): Values | null {
   return { base: base as number, add };
 }
 
-function packRepeated(list: readonly unknown[]): Values | null {
-  const number_of = new Map<unknown, number>();
+function packRepeated(list: readonly unknown[]): PackedColumn | null {
+  const numberByValue = new Map<unknown, number>();
   const which: number[] = [];
   for (const value of list) {
-    const number = number_of.get(value) ?? number_of.size;
-    if (number === number_of.size) number_of.set(value, number);
-    if (number_of.size * 2 > list.length) return null;
+    const number = numberByValue.get(value) ?? numberByValue.size;
+    if (number === numberByValue.size) numberByValue.set(value, number);
+    if (numberByValue.size * 2 > list.length) return null;
     which.push(number);
   }
-  return { of: [...number_of.keys()], which };
+  return { of: [...numberByValue.keys()], which };
 }
 
-function unpackAlike({ count, like, columns }: Pack): Fields[] {
+function unpackGroup({ count, like, columns }: PackedGroup): ObjectFields[] {
   const lists: (readonly unknown[])[] = [];
   const own = new Map<string, readonly unknown[]>();
   const nested = new Map<string, Map<string, readonly unknown[]>>();
@@ -164,11 +164,11 @@ function unpackAlike({ count, like, columns }: Pack): Fields[] {
     if (inner === undefined) own.set(field, list);
     else nested.set(field, (nested.get(field) ?? new Map<string, readonly unknown[]>()).set(inner, list));
   }
-  for (const [field, fields] of nested) own.set(field, copies(like[field] as Fields, fields, count));
-  return copies(like, own, count);
+  for (const [field, fields] of nested) own.set(field, copyRows(like[field] as ObjectFields, fields, count));
+  return copyRows(like, own, count);
 }
 
-function unpackValues(column: Values, earlier: readonly (readonly unknown[])[]): readonly unknown[] {
+function unpackValues(column: PackedColumn, earlier: readonly (readonly unknown[])[]): readonly unknown[] {
   if ('as' in column) return earlier[column.as] as readonly unknown[];
   if ('add' in column) return column.add.map((difference) => column.base + difference);
   if ('of' in column) return column.which.map((number) => column.of[number]);
@@ -176,16 +176,20 @@ function unpackValues(column: Values, earlier: readonly (readonly unknown[])[]):
 }
 
 /** Objects as `like` is, but for these fields. This runs for every head: a copy that is changed is made the fastest. */
-function copies(like: Fields, columns: ReadonlyMap<string, readonly unknown[]>, count: number): Fields[] {
+function copyRows(
+  like: ObjectFields,
+  columns: ReadonlyMap<string, readonly unknown[]>,
+  count: number,
+): ObjectFields[] {
   const fields = [...columns.keys()];
   const lists = [...columns.values()];
-  const made: Fields[] = [];
+  const rows: ObjectFields[] = [];
   for (let row = 0; row < count; row += 1) {
     const copy: Record<string, unknown> = { ...like };
     for (let at = 0; at < fields.length; at += 1) {
       copy[fields[at] as string] = (lists[at] as readonly unknown[])[row];
     }
-    made.push(copy);
+    rows.push(copy);
   }
-  return made;
+  return rows;
 }

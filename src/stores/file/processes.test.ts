@@ -7,11 +7,11 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openFileStore } from './file-store.js';
-import { allEvents, freshFolder, numbersFrom } from './testing.js';
+import { allEvents, seededRandom, temporaryFolder } from './testing.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15);
 
-interface Child {
+interface StoreProcess {
   readonly process: ChildProcess;
   /** The next line it prints; null when it has ended. */
   line(): Promise<string | null>;
@@ -35,7 +35,7 @@ afterAll(() => rm(bundles, { recursive: true }));
 
 const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
 
-function start(script: string, args: readonly string[]): Child {
+function start(script: string, args: readonly string[]): StoreProcess {
   const child = spawn(process.execPath, [join(bundles, script), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // The lock's native part cannot be bundled.
@@ -55,17 +55,17 @@ function start(script: string, args: readonly string[]): Child {
   };
 }
 
-interface Confirmed {
+interface ConfirmedCommit {
   readonly subject: string;
   readonly positions: readonly number[];
 }
 
 /** Lets a writer run until it has confirmed so many commits, kills it, and returns all it ever confirmed. */
-async function writeAndKill(root: string, name: string, commits: number): Promise<Confirmed[]> {
+async function writeAndKill(root: string, name: string, commits: number): Promise<ConfirmedCommit[]> {
   const child = start('crash-writer.child.mjs', [root, name]);
-  const confirmed: Confirmed[] = [];
+  const confirmed: ConfirmedCommit[] = [];
   for (let line = await child.line(); line !== null; line = await child.line()) {
-    confirmed.push(JSON.parse(line) as Confirmed);
+    confirmed.push(JSON.parse(line) as ConfirmedCommit);
     if (confirmed.length === commits) child.process.kill('SIGKILL');
   }
   await child.kill();
@@ -74,7 +74,7 @@ async function writeAndKill(root: string, name: string, commits: number): Promis
 }
 
 /** Opens what the killed writer left: every confirmed unit is there whole, and no unit is there in part. */
-async function inspect(root: string, confirmed: readonly Confirmed[]): Promise<void> {
+async function inspect(root: string, confirmed: readonly ConfirmedCommit[]): Promise<void> {
   const store = await openFileStore({ root });
   const events = await allEvents(store);
   expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
@@ -99,12 +99,12 @@ async function inspect(root: string, confirmed: readonly Confirmed[]): Promise<v
 it(
   `keeps every confirmed unit whole through ${ROUNDS} kills under load`,
   async () => {
-    const random = numbersFrom(7);
+    const random = seededRandom(7);
     const inTurn = async (lane: number, rounds: number) => {
-      let root = await freshFolder();
+      let root = await temporaryFolder();
       for (let round = 0; round < rounds; round += 1) {
         // A log that outlives some kills, but does not grow until reading it is all that the test does.
-        if (round % 5 === 0) root = await freshFolder();
+        if (round % 5 === 0) root = await temporaryFolder();
         await inspect(root, await writeAndKill(root, `w${lane}-${round}`, 1 + Math.floor(random() * 200)));
       }
     };
@@ -115,14 +115,14 @@ it(
 );
 
 it('lets exactly one of ten processes in, also while that one is frozen, and the next when it is dead', async () => {
-  const root = await freshFolder();
+  const root = await temporaryFolder();
   const children = Array.from({ length: 10 }, () => start('opener.child.mjs', [root]));
   for (const child of children) expect(await child.line()).toBe('ready');
   for (const child of children) child.process.stdin?.write('open\n');
   const answers = await Promise.all(children.map((child) => child.line()));
   const holders = children.filter((_, index) => answers[index] === 'serving');
   expect(holders).toHaveLength(1);
-  const [holder] = holders as [Child];
+  const [holder] = holders as [StoreProcess];
   const others = children.filter((child) => child !== holder);
   const sentence = new RegExp(
     `^refused: The process ${holder.process.pid} has the store .* open.*stop it first`,
@@ -134,7 +134,7 @@ it('lets exactly one of ten processes in, also while that one is frozen, and the
     expect(await child.line()).toMatch(sentence);
   }
   await holder.kill();
-  const [next] = others as [Child];
+  const [next] = others as [StoreProcess];
   next.process.stdin?.write('open\n');
   expect(await next.line()).toBe('serving');
 });

@@ -1,21 +1,21 @@
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import {
+  type CommitOutcome,
   type EventQuery,
   LogDamaged,
-  type Outcome,
   type ProjectRow,
   StoreBroken,
   type StoredHead,
   StoreUnavailable,
-  type Unit,
+  type Transaction,
 } from '../store.js';
-import { Batch, type EncodedBatch, encodeBatch } from './batch.js';
 import { isErrorCode, writeFully } from './disk.js';
-import { forgetIn } from './forgetting.js';
-import { isExplained, readEvents } from './log-reader.js';
+import { isExplainedRedaction, readEvents } from './log-reader.js';
+import { Maintenance } from './maintenance.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
+import { redactSegments } from './redact-segments.js';
 import { messageOf } from './strict-disk.js';
-import { Upkeep } from './upkeep.js';
+import { type EncodedBatch, encodeBatch, WriteBatch } from './write-batch.js';
 
 export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
   readonly now: () => number;
@@ -28,33 +28,33 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
   readonly onDamage: (damage: LogDamaged, tenant: 'served' | 'not served') => void;
 }
 
-interface Chore {
+interface ExclusiveTask {
   readonly work: () => Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Beyond this many units the disk does not keep up, and callers are asked to come again. */
-const UNITS_WAITING_MAX = 100_000;
+const TRANSACTIONS_PENDING_MAX = 100_000;
 
 /** One project's log: decides units in memory, and tells of nothing before the disk has it. */
 export class ProjectLog {
-  private durable_position: number;
-  private waiting = new Batch();
-  private flushing: Batch | null = null;
-  private running: Promise<void> = Promise.resolve();
-  private busy = false;
+  private durablePosition: number;
+  private pendingBatch = new WriteBatch();
+  private flushingBatch: WriteBatch | null = null;
+  private flushLoop: Promise<void> = Promise.resolve();
+  private isFlushing = false;
   /** What must not meet a batch on its way to the disk. */
-  private chores: Chore[] = [];
+  private exclusiveTasks: ExclusiveTask[] = [];
   private failure: StoreBroken | StoreUnavailable | LogDamaged | null = null;
-  private readonly upkeep: Upkeep;
+  private readonly maintenance: Maintenance;
 
   private constructor(
     private readonly options: LogOptions,
     private log: RecoveredLog,
   ) {
-    this.durable_position = log.state.ledger.position;
-    this.upkeep = new Upkeep(options, log.snapshot_position, async (log) => {
+    this.durablePosition = log.state.ledger.position;
+    this.maintenance = new Maintenance(options, log.snapshot_position, async (log) => {
       if (log !== this.log) throw new Error('the log was read anew meanwhile');
       await this.durable();
     });
@@ -69,22 +69,22 @@ export class ProjectLog {
   }
 
   get isWritten(): boolean {
-    return this.log.state.ledger.written;
+    return this.log.state.ledger.isWritten;
   }
 
   /** Takes one unit in memory. What it tells may be passed on once `durable` resolves. */
-  apply(unit: Unit, now_ms: number): Outcome {
+  apply(transaction: Transaction, nowMs: number): CommitOutcome {
     this.assertUsable();
-    if (this.waiting.units.length >= UNITS_WAITING_MAX) {
+    if (this.pendingBatch.units.length >= TRANSACTIONS_PENDING_MAX) {
       throw new StoreUnavailable(
         'The disk does not keep up: too many commits are waiting. Try again in a moment.',
       );
     }
-    const { outcome, events, first_position, record } = this.log.state.ledger.apply(unit, now_ms);
+    const { outcome, events, first_position, record } = this.log.state.ledger.apply(transaction, nowMs);
     if (record !== null) {
-      this.waiting.units.push({ events, first_position, record });
-      this.waiting.at_ms = now_ms;
-      if (!this.busy) this.start();
+      this.pendingBatch.units.push({ events, first_position, record });
+      this.pendingBatch.at_ms = nowMs;
+      if (!this.isFlushing) this.start();
     }
     return outcome;
   }
@@ -92,8 +92,8 @@ export class ProjectLog {
   /** Everything taken before this call is on the disk. */
   durable(): Promise<void> {
     this.assertUsable();
-    if (this.waiting.units.length > 0) return this.waiting.durable;
-    return this.flushing?.durable ?? Promise.resolve();
+    if (this.pendingBatch.units.length > 0) return this.pendingBatch.durable;
+    return this.flushingBatch?.durable ?? Promise.resolve();
   }
 
   async heads(subjects: readonly string[]): Promise<(StoredHead | null)[]> {
@@ -109,7 +109,7 @@ export class ProjectLog {
   }
 
   async row(): Promise<ProjectRow | null> {
-    const { written, position, rules_seq } = this.log.state.ledger;
+    const { isWritten: written, position, rules_seq } = this.log.state.ledger;
     await this.durable();
     return written ? { position, rules_seq } : null;
   }
@@ -117,7 +117,7 @@ export class ProjectLog {
   async events(query: EventQuery): Promise<EventEnvelope[]> {
     await this.durable();
     try {
-      return await readEvents(this.log, query, this.durable_position);
+      return await readEvents(this.log, query, this.durablePosition);
     } catch (error) {
       // Commands go on: what they rest on was read and checked before, and is in memory.
       if (error instanceof LogDamaged) this.options.onDamage(error, 'served');
@@ -126,37 +126,37 @@ export class ProjectLog {
   }
 
   /** What happened to be in the active file is sealed first: a file that grows cannot be replaced. */
-  async forget(events: readonly EventEnvelope[]): Promise<void> {
+  async redact(events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
     await this.betweenBatches(async () => {
       const { files, state } = this.log;
       for (const event of events) {
-        if (!(await isExplained(this.log, event)))
+        if (!(await isExplainedRedaction(this.log, event)))
           throw new Error(`no event of the log says what retention leaves of event ${event.position}`);
       }
-      const is_active = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
-      if (is_active) await files.seal(state.index.position + 1);
-      await forgetIn(this.options.disk, files, state, events);
+      const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
+      if (isActive) await files.seal(state.index.position + 1);
+      await redactSegments(this.options.disk, files, state, events);
     });
   }
 
   /** Nothing may be taken any more once this is called. */
   async close(): Promise<void> {
-    await this.running;
-    await this.upkeep.close(this.failure === null && this.isWritten ? this.log : null);
+    await this.flushLoop;
+    await this.maintenance.close(this.failure === null && this.isWritten ? this.log : null);
     await this.log.files.close();
   }
 
   private betweenBatches(work: () => Promise<void>): Promise<void> {
     this.assertUsable();
     return new Promise((resolve, reject) => {
-      this.chores.push({ work, resolve, reject });
-      if (!this.busy) this.start();
+      this.exclusiveTasks.push({ work, resolve, reject });
+      if (!this.isFlushing) this.start();
     });
   }
 
-  private async doChores(): Promise<void> {
-    for (const { work, resolve, reject } of this.chores.splice(0)) await work().then(resolve, reject);
+  private async runExclusiveTasks(): Promise<void> {
+    for (const { work, resolve, reject } of this.exclusiveTasks.splice(0)) await work().then(resolve, reject);
   }
 
   private assertUsable(): void {
@@ -164,36 +164,36 @@ export class ProjectLog {
   }
 
   private start(): void {
-    this.busy = true;
+    this.isFlushing = true;
     // Whoever commits in the same turn of the event loop comes along.
-    this.running = Promise.resolve().then(() => this.flushAll());
+    this.flushLoop = Promise.resolve().then(() => this.flushAll());
   }
 
   private async flushAll(): Promise<void> {
-    while (this.waiting.units.length > 0 || this.chores.length > 0) {
-      if (this.waiting.units.length > 0) await this.flushWaiting();
-      if (this.chores.length > 0) await this.doChores();
+    while (this.pendingBatch.units.length > 0 || this.exclusiveTasks.length > 0) {
+      if (this.pendingBatch.units.length > 0) await this.flushWaiting();
+      if (this.exclusiveTasks.length > 0) await this.runExclusiveTasks();
     }
-    this.busy = false;
+    this.isFlushing = false;
   }
 
   private async flushWaiting(): Promise<void> {
-    const batch = this.waiting;
-    this.flushing = batch;
-    this.waiting = new Batch();
+    const batch = this.pendingBatch;
+    this.flushingBatch = batch;
+    this.pendingBatch = new WriteBatch();
     try {
       await this.flush(batch);
       batch.resolve();
-      await this.upkeep.afterFlush(this.log);
+      await this.maintenance.afterFlush(this.log);
     } catch (error) {
       await this.fail(batch, error);
     }
-    this.flushing = null;
+    this.flushingBatch = null;
   }
 
-  private async flush(batch: Batch): Promise<void> {
+  private async flush(batch: WriteBatch): Promise<void> {
     const { files, state } = this.log;
-    const encoded = encodeBatch(batch, state.hash, this.durable_position);
+    const encoded = encodeBatch(batch, state.hash, this.durablePosition);
     const file = await files.openActive();
     const size = await file.size();
     if (size !== files.last.bytes) {
@@ -204,11 +204,11 @@ export class ProjectLog {
     }
     await writeFully(file, encoded.bytes);
     await file.sync();
-    this.take(encoded, batch.at_ms);
+    this.publish(encoded, batch.at_ms);
   }
 
   /** What was written is durable: readers may find it. */
-  private take({ bytes, hash, events, offsets }: EncodedBatch, at_ms: number): void {
+  private publish({ bytes, hash, events, offsets }: EncodedBatch, atMs: number): void {
     const { files, state } = this.log;
     const start = files.end;
     files.last.bytes += bytes.length;
@@ -218,14 +218,14 @@ export class ProjectLog {
       state.index.add(state.index.position + 1, subject, session_id);
       state.offsets.add(start + (offsets[index] as number));
     }
-    state.newest_ms = Math.max(state.newest_ms, at_ms);
-    this.durable_position = state.index.position;
+    state.newest_ms = Math.max(state.newest_ms, atMs);
+    this.durablePosition = state.index.position;
   }
 
   /** What memory took since the last sync is not on the disk: it is forgotten, and the log read anew. */
-  private async fail(batch: Batch, error: unknown): Promise<void> {
+  private async fail(batch: WriteBatch, error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
-      error instanceof StoreBroken ? error : this.unavailable(error);
+      error instanceof StoreBroken ? error : this.toUnavailable(error);
     this.failure = failure;
     if (failure instanceof StoreUnavailable) {
       this.options.reloads.count += 1;
@@ -240,19 +240,19 @@ export class ProjectLog {
       this.options.reloads.count -= 1;
     }
     if (failure instanceof LogDamaged) this.options.onDamage(failure, 'not served');
-    const { waiting } = this;
-    this.waiting = new Batch();
+    const { pendingBatch } = this;
+    this.pendingBatch = new WriteBatch();
     if (failure instanceof StoreBroken) this.options.onBroken(failure);
     batch.reject(failure);
-    waiting.reject(failure);
+    pendingBatch.reject(failure);
   }
 
   /** Callers hear what they can do about it; where the log lies is for the operator alone. */
-  private unavailable(error: unknown): StoreUnavailable {
+  private toUnavailable(error: unknown): StoreUnavailable {
     this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
-    const full = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
+    const isFull = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
     return new StoreUnavailable(
-      full
+      isFull
         ? 'The disk is full: the log cannot grow. Nothing was written. Free some space and try again.'
         : 'The log could not be written. Nothing was written. Try again.',
     );
@@ -260,9 +260,9 @@ export class ProjectLog {
 
   private async reload(): Promise<void> {
     const { files } = this.log;
-    await files.cutBack();
+    await files.truncateToDurable();
     await files.close();
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now() });
-    this.durable_position = this.log.state.ledger.position;
+    this.durablePosition = this.log.state.ledger.position;
   }
 }

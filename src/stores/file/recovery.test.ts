@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
-import { unitOf } from '../conformance/scene.js';
-import { TenantSlots } from '../slots.js';
+import { transactionOf } from '../conformance/fixture.js';
+import { TenantPermits } from '../permits.js';
 import { LogDamaged } from '../store.js';
 import type { Disk } from './disk.js';
 import { openFileStore } from './file-store.js';
@@ -17,13 +17,13 @@ import { recoverLog } from './recovery.js';
 import {
   activeFile,
   allEvents,
-  beginning,
   commitOne,
-  freshFolder,
   KEY,
   logFolder,
-  numbersFrom,
-  remark,
+  looseEventTransaction,
+  newSubjectTransaction,
+  seededRandom,
+  temporaryFolder,
 } from './testing.js';
 
 interface Reopened {
@@ -34,13 +34,13 @@ interface Reopened {
 /** Recovers a log as opening the store does, and reads all of it. */
 async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened> {
   const warnings: string[] = [];
-  const slots = new TenantSlots();
+  const permits = new TenantPermits();
   const log = await recoverLog({
     disk,
     root: dirname(folder),
     folder,
     key: KEY,
-    slots,
+    slots: permits,
     fold: (before, event) => fold(before as AnyHead | null, event),
     now_ms: Date.UTC(2026, 0, 1),
     warn: (sentence) => warnings.push(sentence),
@@ -52,11 +52,16 @@ async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened>
 }
 
 /** A log of units of one and of several events, each its own batch, as a crash leaves it; and the mark of a clean end. */
-async function writtenLog(units: number): Promise<{ log: Buffer; mark: Buffer; events: EventEnvelope[] }> {
-  const root = await freshFolder();
+async function writtenLog(
+  transactions: number,
+): Promise<{ log: Buffer; mark: Buffer; events: EventEnvelope[] }> {
+  const root = await temporaryFolder();
   const store = await openFileStore({ root });
-  for (let round = 0; round < units; round += 1) {
-    await commitOne(store, round % 3 === 0 ? beginning(`s${round}`, 2) : remark(`note-${round}`));
+  for (let round = 0; round < transactions; round += 1) {
+    await commitOne(
+      store,
+      round % 3 === 0 ? newSubjectTransaction(`s${round}`, 2) : looseEventTransaction(`note-${round}`),
+    );
   }
   const events = await allEvents(store);
   await store.close();
@@ -133,7 +138,7 @@ describe('a log cut at every byte of its last records', () => {
 
 it('notices every flipped bit: the log is refused with its line, or its unconfirmed end is cut', async () => {
   const { log, events } = await writtenLog(24);
-  const random = numbersFrom(20_260_101);
+  const random = seededRandom(20_260_101);
   const seen = { refused: 0, cut: 0 };
   for (let round = 0; round < 5000; round += 1) {
     const damaged = Buffer.from(log);
@@ -159,9 +164,9 @@ it('notices every flipped bit: the log is refused with its line, or its unconfir
 
 describe('a log in segments', () => {
   async function segmented(): Promise<{ root: string; events: EventEnvelope[] }> {
-    const root = await freshFolder();
+    const root = await temporaryFolder();
     const store = await openFileStore({ root, segment_bytes_max: 2000 });
-    for (let round = 0; round < 40; round += 1) await commitOne(store, beginning(`s${round}`, 2));
+    for (let round = 0; round < 40; round += 1) await commitOne(store, newSubjectTransaction(`s${round}`, 2));
     const events = await allEvents(store);
     await store.close();
     return { root, events };
@@ -183,30 +188,34 @@ describe('a log in segments', () => {
   it('goes on from a snapshot with the same heads, requests, notes and places', async () => {
     const states = [];
     for (const segment_bytes_max of [1, 1_000_000_000]) {
-      const root = await freshFolder();
+      const root = await temporaryFolder();
       let store = await openFileStore({ root, segment_bytes_max });
       for (let round = 0; round < 12; round += 1) {
         const until_ms = round % 4 === 0 ? null : Number.POSITIVE_INFINITY;
-        const slots = [{ scope: 's', member: `m${round % 6}`, until_ms }];
+        const permits = [{ scope: 's', member: `m${round % 6}`, until_ms }];
         const requests = [{ key: `r${round}`, digest: 'd', keep: true, reply: { payload: { round } } }];
         await commitOne(
           store,
-          beginning(`s${round}`, 1, { slots, requests, changes_rules: round % 5 === 0 }),
+          newSubjectTransaction(`s${round}`, 1, {
+            permits: permits,
+            requests,
+            changes_rules: round % 5 === 0,
+          }),
         );
-        await commitOne(store, remark(`note-${round % 7}`));
+        await commitOne(store, looseEventTransaction(`note-${round % 7}`));
       }
       await store.close();
       store = await openFileStore({ root, segment_bytes_max });
       const replay = await commitOne(
         store,
-        beginning('x', 1, { requests: [{ key: 'r3', digest: 'd', keep: false }] }),
+        newSubjectTransaction('x', 1, { requests: [{ key: 'r3', digest: 'd', keep: false }] }),
       );
       states.push({
         heads: await store.scanHeads(KEY, { after: null, limit: 99 }),
         row: await store.project(KEY),
         replay: replay.kind === 'replay' ? replay.request : replay,
-        note: (await commitOne(store, remark('note-3'))).kind,
-        occupancy: await store.occupancy(KEY.tenant_id, 's'),
+        note: (await commitOne(store, looseEventTransaction('note-3'))).kind,
+        occupancy: await store.countPermits(KEY.tenant_id, 's'),
         events: (await allEvents(store)).map((event) => [event.position, event.subject]),
         of_subject: await store
           .events(KEY, { after: 0, limit: 9, subject: '~s7' })
@@ -291,19 +300,21 @@ describe('a log in segments', () => {
     const store = await openFileStore({ root });
     const left = await allEvents(store);
     expect(left).toEqual(events.slice(0, events.length - linesOf(active).length));
-    expect(await commitOne(store, remark('next'))).toMatchObject({ positions: [left.length + 1] });
+    expect(await commitOne(store, looseEventTransaction('next'))).toMatchObject({
+      positions: [left.length + 1],
+    });
     await store.close();
     expect((await recover(logFolder(root))).events).toHaveLength(left.length + 1);
   });
 });
 
 it('keeps units without events where every batch could be sealed', async () => {
-  const root = await freshFolder();
-  const request = (key: string) => unitOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
+  const root = await temporaryFolder();
+  const request = (key: string) => transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
   let store = await openFileStore({ root, segment_bytes_max: 1 });
-  await commitOne(store, remark('first'));
+  await commitOne(store, looseEventTransaction('first'));
   for (const key of ['a', 'b', 'c']) expect((await commitOne(store, request(key))).kind).toBe('committed');
-  await commitOne(store, remark('second'));
+  await commitOne(store, looseEventTransaction('second'));
   await store.close();
   await rm(join(logFolder(root), 'snapshots'), { recursive: true });
   store = await openFileStore({ root, segment_bytes_max: 1 });
@@ -321,7 +332,7 @@ it('refuses a log whose file is gone though the mark tells of it', async () => {
 
 it('refuses a log that belongs to another project', async () => {
   const { log } = await writtenLog(3);
-  const root = await freshFolder();
+  const root = await temporaryFolder();
   await mkdir(join(root, 't', 'q'), { recursive: true });
   await writeFile(join(root, 't', 'q', 'events.jsonl'), log);
   const store = await openFileStore({ root });

@@ -1,16 +1,16 @@
-import type { TenantSlots } from '../slots.js';
+import type { TenantPermits } from '../permits.js';
 import { type FoldHead, LogDamaged, type ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
-import { type Known, learn } from './known.js';
+import { type DurableProgress, recordDurable } from './durable-progress.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, segmentName } from './layout.js';
 import { lineNumberAt, visitLines } from './line-reader.js';
 import { damageAt } from './log-damage.js';
-import { LogFiles, type Segment, shownPath } from './log-files.js';
+import { displayPath, LogFiles, type Segment } from './log-files.js';
 import { UNEXPLAINED } from './redacted-lines.js';
-import { Redactions } from './redactions.js';
-import { emptyState, type LogState, Replay } from './replay.js';
-import { loadSnapshot, type SnapshotPlace, snapshotNames } from './snapshot.js';
+import { RedactionIndex } from './redaction-index.js';
+import { emptyState, LogReplay, type LogState } from './replay.js';
+import { loadSnapshot, type SnapshotPoint, snapshotNames } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
 
 export interface RecoveryContext {
@@ -19,7 +19,7 @@ export interface RecoveryContext {
   readonly root: string;
   readonly folder: string;
   readonly key: ProjectKey;
-  readonly slots: TenantSlots;
+  readonly slots: TenantPermits;
   readonly fold: FoldHead;
   readonly now_ms: number;
   readonly warn: (sentence: string) => void;
@@ -28,7 +28,7 @@ export interface RecoveryContext {
 export interface RecoveredLog {
   readonly state: LogState;
   readonly files: LogFiles;
-  readonly redactions: Redactions;
+  readonly redactions: RedactionIndex;
   /** The newest whole snapshot; 0: there is none. */
   readonly snapshot_position: number;
 }
@@ -36,29 +36,29 @@ export interface RecoveredLog {
 /** Reads a project's log back: the newest whole snapshot, and every line after it. A project without a log is empty. */
 export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
   ctx.slots.drop(ctx.key.project_id);
-  const { state, place } = await startingPoint(ctx);
+  const { state, point } = await loadStartingPoint(ctx);
   const sealed = await sealedPositions(ctx);
   // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
   // anything makes the loss of the old one so.
   if (sealed.length > 0) await ctx.disk.syncFolder(`${ctx.folder}/${SEGMENTS_FOLDER}`);
-  const segments = await knownSegments(ctx, place, sealed);
+  const segments = await snapshotSegments(ctx, point, sealed);
   const from = segments[segments.length - 1];
-  const replay = new Replay(state, ctx.fold, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
-  for (const first_position of sealed) {
-    if (from !== undefined && first_position < from.first_position) continue;
-    await readSealed(ctx, replay, segments, first_position);
+  const replay = new LogReplay(state, ctx.fold, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
+  for (const firstPosition of sealed) {
+    if (from !== undefined && firstPosition < from.first_position) continue;
+    await readSealed(ctx, replay, segments, firstPosition);
   }
-  await readActive(ctx, replay, segments, place);
+  await readActive(ctx, replay, segments, point);
   const files = new LogFiles(ctx.disk, ctx.root, ctx.folder, segments);
-  const unexplained = replay.unexplained;
+  const unexplained = replay.unexplainedRedaction;
   if (unexplained !== null) throw await damageAt(files, ctx.key, unexplained, UNEXPLAINED);
   if (files.last.bytes > 0) await (await files.openActive()).sync();
-  return { state, files, redactions: new Redactions(), snapshot_position: place?.position ?? 0 };
+  return { state, files, redactions: new RedactionIndex(), snapshot_position: point?.position ?? 0 };
 }
 
-async function startingPoint(
+async function loadStartingPoint(
   ctx: RecoveryContext,
-): Promise<{ state: LogState; place: SnapshotPlace | null }> {
+): Promise<{ state: LogState; point: SnapshotPoint | null }> {
   for (const name of await snapshotNames(ctx.disk, ctx.folder)) {
     const folder = `${ctx.folder}/${SNAPSHOTS_FOLDER}/${name}`;
     try {
@@ -67,7 +67,7 @@ async function startingPoint(
       ctx.warn(`The snapshot ${folder} is left aside (${messageOf(error)}); the log is read instead.`);
     }
   }
-  return { state: emptyState(ctx.key, ctx.slots), place: null };
+  return { state: emptyState(ctx.key, ctx.slots), point: null };
 }
 
 async function sealedPositions({ disk, folder }: RecoveryContext): Promise<number[]> {
@@ -77,14 +77,14 @@ async function sealedPositions({ disk, folder }: RecoveryContext): Promise<numbe
 }
 
 /** The files up to where the snapshot stands; those before its last one must be there, and as long as they were. */
-async function knownSegments(
+async function snapshotSegments(
   ctx: RecoveryContext,
-  place: SnapshotPlace | null,
+  point: SnapshotPoint | null,
   sealed: readonly number[],
 ): Promise<Segment[]> {
   const segments: Segment[] = [];
   let start = 0;
-  for (const { first_position, bytes } of place?.segments ?? []) {
+  for (const { first_position, bytes } of point?.segments ?? []) {
     segments.push({ first_position, start, bytes });
     start += bytes;
   }
@@ -100,67 +100,67 @@ async function knownSegments(
 /** A sealed segment was durable as a whole before it was sealed: nothing in it may be damaged. */
 async function readSealed(
   ctx: RecoveryContext,
-  replay: Replay,
+  replay: LogReplay,
   segments: Segment[],
-  first_position: number,
+  firstPosition: number,
 ): Promise<void> {
-  const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(first_position)}`;
-  const segment = continueWith(replay, segments, first_position);
+  const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(firstPosition)}`;
+  const segment = nextSegment(replay, segments, firstPosition);
   if (segment === null) {
     const expected = replay.state.ledger.position + 1;
     throw damageIn(ctx, path, 1, `position ${expected} is in no file: a sealed segment is missing before it`);
   }
   await withFile(ctx, path, async (file) => {
-    let damage: Damage | null = null;
+    let damage: LineDamage | null = null;
     const end = await visitLines(file, segment.bytes, (line, offset) => {
       if (damage !== null) return;
-      const why = replay.take(line, segment.start + offset);
+      const why = replay.addLine(line, segment.start + offset);
       if (why !== null) damage = { offset, why };
     });
     const size = await file.size();
-    if (damage === null && (end !== size || replay.isWithinUnit)) {
-      damage = { offset: replay.whole_end - segment.start, why: 'the segment ends here, within a unit' };
+    if (damage === null && (end !== size || replay.isWithinTransaction)) {
+      damage = { offset: replay.committedEnd - segment.start, why: 'the segment ends here, within a unit' };
     }
-    if (damage !== null) throw await refusalAt(ctx, file, path, damage);
+    if (damage !== null) throw await damageAtOffset(ctx, file, path, damage);
     segment.bytes = size;
   });
 }
 
 /** The segment that begins at a position: the one the snapshot stands in, or the next; null when there is a gap. */
-function continueWith(replay: Replay, segments: Segment[], first_position: number): Segment | null {
+function nextSegment(replay: LogReplay, segments: Segment[], first_position: number): Segment | null {
   const last = segments[segments.length - 1];
   if (last?.first_position === first_position) return last;
   if (first_position !== replay.state.ledger.position + 1) return null;
-  const segment = { first_position, start: replay.whole_end, bytes: 0 };
+  const segment = { first_position, start: replay.committedEnd, bytes: 0 };
   segments.push(segment);
   return segment;
 }
 
 async function readActive(
   ctx: RecoveryContext,
-  replay: Replay,
+  replay: LogReplay,
   segments: Segment[],
-  place: SnapshotPlace | null,
+  point: SnapshotPoint | null,
 ): Promise<void> {
-  const sealed_last = await isLastSealed(ctx, segments);
-  const segment = sealed_last
-    ? continueWith(replay, segments, replay.state.ledger.position + 1)
+  const isLastSegmentSealed = await isLastSealed(ctx, segments);
+  const segment = isLastSegmentSealed
+    ? nextSegment(replay, segments, replay.state.ledger.position + 1)
     : segments[segments.length - 1];
   if (segment === undefined || segment === null) throw new Error('A log always has an active segment.');
   const path = `${ctx.folder}/${ACTIVE_FILE}`;
   const mark = await readDurableMark(ctx.disk, ctx.folder);
-  const known: Known = {
-    position: Math.max(mark?.position ?? 0, place?.position ?? 0),
+  const durable: DurableProgress = {
+    position: Math.max(mark?.position ?? 0, point?.position ?? 0),
     bytes: Math.max(segment.bytes, mark?.first_position === segment.first_position ? mark.bytes : 0),
   };
   const file = await ctx.disk.openRead(path);
   if (file === null) {
-    if (known.position > replay.state.ledger.position || known.bytes > 0)
+    if (durable.position > replay.state.ledger.position || durable.bytes > 0)
       throw damageIn(ctx, path, 1, MISSING);
     return;
   }
   try {
-    await readActiveFile(ctx, replay, segment, { file, path }, known);
+    await readActiveFile(ctx, replay, segment, { file, path }, durable);
   } finally {
     await file.close();
   }
@@ -171,34 +171,39 @@ async function isLastSealed(ctx: RecoveryContext, segments: readonly Segment[]):
   return last === undefined || (await sealedPositions(ctx)).includes(last.first_position);
 }
 
-interface Damage {
+interface LineDamage {
   readonly offset: number;
   readonly why: string;
 }
 
 async function readActiveFile(
   ctx: RecoveryContext,
-  replay: Replay,
+  replay: LogReplay,
   segment: Segment,
   { file, path }: { file: DiskFile; path: string },
-  known: Known,
+  durable: DurableProgress,
 ): Promise<void> {
-  let damage: Damage | null = null as Damage | null;
+  let damage: LineDamage | null = null as LineDamage | null;
   const end = await visitLines(file, segment.bytes, (line, offset) => {
-    const why = damage === null ? replay.take(line, segment.start + offset) : null;
+    const why = damage === null ? replay.addLine(line, segment.start + offset) : null;
     if (why !== null) damage = { offset, why };
-    if (damage !== null) learn(known, line, offset);
+    if (damage !== null) recordDurable(durable, line, offset);
   });
   const size = await file.size();
-  const whole = Math.min(replay.whole_end - segment.start, size);
-  if (whole < known.bytes || replay.state.ledger.position < known.position) {
-    throw await refusalAt(ctx, file, path, damage ?? { offset: whole, why: endsEarly(end, size) });
+  const wholeBytes = Math.min(replay.committedEnd - segment.start, size);
+  if (wholeBytes < durable.bytes || replay.state.ledger.position < durable.position) {
+    throw await damageAtOffset(
+      ctx,
+      file,
+      path,
+      damage ?? { offset: wholeBytes, why: earlyEndReason(end, size) },
+    );
   }
-  segment.bytes = whole;
-  if (whole < size) await cutTornTail(ctx, path, file, whole, replay.state.ledger.position);
+  segment.bytes = wholeBytes;
+  if (wholeBytes < size) await cutTornTail(ctx, path, file, wholeBytes, replay.state.ledger.position);
 }
 
-const endsEarly = (end: number, size: number): string =>
+const earlyEndReason = (end: number, size: number): string =>
   end < size ? 'the line is cut off' : 'the log ends here, and what followed is missing';
 
 /** What a crash left half written was never confirmed to anybody. It is kept aside all the same. */
@@ -206,15 +211,15 @@ async function cutTornTail(
   ctx: RecoveryContext,
   path: string,
   file: DiskFile,
-  whole: number,
+  wholeBytes: number,
   position: number,
 ): Promise<void> {
-  const tail = await readFully(file, whole, (await file.size()) - whole);
+  const tail = await readFully(file, wholeBytes, (await file.size()) - wholeBytes);
   const names = new Set(await ctx.disk.list(ctx.folder));
   let number = 1;
   while (names.has(`torn-${position}-${number}.bin`)) number += 1;
-  const aside = `${ctx.folder}/torn-${position}-${number}.bin`;
-  const copy = await ctx.disk.openAppend(aside);
+  const tornPath = `${ctx.folder}/torn-${position}-${number}.bin`;
+  const copy = await ctx.disk.openAppend(tornPath);
   try {
     await writeFully(copy, tail);
     await copy.sync();
@@ -224,22 +229,22 @@ async function cutTornTail(
   await ctx.disk.syncFolder(ctx.folder);
   const log = await ctx.disk.openAppend(path);
   try {
-    await log.truncate(whole);
+    await log.truncate(wholeBytes);
     await log.sync();
   } finally {
     await log.close();
   }
   ctx.warn(
     `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
-      `Nobody had been told of them. They are kept in ${aside}, and the log goes on from there.`,
+      `Nobody had been told of them. They are kept in ${tornPath}, and the log goes on from there.`,
   );
 }
 
-async function refusalAt(
+async function damageAtOffset(
   ctx: RecoveryContext,
   file: DiskFile,
   path: string,
-  { offset, why }: Damage,
+  { offset, why }: LineDamage,
 ): Promise<LogDamaged> {
   return damageIn(ctx, path, await lineNumberAt(file, offset), why);
 }
@@ -247,7 +252,7 @@ async function refusalAt(
 const MISSING = 'the file is missing';
 
 const damageIn = ({ root, key }: RecoveryContext, path: string, line: number, why: string): LogDamaged =>
-  new LogDamaged({ ...key, file: shownPath(root, path), line, why });
+  new LogDamaged({ ...key, file: displayPath(root, path), line, why });
 
 async function withFile<T>(
   ctx: RecoveryContext,

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { HistoryForgotten } from '../../core/events/record-events.js';
+import type { HistoryRedacted } from '../../core/events/record-events.js';
 
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 export const UNEXPLAINED = 'its payload was changed, and no event says that retention did it';
 
 /** The digest that a redaction event records of what is left of a payload. */
-export const digestLeft = (payload: EventEnvelope['payload']): string =>
+export const digestRemaining = (payload: EventEnvelope['payload']): string =>
   createHash('sha256').update(JSON.stringify(payload)).digest('hex');
 
 /** What a redaction event says is left of other events. */
-export const redactedBy = ({ payload }: EventEnvelope): HistoryForgotten['events'] =>
-  (payload as Partial<HistoryForgotten>).events ?? [];
+export const redactionsIn = ({ payload }: EventEnvelope): HistoryRedacted['events'] =>
+  (payload as Partial<HistoryRedacted>).events ?? [];
 
-interface Redacted<Place> {
-  readonly place: Place;
+interface RedactedLine<Place> {
+  readonly location: Place;
   readonly position: number;
   readonly payload_sha256: string;
 }
@@ -24,23 +24,23 @@ interface Redacted<Place> {
  * line covers the payload as it was, so the event is all that tells retention from tampering.
  */
 export class RedactedLines<Place> {
-  private readonly lines: Redacted<Place>[] = [];
+  private readonly lines: RedactedLine<Place>[] = [];
   /** The last entry per event wins: retention may shorten an event twice. */
-  private readonly explained = new Map<number, string>();
+  private readonly digestByPosition = new Map<number, string>();
 
-  see(event: EventEnvelope, redacted: boolean, place: Place): void {
+  add(event: EventEnvelope, isRedacted: boolean, location: Place): void {
     if (event.event_type === REDACTION_EVENT) {
-      for (const { position, payload_sha256 } of redactedBy(event))
-        this.explained.set(position, payload_sha256);
+      for (const { position, payload_sha256 } of redactionsIn(event))
+        this.digestByPosition.set(position, payload_sha256);
     }
-    if (!redacted) return;
-    this.lines.push({ place, position: event.position, payload_sha256: digestLeft(event.payload) });
+    if (!isRedacted) return;
+    this.lines.push({ location, position: event.position, payload_sha256: digestRemaining(event.payload) });
   }
 
   /** Only once the whole log was seen: the event stands after the lines it explains. */
   unexplained(): Place[] {
     return this.lines
-      .filter(({ position, payload_sha256 }) => this.explained.get(position) !== payload_sha256)
-      .map(({ place }) => place);
+      .filter(({ position, payload_sha256 }) => this.digestByPosition.get(position) !== payload_sha256)
+      .map(({ location }) => location);
   }
 }

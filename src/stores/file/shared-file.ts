@@ -3,7 +3,7 @@ import type { DiskFile } from './disk.js';
 /** An open file that is closed once nobody uses it any more: a segment may be sealed under its readers. */
 export class SharedFile {
   private users = 0;
-  private retired = false;
+  private isRetired = false;
 
   constructor(readonly file: DiskFile) {}
 
@@ -13,13 +13,13 @@ export class SharedFile {
       return await action(this.file);
     } finally {
       this.users -= 1;
-      if (this.retired && this.users === 0) await this.file.close();
+      if (this.isRetired && this.users === 0) await this.file.close();
     }
   }
 
   async retire(): Promise<void> {
-    if (this.retired) return;
-    this.retired = true;
+    if (this.isRetired) return;
+    this.isRetired = true;
     if (this.users === 0) await this.file.close();
   }
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { EventIndex } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
-import { TenantSlots } from '../slots.js';
+import { TenantPermits } from '../permits.js';
 import { nodeDisk } from './node-disk.js';
 import { loadSnapshot, writeSnapshot } from './snapshot.js';
-import { freshFolder, KEY } from './testing.js';
+import { KEY, temporaryFolder } from './testing.js';
 
 const COUNT = 5000;
 const each = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => make(index));
@@ -35,11 +35,11 @@ const contents = (): LedgerSnapshot => ({
 });
 
 /** As text: what is undefined is nowhere kept. */
-const told = ({ position, rules_seq, heads, requests, note_ids }: LedgerSnapshot): string =>
+const snapshotText = ({ position, rules_seq, heads, requests, note_ids }: LedgerSnapshot): string =>
   JSON.stringify([position, rules_seq, [...heads], [...requests], [...note_ids]]);
 
 it('gives back everything in its order, over many lines', async () => {
-  const folder = await freshFolder();
+  const folder = await temporaryFolder();
   const index = new EventIndex();
   for (let at = 1; at <= COUNT; at += 1)
     index.add(at, `s-${at % 3000}`, at % 2 === 0 ? `t-${at % 9}` : undefined);
@@ -48,15 +48,15 @@ it('gives back everything in its order, over many lines', async () => {
   await writeSnapshot(
     nodeDisk,
     folder,
-    { place, ledger: contents(), index: index.parts(), offsets },
+    { point: place, ledger: contents(), index: index.exportState(), offsets },
     async () => {},
   );
-  const slots = new TenantSlots();
-  const loaded = await loadSnapshot(nodeDisk, `${folder}/snapshots/000000005000`, KEY, slots);
-  const written = ProjectLedger.load(KEY, new TenantSlots(), contents());
-  expect(loaded.place).toMatchObject(place);
-  expect(told(loaded.state.ledger.snapshot())).toBe(told(written.snapshot()));
-  expect([...slots.entries(KEY.project_id)]).toEqual(contents().slots);
+  const permits = new TenantPermits();
+  const loaded = await loadSnapshot(nodeDisk, `${folder}/snapshots/000000005000`, KEY, permits);
+  const written = ProjectLedger.load(KEY, new TenantPermits(), contents());
+  expect(loaded.point).toMatchObject(place);
+  expect(snapshotText(loaded.state.ledger.snapshot())).toBe(snapshotText(written.snapshot()));
+  expect([...permits.entries(KEY.project_id)]).toEqual(contents().slots);
   expect(loaded.state.offsets.copy()).toEqual(offsets);
-  expect(loaded.state.index.parts()).toEqual(index.parts());
+  expect(loaded.state.index.exportState()).toEqual(index.exportState());
 });

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
-import { EventIndex, type EventIndexParts } from '../event-index.js';
+import { EventIndex, type EventIndexState } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
-import type { TenantSlots } from '../slots.js';
+import type { TenantPermits } from '../permits.js';
 import type { ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, readFully, readSmallFile, writeFully } from './disk.js';
 import { paddedPosition, SNAPSHOTS_FOLDER } from './layout.js';
-import { type LineSlot, slotOfLine, slotToLine } from './line.js';
+import { type LinePermit, permitFromLine, permitToLine } from './line.js';
 import { visitLines } from './line-reader.js';
-import { Offsets } from './offsets.js';
-import { type Packed, pack, unpack } from './packed.js';
+import { LineOffsets } from './offsets.js';
+import { type PackedObjects, pack, unpack } from './packed.js';
 import type { LogState } from './replay.js';
 
 /** How a log stood when the snapshot was taken. */
-export interface SnapshotPlace {
+export interface SnapshotPoint {
   readonly position: number;
   readonly hash: string;
   readonly newest_ms: number;
@@ -23,16 +23,16 @@ export interface SnapshotPlace {
 /** A snapshot of another format is left aside like a damaged one: the log has everything. */
 const FORMAT = 2;
 
-interface Manifest extends SnapshotPlace {
+interface SnapshotManifest extends SnapshotPoint {
   readonly format: number;
   readonly rules_seq: number;
   readonly files: Readonly<Record<string, string>>;
 }
 
 export interface SnapshotSource {
-  readonly place: SnapshotPlace;
+  readonly point: SnapshotPoint;
   readonly ledger: LedgerSnapshot;
-  readonly index: EventIndexParts;
+  readonly index: EventIndexState;
   readonly offsets: Float64Array;
 }
 
@@ -49,26 +49,31 @@ const LINE_LENGTH_AIMED = 512 * 1024;
  */
 export async function writeSnapshot(
   disk: Disk,
-  project_folder: string,
+  projectFolder: string,
   source: SnapshotSource,
   whenDurable: () => Promise<void>,
 ): Promise<void> {
-  const folder = `${project_folder}/${SNAPSHOTS_FOLDER}`;
+  const folder = `${projectFolder}/${SNAPSHOTS_FOLDER}`;
   const temporary = `${folder}/${TEMPORARY}`;
   await disk.removeFolder(temporary);
   await disk.makeFolder(temporary);
   const files = await writeParts(disk, temporary, source);
-  const manifest: Manifest = { format: FORMAT, ...source.place, rules_seq: source.ledger.rules_seq, files };
+  const manifest: SnapshotManifest = {
+    format: FORMAT,
+    ...source.point,
+    rules_seq: source.ledger.rules_seq,
+    files,
+  };
   const text = JSON.stringify(manifest);
   await writeFile(disk, `${temporary}/${MANIFEST}`, [Buffer.from(`${text}\n${sha256(text)}\n`)]);
   await disk.syncFolder(temporary);
   await whenDurable();
-  const name = paddedPosition(source.place.position);
+  const name = paddedPosition(source.point.position);
   await disk.removeFolder(`${folder}/${name}`);
   await disk.rename(temporary, `${folder}/${name}`);
   await disk.syncFolder(folder);
-  await disk.syncFolder(project_folder);
-  for (const old of (await snapshotNames(disk, project_folder)).slice(SNAPSHOTS_KEPT)) {
+  await disk.syncFolder(projectFolder);
+  for (const old of (await snapshotNames(disk, projectFolder)).slice(SNAPSHOTS_KEPT)) {
     await disk.removeFolder(`${folder}/${old}`);
   }
 }
@@ -88,7 +93,7 @@ async function writeParts(
     'heads.jsonl': jsonLines(ledger.heads, pack),
     'requests.jsonl': jsonLines(ledger.requests, pack),
     'notes.jsonl': jsonLines(ledger.note_ids, (ids) => ids),
-    'slots.jsonl': jsonLines(ledger.slots, (slots) => slots.map(slotToLine)),
+    'slots.jsonl': jsonLines(ledger.slots, (permits) => permits.map(permitToLine)),
   };
   const files: Record<string, string> = {};
   for (const [name, chunks] of Object.entries(parts)) {
@@ -128,13 +133,13 @@ async function writeFile(disk: Disk, path: string, chunks: Iterable<Uint8Array>)
 }
 
 /** Newest first. */
-export async function snapshotNames(disk: Disk, project_folder: string): Promise<string[]> {
-  const names = await disk.list(`${project_folder}/${SNAPSHOTS_FOLDER}`);
+export async function snapshotNames(disk: Disk, projectFolder: string): Promise<string[]> {
+  const names = await disk.list(`${projectFolder}/${SNAPSHOTS_FOLDER}`);
   return names.filter((name) => /^\d{12,}$/.test(name)).sort((a, b) => Number(b) - Number(a));
 }
 
 export interface LoadedSnapshot {
-  readonly place: SnapshotPlace;
+  readonly point: SnapshotPoint;
   readonly state: LogState;
 }
 
@@ -143,34 +148,34 @@ export async function loadSnapshot(
   disk: Disk,
   folder: string,
   key: ProjectKey,
-  slots: TenantSlots,
+  permits: TenantPermits,
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(disk, folder);
   const lines = <T>(name: string) => readJsonLines<T[], T>(disk, folder, name, manifest, (values) => values);
   const packs = <T extends object>(name: string) =>
-    readJsonLines<Packed, T>(disk, folder, name, manifest, unpack);
+    readJsonLines<PackedObjects, T>(disk, folder, name, manifest, unpack);
   const binary = (name: string) => readBinary(disk, folder, name, manifest);
-  const index = EventIndex.of({
+  const index = EventIndex.fromState({
     subjects: { names: await lines('subjects.jsonl'), owners: int32s(await binary('subjects.bin')) },
     sessions: { names: await lines('sessions.jsonl'), owners: int32s(await binary('sessions.bin')) },
   });
-  const offsets = Offsets.of(float64s(await binary('offsets.bin')));
-  const ledger = ProjectLedger.load(key, slots, {
+  const offsets = LineOffsets.of(float64s(await binary('offsets.bin')));
+  const ledger = ProjectLedger.load(key, permits, {
     position: manifest.position,
     rules_seq: manifest.rules_seq,
     heads: await packs('heads.jsonl'),
     requests: await packs('requests.jsonl'),
     note_ids: await lines('notes.jsonl'),
-    slots: (await lines<LineSlot>('slots.jsonl')).map(slotOfLine),
+    slots: (await lines<LinePermit>('slots.jsonl')).map(permitFromLine),
   });
   const { hash, newest_ms } = manifest;
-  return { place: manifest, state: { ledger, index, offsets, hash, newest_ms } };
+  return { point: manifest, state: { ledger, index, offsets, hash, newest_ms } };
 }
 
-async function readManifest(disk: Disk, folder: string): Promise<Manifest> {
+async function readManifest(disk: Disk, folder: string): Promise<SnapshotManifest> {
   const [text = '', digest = ''] = ((await readSmallFile(disk, `${folder}/${MANIFEST}`)) ?? '').split('\n');
   if (text === '' || sha256(text) !== digest) throw new Error(`${MANIFEST} is not whole`);
-  const manifest = JSON.parse(text) as Manifest;
+  const manifest = JSON.parse(text) as SnapshotManifest;
   if (manifest.format !== FORMAT) throw new Error(`${MANIFEST} has a format that this version does not know`);
   return manifest;
 }
@@ -179,7 +184,7 @@ async function readJsonLines<Line, T>(
   disk: Disk,
   folder: string,
   name: string,
-  manifest: Manifest,
+  manifest: SnapshotManifest,
   valuesOf: (line: Line) => readonly T[],
 ): Promise<T[]> {
   const all: T[] = [];
@@ -195,7 +200,12 @@ async function readJsonLines<Line, T>(
   return all;
 }
 
-async function readBinary(disk: Disk, folder: string, name: string, manifest: Manifest): Promise<Buffer> {
+async function readBinary(
+  disk: Disk,
+  folder: string,
+  name: string,
+  manifest: SnapshotManifest,
+): Promise<Buffer> {
   const bytes = await withFile(disk, `${folder}/${name}`, async (file) =>
     readFully(file, 0, await file.size()),
   );

@@ -14,7 +14,7 @@ export function strictDisk(disk: Disk): Disk {
     removeFolder: (path) => disk.removeFolder(path),
     makeFolder: (path) => disk.makeFolder(path),
     list: (path) => disk.list(path),
-    syncFolder: (path) => orBroken(path, 'made durable', disk.syncFolder(path)),
+    syncFolder: (path) => orThrowBroken(path, 'made durable', disk.syncFolder(path)),
     lock: (path) => disk.lock(path),
     lockOwner: (path) => disk.lockOwner(path),
   };
@@ -35,11 +35,11 @@ class StrictFile implements DiskFile {
   }
 
   sync(): Promise<void> {
-    return orBroken(this.path, 'made durable', this.file.sync());
+    return orThrowBroken(this.path, 'made durable', this.file.sync());
   }
 
   truncate(size: number): Promise<void> {
-    return orBroken(this.path, 'cut back', this.file.truncate(size));
+    return orThrowBroken(this.path, 'cut back', this.file.truncate(size));
   }
 
   size(): Promise<number> {
@@ -51,7 +51,7 @@ class StrictFile implements DiskFile {
   }
 }
 
-async function orBroken(path: string, what: string, action: Promise<void>): Promise<void> {
+async function orThrowBroken(path: string, what: string, action: Promise<void>): Promise<void> {
   try {
     await action;
   } catch (error) {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { eventOf, swapOf, unitOf } from '../conformance/scene.js';
-import type { Outcome, ProjectKey, Store, Unit } from '../store.js';
+import { eventOf, swapOf, transactionOf } from '../conformance/fixture.js';
+import type { CommitOutcome, ProjectKey, Store, Transaction } from '../store.js';
 import type { Disk } from './disk.js';
 import { nodeDisk } from './node-disk.js';
 
@@ -12,7 +12,7 @@ import { nodeDisk } from './node-disk.js';
 export const KEY: ProjectKey = { tenant_id: 't', project_id: 'p' };
 
 /** A folder of its own, gone when the test is. */
-export async function freshFolder(): Promise<string> {
+export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'file-store-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
@@ -22,30 +22,33 @@ export const logFolder = (root: string): string => join(root, 't', 'p');
 export const activeFile = (root: string): string => join(logFolder(root), 'events.jsonl');
 
 /** A unit of `count` events that begins a subject. */
-export const beginning = (subject: string, count = 1, parts: Partial<Unit> = {}): Unit =>
-  unitOf(KEY, { swaps: [swapOf(KEY, `~${subject}`, 0, count)], ...parts });
+export const newSubjectTransaction = (
+  subject: string,
+  count = 1,
+  parts: Partial<Transaction> = {},
+): Transaction => transactionOf(KEY, { swaps: [swapOf(KEY, `~${subject}`, 0, count)], ...parts });
 
 /** A unit that only leaves a remark. */
-export const remark = (event_id: string, payload: Record<string, unknown> = {}): Unit =>
-  unitOf(KEY, { notes: [eventOf(KEY, { event_id, payload })] });
+export const looseEventTransaction = (event_id: string, payload: Record<string, unknown> = {}): Transaction =>
+  transactionOf(KEY, { loose_events: [eventOf(KEY, { event_id, payload })] });
 
-export async function commitOne(store: Store, unit: Unit): Promise<Outcome> {
-  const [outcome] = await store.commit([unit]);
-  return outcome as Outcome;
+export async function commitOne(store: Store, transaction: Transaction): Promise<CommitOutcome> {
+  const [outcome] = await store.commit([transaction]);
+  return outcome as CommitOutcome;
 }
 
 export const allEvents = (store: Store, key = KEY): Promise<EventEnvelope[]> =>
   store.events(key, { after: 0, limit: 1_000_000 });
 
 /** What a test may put between the store and the real disk; what it leaves out goes straight through. */
-export interface Faults {
+export interface InjectedDiskFaults {
   write?: (path: string, bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<number>) => Promise<number>;
   sync?: (path: string, sync: () => Promise<void>) => Promise<void>;
   truncate?: (path: string) => void;
 }
 
 /** The real disk with faults. `faults` may be changed while it is in use. */
-export function faultyDisk(faults: Faults): Disk {
+export function faultyDisk(faults: InjectedDiskFaults): Disk {
   return {
     ...nodeDisk,
     openAppend: async (path, mode) => {
@@ -71,7 +74,7 @@ export function diskError(code: string): Error {
 }
 
 /** Numbers in [0, 1) that are the same in every run. */
-export function numbersFrom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -2,24 +2,24 @@ import type { ProcessClock } from '../clock.js';
 
 /** A clock that stands still until it is told to go on. */
 export class ManualClock implements ProcessClock {
-  private stepped_ms = 0;
+  private wallOffsetMs = 0;
 
-  constructor(private at_ms: number) {}
+  constructor(private atMs: number) {}
 
   wallMs(): number {
-    return this.at_ms + this.stepped_ms;
+    return this.atMs + this.wallOffsetMs;
   }
 
   monotonicMs(): number {
-    return this.at_ms;
+    return this.atMs;
   }
 
-  advance(by_ms: number): void {
-    this.at_ms += by_ms;
+  advance(byMs: number): void {
+    this.atMs += byMs;
   }
 
   /** Somebody sets the wall clock, forward or back; time itself goes on as before. */
-  stepWall(by_ms: number): void {
-    this.stepped_ms += by_ms;
+  stepWall(byMs: number): void {
+    this.wallOffsetMs += byMs;
   }
 }

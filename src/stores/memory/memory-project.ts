@@ -1,9 +1,9 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { EventIndex } from '../event-index.js';
+import { matcher } from '../event-matcher.js';
 import { ProjectLedger } from '../ledger.js';
-import { matcher } from '../matches.js';
-import type { TenantSlots } from '../slots.js';
-import type { EventQuery, FoldHead, Outcome, ProjectKey, Unit } from '../store.js';
+import type { TenantPermits } from '../permits.js';
+import type { CommitOutcome, EventQuery, FoldHead, ProjectKey, Transaction } from '../store.js';
 
 /** One project: its ledger, and the events themselves by position. */
 export class MemoryProject {
@@ -11,12 +11,12 @@ export class MemoryProject {
   private readonly index = new EventIndex();
   private readonly log: EventEnvelope[] = [];
 
-  constructor(key: ProjectKey, slots: TenantSlots) {
-    this.ledger = new ProjectLedger(key, slots);
+  constructor(key: ProjectKey, permits: TenantPermits) {
+    this.ledger = new ProjectLedger(key, permits);
   }
 
-  commit(unit: Unit, now_ms: number): Outcome {
-    const { outcome, events, first_position } = this.ledger.apply(unit, now_ms);
+  commit(transaction: Transaction, nowMs: number): CommitOutcome {
+    const { outcome, events, first_position } = this.ledger.apply(transaction, nowMs);
     let position = first_position;
     for (const event of events) {
       this.index.add(position, event.subject, event.session_id);
@@ -28,8 +28,8 @@ export class MemoryProject {
   }
 
   /** Takes over what another log holds, as it stands there. */
-  restore(event: EventEnvelope, fold: FoldHead, now_ms: number): void {
-    this.ledger.restore([event], {}, fold, now_ms);
+  restore(event: EventEnvelope, fold: FoldHead, nowMs: number): void {
+    this.ledger.restore([event], {}, fold, nowMs);
     this.index.add(event.position, event.subject, event.session_id);
     this.log.push(event);
   }
@@ -45,7 +45,7 @@ export class MemoryProject {
     return found;
   }
 
-  forget(events: readonly EventEnvelope[]): void {
+  redact(events: readonly EventEnvelope[]): void {
     for (const event of events) this.log[event.position - 1] = event;
   }
 }

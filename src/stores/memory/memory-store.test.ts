@@ -3,7 +3,7 @@ import { ManualClock } from './manual-clock.js';
 import { openMemoryStore } from './memory-store.js';
 
 describeStoreConformance('memory', {
-  ownsTime: true,
+  controlsClock: true,
   open: async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1));
     return { store: openMemoryStore({ clock }), clock };

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
-import { TenantSlots } from '../slots.js';
+import { TenantPermits } from '../permits.js';
 import type {
+  CommitOutcome,
   EventQuery,
-  Outcome,
   ProjectKey,
   ProjectRow,
   Store,
   StoreCapabilities,
   StoredHead,
   StoreMeta,
-  Unit,
+  Transaction,
 } from '../store.js';
 import { MemoryProject } from './memory-project.js';
 
@@ -22,8 +22,8 @@ export interface MemoryStoreOptions {
   readonly meta?: StoreMeta;
 }
 
-interface Tenant {
-  readonly slots: TenantSlots;
+interface MemoryTenant {
+  readonly permits: TenantPermits;
   readonly projects: Map<string, MemoryProject>;
 }
 
@@ -45,62 +45,65 @@ export class MemoryStore implements Store {
     durable: false,
     note: 'Everything is gone when the process ends.',
   };
-  private readonly tenants = new Map<string, Tenant>();
+  private readonly tenants = new Map<string, MemoryTenant>();
   private readonly clock: SteadyClock;
 
   constructor(
     clock: ProcessClock,
-    private readonly store_meta: StoreMeta,
+    private readonly storeMeta: StoreMeta,
   ) {
     this.clock = new SteadyClock(clock);
   }
 
-  async commit(units: readonly Unit[]): Promise<Outcome[]> {
-    return units.map((unit) => this.commitOne(unit));
+  async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    return transactions.map((transaction) => this.commitOne(transaction));
   }
 
   /** A copy of another log: its events from the first on, without what was remembered of requests and rooms. */
   restore(events: Iterable<EventEnvelope>): void {
-    const now_ms = this.clock.now();
+    const nowMs = this.clock.now();
     for (const event of events) {
       const { tenant_id, project_id } = event;
-      const tenant: Tenant = this.tenants.get(tenant_id) ?? { slots: new TenantSlots(), projects: new Map() };
+      const tenant: MemoryTenant = this.tenants.get(tenant_id) ?? {
+        permits: new TenantPermits(),
+        projects: new Map(),
+      };
       const project =
-        tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.slots);
-      project.restore(event, (before, one) => fold(before as AnyHead | null, one), now_ms);
+        tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.permits);
+      project.restore(event, (before, one) => fold(before as AnyHead | null, one), nowMs);
       tenant.projects.set(project_id, project);
       this.tenants.set(tenant_id, tenant);
     }
   }
 
   async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    const ledger = this.find(project)?.ledger;
+    const ledger = this.findProject(project)?.ledger;
     return subjects.map((subject) => ledger?.head(subject) ?? null);
   }
 
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
-    return this.find(project)?.ledger.headsPage(page.after, page.limit) ?? [];
+    return this.findProject(project)?.ledger.headsPage(page.after, page.limit) ?? [];
   }
 
   async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.find(project)?.events(query) ?? [];
+    return this.findProject(project)?.events(query) ?? [];
   }
 
-  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    this.find(project)?.forget(events);
+  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    this.findProject(project)?.redact(events);
   }
 
   async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const ledger = this.find(project)?.ledger;
+    const ledger = this.findProject(project)?.ledger;
     return ledger === undefined ? null : { position: ledger.position, rules_seq: ledger.rules_seq };
   }
 
-  async projects(tenant_id: string): Promise<string[]> {
-    return [...(this.tenants.get(tenant_id)?.projects.keys() ?? [])].sort();
+  async projects(tenantId: string): Promise<string[]> {
+    return [...(this.tenants.get(tenantId)?.projects.keys() ?? [])].sort();
   }
 
-  async occupancy(tenant_id: string, scope: string): Promise<number> {
-    return this.tenants.get(tenant_id)?.slots.count(scope, this.clock.now()) ?? 0;
+  async countPermits(tenantId: string, scope: string): Promise<number> {
+    return this.tenants.get(tenantId)?.permits.count(scope, this.clock.now()) ?? 0;
   }
 
   async now(): Promise<number> {
@@ -108,24 +111,27 @@ export class MemoryStore implements Store {
   }
 
   async meta(): Promise<StoreMeta> {
-    return this.store_meta;
+    return this.storeMeta;
   }
 
   /** There is nothing to write and nothing to let go of, and others may share this object. */
   async close(): Promise<void> {}
 
-  private find({ tenant_id, project_id }: ProjectKey): MemoryProject | undefined {
+  private findProject({ tenant_id, project_id }: ProjectKey): MemoryProject | undefined {
     return this.tenants.get(tenant_id)?.projects.get(project_id);
   }
 
   /** A tenant or project comes to be with the first unit that writes something, not with one that is refused. */
-  private commitOne(unit: Unit): Outcome {
-    const { tenant_id, project_id } = unit;
-    const tenant = this.tenants.get(tenant_id) ?? { slots: new TenantSlots(), projects: new Map() };
+  private commitOne(transaction: Transaction): CommitOutcome {
+    const { tenant_id, project_id } = transaction;
+    const tenant: MemoryTenant = this.tenants.get(tenant_id) ?? {
+      permits: new TenantPermits(),
+      projects: new Map(),
+    };
     const project =
-      tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.slots);
-    const outcome = project.commit(unit, this.clock.now());
-    if (project.ledger.written) {
+      tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.permits);
+    const outcome = project.commit(transaction, this.clock.now());
+    if (project.ledger.isWritten) {
       tenant.projects.set(project_id, project);
       this.tenants.set(tenant_id, tenant);
     }

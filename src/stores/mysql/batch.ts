@@ -1,6 +1,13 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import type { Outcome, RememberedRequest, RequestRecord, Slot, StoredHead, Unit } from '../store.js';
-import { decodeName, encodeName, NAME_BYTES_MAX } from './names.js';
+import type {
+  CommitOutcome,
+  CompletedRequest,
+  Permit,
+  RequestRecord,
+  StoredHead,
+  Transaction,
+} from '../store.js';
+import { decodeName, encodeName, NAME_BYTES_MAX } from './name-encoding.js';
 
 /** JSON has no infinity. A place without an end ends when numbers do. */
 const FOREVER_MS = Number.MAX_SAFE_INTEGER;
@@ -9,56 +16,56 @@ const FOREVER_MS = Number.MAX_SAFE_INTEGER;
  * Units of one project none of which stands on what another of them does, so that all of them can be decided on the
  * state before the first, and written together.
  */
-export interface Run {
-  readonly units: readonly Unit[];
+export interface TransactionRun {
+  readonly transactions: readonly Transaction[];
 }
 
 /** Cuts a batch into runs, in order. Whoever sends units that do not meet each other sends one run. */
-export function runsOf(units: readonly Unit[]): Run[] {
+export function runsOf(transactions: readonly Transaction[]): TransactionRun[] {
   const runs: OpenRun[] = [];
-  for (const unit of units) {
+  for (const transaction of transactions) {
     const last = runs.at(-1);
-    if (last?.takes(unit)) last.add(unit);
-    else runs.push(new OpenRun(unit));
+    if (last?.accepts(transaction)) last.add(transaction);
+    else runs.push(new OpenRun(transaction));
   }
   return runs;
 }
 
-class OpenRun implements Run {
-  readonly units: Unit[] = [];
-  private readonly swapped = new Set<string>();
-  private readonly request_keys = new Set<string>();
-  private readonly note_ids = new Set<string>();
+class OpenRun implements TransactionRun {
+  readonly transactions: Transaction[] = [];
+  private readonly swappedSubjects = new Set<string>();
+  private readonly requestKeys = new Set<string>();
+  private readonly looseEventIds = new Set<string>();
 
-  constructor(first: Unit) {
+  constructor(first: Transaction) {
     this.add(first);
   }
 
   /** Places need no thought here: the procedure takes them in the order of the units where that can matter. */
-  takes(unit: Unit): boolean {
-    const first = this.units[0] as Unit;
+  accepts(transaction: Transaction): boolean {
+    const first = this.transactions[0] as Transaction;
     return (
-      unit.tenant_id === first.tenant_id &&
-      unit.project_id === first.project_id &&
+      transaction.tenant_id === first.tenant_id &&
+      transaction.project_id === first.project_id &&
       !first.changes_rules &&
-      !unit.changes_rules &&
-      !unit.swaps.some(({ subject }) => this.swapped.has(subject)) &&
-      !unit.checks.some(({ subject }) => this.swapped.has(subject)) &&
-      !unit.requests.some(({ key }) => this.request_keys.has(key)) &&
-      !unit.notes.some(({ event_id }) => this.note_ids.has(event_id))
+      !transaction.changes_rules &&
+      !transaction.swaps.some(({ subject }) => this.swappedSubjects.has(subject)) &&
+      !transaction.checks.some(({ subject }) => this.swappedSubjects.has(subject)) &&
+      !transaction.requests.some(({ key }) => this.requestKeys.has(key)) &&
+      !transaction.loose_events.some(({ event_id }) => this.looseEventIds.has(event_id))
     );
   }
 
-  add(unit: Unit): void {
-    this.units.push(unit);
-    for (const { subject } of unit.swaps) this.swapped.add(subject);
-    for (const { key } of unit.requests) this.request_keys.add(key);
-    for (const { event_id } of unit.notes) this.note_ids.add(event_id);
+  add(transaction: Transaction): void {
+    this.transactions.push(transaction);
+    for (const { subject } of transaction.swaps) this.swappedSubjects.add(subject);
+    for (const { key } of transaction.requests) this.requestKeys.add(key);
+    for (const { event_id } of transaction.loose_events) this.looseEventIds.add(event_id);
   }
 }
 
 /** Texts of the whole batch, one after the other; a row of a list says where its own begins and ends. */
-class Texts {
+class TextBuffer {
   private readonly texts: string[] = [];
   private bytes = 0;
 
@@ -88,121 +95,132 @@ class RunLists {
   readonly requests: unknown[] = [];
   readonly slots: unknown[] = [];
   readonly rooms: unknown[] = [];
-  private readonly scopes_by_name = new Map<string, { takes: number; room: number | null }>();
-  private has_notes = 0;
-  private has_frees = 0;
-  private kept_requests = 0;
+  private readonly scopesByName = new Map<string, { takes: number; room: number | null }>();
+  private hasLooseEvents = 0;
+  private hasReleases = 0;
+  private keptRequests = 0;
 
   constructor(
-    { units }: Run,
-    private readonly head_texts: Texts,
-    private readonly event_texts: Texts,
+    { transactions }: TransactionRun,
+    private readonly headTexts: TextBuffer,
+    private readonly eventTexts: TextBuffer,
   ) {
-    for (const [number, unit] of units.entries()) this.add(number, unit);
-    const { tenant_id, project_id, changes_rules } = units[0] as Unit;
+    for (const [number, transaction] of transactions.entries()) this.add(number, transaction);
+    const { tenant_id, project_id, changes_rules } = transactions[0] as Transaction;
     this.run = {
-      tenant_id: nameOf(tenant_id),
-      project_id: nameOf(project_id),
+      tenant_id: checkedName(tenant_id),
+      project_id: checkedName(project_id),
       events: this.events.length,
-      has_notes: this.has_notes,
-      has_frees: this.has_frees,
-      kept_requests: this.kept_requests,
+      has_notes: this.hasLooseEvents,
+      has_frees: this.hasReleases,
+      kept_requests: this.keptRequests,
       rules_changes: changes_rules ? 1 : 0,
     };
   }
 
   /** Sorted, so that whoever locks several locks them in one order. */
   get scopes(): unknown[] {
-    const sorted = [...this.scopes_by_name].sort(([a], [b]) => (a < b ? -1 : 1));
+    const sorted = [...this.scopesByName].sort(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([scope, { takes, room }]) => [scope, takes, room]);
   }
 
-  private add(number: number, unit: Unit): void {
+  private add(number: number, transaction: Transaction): void {
     const first = this.events.length + 1;
-    this.units.push([number, unit.rules_seq, unit.not_before_ms, unit.not_after_ms]);
-    for (const { subject, expected_seq, head, events } of unit.swaps) {
-      const name = nameOf(subject);
+    this.units.push([number, transaction.rules_seq, transaction.not_before_ms, transaction.not_after_ms]);
+    for (const { subject, expected_seq, head, events } of transaction.swaps) {
+      const name = checkedName(subject);
       this.touched.push([number, name, expected_seq]);
-      this.heads.push([number, name, head.seq, ...this.head_texts.add(head)]);
+      this.heads.push([number, name, head.seq, ...this.headTexts.add(head)]);
       for (const event of events) this.addEvent(number, event, null);
     }
-    for (const { subject, expected_seq } of unit.checks) {
-      this.touched.push([number, nameOf(subject), expected_seq]);
+    for (const { subject, expected_seq } of transaction.checks) {
+      this.touched.push([number, checkedName(subject), expected_seq]);
     }
-    for (const note of newNotes(unit)) this.addEvent(number, note, nameOf(note.event_id));
+    for (const looseEvent of distinctLooseEvents(transaction))
+      this.addEvent(number, looseEvent, checkedName(looseEvent.event_id));
     const span: [number, number] = [first, this.events.length + 1 - first];
-    for (const request of unit.requests) this.addRequest(number, request, span);
-    if (unit.slots.length > 0) this.addSlots(number, unit);
+    for (const request of transaction.requests) this.addRequest(number, request, span);
+    if (transaction.permits.length > 0) this.addPermits(number, transaction);
   }
 
-  private addEvent(unit: number, event: NewEvent, note_id: string | null): void {
+  private addEvent(transactionNumber: number, event: NewEvent, looseEventId: string | null): void {
     const number = this.events.length + 1;
-    if (note_id !== null) this.has_notes = 1;
-    this.numbers.push([unit, number, note_id]);
-    const at_ms = msOf(event.timestamp);
+    if (looseEventId !== null) this.hasLooseEvents = 1;
+    this.numbers.push([transactionNumber, number, looseEventId]);
+    const atMs = msOf(event.timestamp);
     this.events.push([
       number,
-      ...this.event_texts.add(event),
-      Number.isNaN(at_ms) ? null : at_ms,
-      nameOf(event.event_type),
-      maybeName(event.subject),
-      maybeName(event.task_id),
-      maybeName(event.feature_id),
-      maybeName(event.edge),
-      maybeName(event.agent_id),
-      maybeName(event.session_id),
+      ...this.eventTexts.add(event),
+      Number.isNaN(atMs) ? null : atMs,
+      checkedName(event.event_type),
+      optionalName(event.subject),
+      optionalName(event.task_id),
+      optionalName(event.feature_id),
+      optionalName(event.edge),
+      optionalName(event.agent_id),
+      optionalName(event.session_id),
     ]);
   }
 
   private addRequest(
-    unit: number,
+    transactionNumber: number,
     { key, digest, keep, reply }: RequestRecord,
     span: [number, number],
   ): void {
-    const number = keep ? ++this.kept_requests : null;
-    const told = reply === undefined ? null : JSON.stringify(reply);
-    this.requests.push([unit, number, nameOf(key), nameOf(digest), told, ...span]);
+    const number = keep ? ++this.keptRequests : null;
+    const replyText = reply === undefined ? null : JSON.stringify(reply);
+    this.requests.push([
+      transactionNumber,
+      number,
+      checkedName(key),
+      checkedName(digest),
+      replyText,
+      ...span,
+    ]);
   }
 
-  private addSlots(unit: number, { slots, rooms }: Unit): void {
-    const said = lastWords(slots);
-    for (const [scope, , until_ms] of said) {
-      const known = this.scopes_by_name.get(scope) ?? { takes: 0, room: null };
-      this.scopes_by_name.set(scope, known);
-      if (until_ms === 0) this.has_frees = 1;
-      else known.takes += 1;
+  private addPermits(transactionNumber: number, { permits, permit_limits: permitLimits }: Transaction): void {
+    const permitRows = lastPerMember(permits);
+    for (const [scope, , untilMs] of permitRows) {
+      const usage = this.scopesByName.get(scope) ?? { takes: 0, room: null };
+      this.scopesByName.set(scope, usage);
+      if (untilMs === 0) this.hasReleases = 1;
+      else usage.takes += 1;
     }
-    const asked: [string, number][] = rooms.map(({ scope, max }) => [
-      nameOf(scope),
+    const limitRows: [string, number][] = permitLimits.map(({ scope, max }) => [
+      checkedName(scope),
       Math.min(max, FOREVER_MS),
     ]);
-    for (const [scope, max] of asked) {
-      const known = this.scopes_by_name.get(scope);
-      if (known !== undefined) known.room = Math.min(known.room ?? max, max);
+    for (const [scope, max] of limitRows) {
+      const usage = this.scopesByName.get(scope);
+      if (usage !== undefined) usage.room = Math.min(usage.room ?? max, max);
     }
-    this.slots.push([unit, said]);
-    this.rooms.push(asked);
+    this.slots.push([transactionNumber, permitRows]);
+    this.rooms.push(limitRows);
   }
 }
 
-type Said = [scope: string, member: string, until_ms: number];
+type PermitRow = [scope: string, member: string, until_ms: number];
 
-function lastWords(slots: readonly Slot[]): Said[] {
-  const said = slots.map(({ scope, member, until_ms }): Said => {
-    return [nameOf(scope), nameOf(member), Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS))];
+function lastPerMember(permits: readonly Permit[]): PermitRow[] {
+  const permitRows = permits.map(({ scope, member, until_ms }): PermitRow => {
+    return [checkedName(scope), checkedName(member), Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS))];
   });
-  return said.filter(
-    ([scope, member], at) => !said.slice(at + 1).some((later) => later[0] === scope && later[1] === member),
+  return permitRows.filter(
+    ([scope, member], at) =>
+      !permitRows.slice(at + 1).some((later) => later[0] === scope && later[1] === member),
   );
 }
 
 /** The notes of a unit, each once. */
-function newNotes({ notes }: Unit): readonly NewEvent[] {
-  if (notes.length < 2) return notes;
-  return notes.filter(({ event_id }, at) => notes.findIndex((note) => note.event_id === event_id) === at);
+function distinctLooseEvents({ loose_events: looseEvents }: Transaction): readonly NewEvent[] {
+  if (looseEvents.length < 2) return looseEvents;
+  return looseEvents.filter(
+    ({ event_id }, at) => looseEvents.findIndex((looseEvent) => looseEvent.event_id === event_id) === at,
+  );
 }
 
-function nameOf(name: string): string {
+function checkedName(name: string): string {
   const encoded = encodeName(name);
   if (encoded.length * 3 > NAME_BYTES_MAX && Buffer.byteLength(encoded) > NAME_BYTES_MAX) {
     throw new Error(`A name of more than ${NAME_BYTES_MAX} bytes: ${name.slice(0, 100)}…`);
@@ -210,7 +228,8 @@ function nameOf(name: string): string {
   return encoded;
 }
 
-const maybeName = (name: string | undefined): string | null => (name === undefined ? null : nameOf(name));
+const optionalName = (name: string | undefined): string | null =>
+  name === undefined ? null : checkedName(name);
 
 const LISTS = [
   'units',
@@ -225,9 +244,9 @@ const LISTS = [
 ] as const;
 
 /** What `commit_batch` takes after the batch's id. One run's lists are sent as they are, several runs' as lists of lists. */
-export function encodeRuns(runs: readonly Run[]): (Buffer | string | number)[] {
-  const [head_texts, event_texts] = [new Texts(), new Texts()];
-  const all = runs.map((run) => new RunLists(run, head_texts, event_texts));
+export function encodeRuns(runs: readonly TransactionRun[]): (Buffer | string | number)[] {
+  const [headTexts, eventTexts] = [new TextBuffer(), new TextBuffer()];
+  const all = runs.map((run) => new RunLists(run, headTexts, eventTexts));
   const only = all.length === 1 ? all[0] : undefined;
   const lists = LISTS.map((name) => JSON.stringify(only?.[name] ?? all.map((run) => run[name])));
   const headers = all.map(({ run }) => run);
@@ -236,16 +255,16 @@ export function encodeRuns(runs: readonly Run[]): (Buffer | string | number)[] {
     JSON.stringify(projectsOf(runs)),
     JSON.stringify(headers),
     ...lists,
-    head_texts.joined(),
-    event_texts.joined(),
+    headTexts.joined(),
+    eventTexts.joined(),
   ];
 }
 
 /** Each once, and sorted: see `scopes`. */
-function projectsOf(runs: readonly Run[]): [string, string][] {
-  const keys = runs.map(({ units }): [string, string] => {
-    const { tenant_id, project_id } = units[0] as Unit;
-    return [nameOf(tenant_id), nameOf(project_id)];
+function projectsOf(runs: readonly TransactionRun[]): [string, string][] {
+  const keys = runs.map(({ transactions }): [string, string] => {
+    const { tenant_id, project_id } = transactions[0] as Transaction;
+    return [checkedName(tenant_id), checkedName(project_id)];
   });
   const once = new Map(keys.map((key) => [key.join('\n'), key]));
   return [...once].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
@@ -264,7 +283,7 @@ export interface RunRow {
 }
 
 /** Heads and requests that refused units met; a row of either kind, by run. */
-export interface ShownRow {
+export interface RefusalRow {
   readonly run: number;
   readonly head?: string;
   readonly request_key?: Buffer;
@@ -274,21 +293,28 @@ export interface ShownRow {
   readonly position_count?: number;
 }
 
-export function decodeRun({ units }: Run, row: RunRow, shown: readonly ShownRow[]): Outcome[] {
+export function decodeRun(
+  { transactions }: TransactionRun,
+  row: RunRow,
+  shownRows: readonly RefusalRow[],
+): CommitOutcome[] {
   const refused = row.refused === null ? {} : (JSON.parse(row.refused) as Record<string, string>);
   const positionOf = positions(row);
-  const met = new Met(shown);
+  const refusalRows = new RefusalRows(shownRows);
   let number = 0;
-  return units.map((unit, at) => {
-    const swapped = unit.swaps.reduce((sum, swap) => sum + swap.events.length, 0);
+  return transactions.map((transaction, at) => {
+    const swapped = transaction.swaps.reduce((sum, swap) => sum + swap.events.length, 0);
     const from = number;
-    number += swapped + newNotes(unit).length;
+    number += swapped + distinctLooseEvents(transaction).length;
     const kind = refused[at];
-    if (kind !== undefined) return refusal(unit, kind, row, met);
-    const places = Array.from({ length: swapped }, (_, index) => positionOf(from + 1 + index));
+    if (kind !== undefined) return decodeRefusal(transaction, kind, row, refusalRows);
+    const swapPositions = Array.from({ length: swapped }, (_, index) => positionOf(from + 1 + index));
     return {
       kind: 'committed',
-      positions: [...places, ...notePositions(unit, (index) => positionOf(from + swapped + 1 + index))],
+      positions: [
+        ...swapPositions,
+        ...looseEventPositions(transaction, (index) => positionOf(from + swapped + 1 + index)),
+      ],
       rules_seq: row.rules_seq,
       now_ms: row.now_ms,
     };
@@ -302,34 +328,45 @@ function positions({ position, kept }: RunRow): (number: number) => number | nul
 }
 
 /** A note that a unit brings twice was sent once: the second is left out. */
-function notePositions(unit: Unit, positionAt: (index: number) => number | null): (number | null)[] {
-  const sent = newNotes(unit);
-  return unit.notes.map((note) => {
-    const index = sent.indexOf(note);
+function looseEventPositions(
+  transaction: Transaction,
+  positionAt: (index: number) => number | null,
+): (number | null)[] {
+  const sent = distinctLooseEvents(transaction);
+  return transaction.loose_events.map((looseEvent) => {
+    const index = sent.indexOf(looseEvent);
     return index === -1 ? null : positionAt(index);
   });
 }
 
-function refusal(unit: Unit, kind: string, { now_ms, rules_seq }: RunRow, met: Met): Outcome {
+function decodeRefusal(
+  transaction: Transaction,
+  kind: string,
+  { now_ms, rules_seq }: RunRow,
+  refusalRows: RefusalRows,
+): CommitOutcome {
   if (kind === 'early' || kind === 'late') return { kind, now_ms };
-  if (kind === 'replay') return { kind, request: met.firstKnown(unit), now_ms };
+  if (kind === 'replay') return { kind, request: refusalRows.firstCompleted(transaction), now_ms };
   if (kind !== 'conflict') return { kind: 'full', scope: decodeName(kind.slice('full '.length)), now_ms };
-  const heads = [...unit.swaps, ...unit.checks].map(({ subject }) => ({ subject, head: met.head(subject) }));
+  const heads = [...transaction.swaps, ...transaction.checks].map(({ subject }) => ({
+    subject,
+    head: refusalRows.head(subject),
+  }));
   return { kind, heads, rules_seq, now_ms };
 }
 
 /** What the refused units of a run met, by name. */
-class Met {
+class RefusalRows {
   private readonly heads = new Map<string, StoredHead>();
-  private readonly requests = new Map<string, RememberedRequest>();
+  private readonly requests = new Map<string, CompletedRequest>();
 
-  constructor(shown: readonly ShownRow[]) {
+  constructor(shown: readonly RefusalRow[]) {
     for (const row of shown) {
       if (row.head !== undefined) {
         const head = JSON.parse(row.head) as StoredHead;
         this.heads.set(head.subject, head);
       } else {
-        const request = requestOf(row as Required<ShownRow>);
+        const request = requestOf(row as Required<RefusalRow>);
         this.requests.set(request.key, request);
       }
     }
@@ -339,7 +376,7 @@ class Met {
     return this.heads.get(subject) ?? null;
   }
 
-  firstKnown({ requests }: Unit): RememberedRequest {
+  firstCompleted({ requests }: Transaction): CompletedRequest {
     for (const { key } of requests) {
       const known = this.requests.get(key);
       if (known !== undefined) return known;
@@ -348,7 +385,7 @@ class Met {
   }
 }
 
-const requestOf = (row: Required<ShownRow>): RememberedRequest => ({
+const requestOf = (row: Required<RefusalRow>): CompletedRequest => ({
   key: decodeName(String(row.request_key)),
   digest: decodeName(String(row.digest)),
   reply: row.reply === null ? undefined : JSON.parse(row.reply),

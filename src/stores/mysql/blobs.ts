@@ -1,9 +1,9 @@
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import type { Blobs } from '../blobs.js';
-import type { MysqlOptions } from './configuration.js';
-import { withConnection } from './connections.js';
-import { translated } from './errors.js';
-import { nameBytes } from './names.js';
+import { withConnection } from './connection.js';
+import { toStoreError } from './errors.js';
+import { nameBytes } from './name-encoding.js';
+import type { MysqlOptions } from './options.js';
 
 const PART_BYTES = 1024 * 1024;
 const SHA256 = /^[0-9a-f]{64}$/;
@@ -15,10 +15,10 @@ export class MysqlBlobs implements Blobs {
     private readonly options: MysqlOptions,
   ) {}
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    if ((await this.size(tenant_id, sha256)) !== null) return;
-    const key = keyOf(tenant_id, sha256);
-    await this.told(() =>
+  async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    if ((await this.size(tenantId, sha256)) !== null) return;
+    const key = keyOf(tenantId, sha256);
+    await this.translateErrors(() =>
       withConnection(this.pool, async (connection) => {
         await connection.beginTransaction();
         // An empty blob has one part too.
@@ -35,40 +35,40 @@ export class MysqlBlobs implements Blobs {
     );
   }
 
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
+  async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
     const rows = await this.rows('SELECT bytes FROM blobs WHERE tenant_id = ? AND sha256 = ? ORDER BY part', [
-      ...keyOf(tenant_id, sha256),
+      ...keyOf(tenantId, sha256),
     ]);
     return rows.length === 0 ? null : new Uint8Array(Buffer.concat(rows.map(({ bytes }) => bytes as Buffer)));
   }
 
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
+  async size(tenantId: string, sha256: string): Promise<number | null> {
     const [row] = await this.rows(
       'SELECT SUM(LENGTH(bytes)) AS size FROM blobs WHERE tenant_id = ? AND sha256 = ?',
-      keyOf(tenant_id, sha256),
+      keyOf(tenantId, sha256),
     );
     return row?.size == null ? null : Number(row.size);
   }
 
   private rows(sql: string, values: Buffer[]): Promise<RowDataPacket[]> {
-    return this.told(async () => {
+    return this.translateErrors(async () => {
       const timeout = this.options.statement_timeout_ms;
       const [rows] = await this.pool.query<RowDataPacket[]>({ sql, timeout, values });
       return rows;
     });
   }
 
-  private async told<T>(work: () => Promise<T>): Promise<T> {
+  private async translateErrors<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw translated(error, this.options);
+      throw toStoreError(error, this.options);
     }
   }
 }
 
-function keyOf(tenant_id: string, sha256: string): Buffer[] {
+function keyOf(tenantId: string, sha256: string): Buffer[] {
   // It comes from outside: HEX that is none would name another blob.
   if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
-  return [nameBytes(tenant_id), Buffer.from(sha256, 'hex')];
+  return [nameBytes(tenantId), Buffer.from(sha256, 'hex')];
 }

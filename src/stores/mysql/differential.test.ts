@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { eventOf, swapOf, unitOf } from '../conformance/scene.js';
+import { eventOf, swapOf, transactionOf } from '../conformance/fixture.js';
 import { openMemoryStore } from '../memory/memory-store.js';
-import type { Outcome, ProjectKey, Store, Unit } from '../store.js';
+import type { CommitOutcome, ProjectKey, Store, Transaction } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openMysqlStore } from './mysql-store.js';
-import { patientOptions } from './testing.js';
+import { optionsWithoutTimeouts } from './testing.js';
 
 /** A few names for everything, so that units meet each other in every way. */
 const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
@@ -40,17 +40,19 @@ type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 await onSharedEngine('mysql', ({ url }) => {
   it('the mysql store comes to the outcomes and the state of the memory store, whatever units both are sent', async () => {
-    const mysql = await openMysqlStore(patientOptions(url));
+    const mysql = await openMysqlStore(optionsWithoutTimeouts(url));
     const story = fc.asyncProperty(
       fc.array(fc.array(plan, { maxLength: 8 }), { maxLength: 6 }),
       async (batches) => {
-        const tenant_id = `t-${randomUUID()}`;
+        const tenantId = `t-${randomUUID()}`;
         const memory = openMemoryStore();
         for (const batch of batches) {
-          const units = await unitsOf(batch, tenant_id, memory);
-          expect(timeless(await mysql.commit(units))).toEqual(timeless(await memory.commit(units)));
+          const transactions = await unitsOf(batch, tenantId, memory);
+          expect(timeless(await mysql.commit(transactions))).toEqual(
+            timeless(await memory.commit(transactions)),
+          );
         }
-        expect(await everything(mysql, tenant_id)).toEqual(await everything(memory, tenant_id));
+        expect(await everything(mysql, tenantId)).toEqual(await everything(memory, tenantId));
       },
     );
     await fc.assert(story, { numRuns: 60 });
@@ -59,9 +61,9 @@ await onSharedEngine('mysql', ({ url }) => {
 });
 
 /** Seqs are mostly right, as far as the state before the batch and the units before it tell. */
-async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store): Promise<Unit[]> {
+async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store): Promise<Transaction[]> {
   const seqs = new Map<string, number>();
-  const units: Unit[] = [];
+  const transactions: Transaction[] = [];
   for (const planned of batch) {
     const key: ProjectKey = { tenant_id, project_id: planned.project };
     const seqOf = async (subject: string): Promise<number> =>
@@ -74,25 +76,25 @@ async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store):
     }
     const checks = [];
     for (const subject of planned.checks) checks.push({ subject, expected_seq: await seqOf(subject) });
-    units.push(
-      unitOf(key, {
+    transactions.push(
+      transactionOf(key, {
         swaps,
         checks,
         rules_seq: planned.rules,
         changes_rules: planned.changes_rules,
         requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
-        notes: planned.notes.map((event_id) => eventOf(key, { event_id })),
-        slots: planned.slots,
-        rooms: planned.rooms,
+        loose_events: planned.notes.map((event_id) => eventOf(key, { event_id })),
+        permits: planned.slots,
+        permit_limits: planned.rooms,
         not_after_ms: planned.not_after_ms,
       }),
     );
   }
-  return units;
+  return transactions;
 }
 
 /** Time differs, and so does what is remembered beside a request's public fields. */
-const timeless = (outcomes: readonly Outcome[]): unknown[] =>
+const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
     const { key, digest, reply, positions } = outcome.request;
@@ -106,6 +108,6 @@ async function everything(store: Store, tenant_id: string): Promise<unknown> {
     heads: await store.scanHeads({ tenant_id, project_id }, { after: null, limit: 100 }),
     events: await store.events({ tenant_id, project_id }, { after: 0, limit: 1000 }),
   }));
-  const live = ['scope0', 'scope1'].map((scope) => store.occupancy(tenant_id, scope));
+  const live = ['scope0', 'scope1'].map((scope) => store.countPermits(tenant_id, scope));
   return { projects, states: await Promise.all(states), live: await Promise.all(live) };
 }

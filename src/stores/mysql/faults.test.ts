@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { eventOf, kindsOf, range, swapOf, swapWith, unitOf } from '../conformance/scene.js';
+import { eventOf, kindsOf, range, swapOf, swapWith, transactionOf } from '../conformance/fixture.js';
 import { type ProjectKey, type Store, StoreRefused, StoreUnavailable, StoreUncertain } from '../store.js';
 import type { TestEngine } from '../testing/engine.js';
 import { onEngine, onOwnEngine } from '../testing/on-engine.js';
 import { startMigrated } from '../testing/shared-engine.js';
-import type { MysqlOptions } from './configuration.js';
 import { openMysqlStore } from './mysql-store.js';
-import { ask, patientOptions } from './testing.js';
+import type { MysqlOptions } from './options.js';
+import { optionsWithoutTimeouts, queryServer } from './testing.js';
 
 await onEngine(
   'mysql',
   () => startMigrated('mysql'),
   (engine) => {
     afterAll(() => engine.stop());
-    const options = patientOptions(engine.url);
+    const options = optionsWithoutTimeouts(engine.url);
     describe('the mysql store on a bad day', () => describeFaults(options));
     onOwnEngine('mysql', engine, (own) => {
       describe('the mysql store', () => describeDeath(options, own));
@@ -36,18 +36,18 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
   it('has every outcome it told after a power cut in the middle of them, and nothing twice', async () => {
     const project = newProject();
     const store = await open(options);
-    const told = new Map<string, number>();
-    const load = new Load(store, project, told);
+    const reply = new Map<string, number>();
+    const load = new MysqlCommitLoad(store, project, reply);
     const clients = Promise.all(range(1, 8).map((name) => load.client(name)));
     await load.hasTold(60);
     await restart();
-    await load.hasTold(told.size + 60);
+    await load.hasTold(reply.size + 60);
     load.stop();
     await clients;
     const events = await store.events(project, { after: 0, limit: 100_000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, events.length));
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
-    for (const [event_id, position] of told) expect(events[position - 1]?.event_id).toBe(event_id);
+    for (const [eventId, position] of reply) expect(events[position - 1]?.event_id).toBe(eventId);
   });
 
   it('does not take a commit for in time that a frozen server delayed', async () => {
@@ -55,7 +55,9 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
     const store = await open(options);
     const not_after_ms = (await store.now()) + 150;
     await freeze();
-    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms })]);
+    const waiting = store.commit([
+      transactionOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms }),
+    ]);
     while (Date.now() <= not_after_ms) await new Promise((resolve) => setTimeout(resolve, 10));
     thaw();
     expect(kindsOf(await waiting)).toEqual(['late']);
@@ -65,24 +67,24 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
 /** Of the whole server: nobody else may use it. */
 function describeSettings(options: MysqlOptions): void {
   async function set(name: string, value: number): Promise<void> {
-    const [was] = await ask(options, `SELECT @@GLOBAL.${name} AS value`);
-    await ask(options, `SET GLOBAL ${name} = ${value}`);
-    onTestFinished(async () => void (await ask(options, `SET GLOBAL ${name} = ${was?.value}`)));
+    const [was] = await queryServer(options, `SELECT @@GLOBAL.${name} AS value`);
+    await queryServer(options, `SET GLOBAL ${name} = ${value}`);
+    onTestFinished(async () => void (await queryServer(options, `SET GLOBAL ${name} = ${was?.value}`)));
   }
 
   it('sends what is more than the server takes at a time in parts, in order', async () => {
     await set('max_allowed_packet', 4_194_304);
     const project = newProject();
     const store = await open(options);
-    const units = range(1, 60).map((n) => {
+    const transactions = range(1, 60).map((n) => {
       const event = eventOf(project, {
         subject: `~s${n}`,
         seq: 1,
         payload: { record: { text: 'x'.repeat(60_000) } },
       });
-      return unitOf(project, { swaps: [swapWith(`~s${n}`, 0, [event])] });
+      return transactionOf(project, { swaps: [swapWith(`~s${n}`, 0, [event])] });
     });
-    const outcomes = await store.commit(units);
+    const outcomes = await store.commit(transactions);
     expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions)).toEqual(
       range(1, 60).map((n) => [n]),
     );
@@ -108,7 +110,7 @@ function describeFaults(options: MysqlOptions): void {
       const project = newProject();
       const store = await open({ ...options, port: await proxy.listen() });
       const commit = (seq: number) =>
-        store.commit([unitOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
+        store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
       // The statement is prepared on the connection before the one that is cut.
       expect(kindsOf(await commit(0))).toEqual(['committed']);
       proxy.cutNext(lost);
@@ -124,31 +126,31 @@ function describeFaults(options: MysqlOptions): void {
     const store = await open({ ...options, port: await proxy.listen() });
     await proxy.close();
     await expect(store.now()).rejects.toBeInstanceOf(StoreUnavailable);
-    const attempt = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    const attempt = store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     await expect(attempt).rejects.toBeInstanceOf(StoreUnavailable);
   });
 }
 
 /** Clients that each move a subject of their own on and on, whatever becomes of the server. */
-class Load {
+class MysqlCommitLoad {
   private stopped = false;
   private listeners: (() => void)[] = [];
 
   constructor(
     private readonly store: Store,
     private readonly project: ProjectKey,
-    private readonly told: Map<string, number>,
+    private readonly acknowledged: Map<string, number>,
   ) {}
 
   async client(name: number): Promise<void> {
     for (let seq = 0; !this.stopped; ) {
       const swap = swapOf(this.project, `~s${name}`, seq);
       try {
-        const [outcome] = await this.store.commit([unitOf(this.project, { swaps: [swap] })]);
+        const [outcome] = await this.store.commit([transactionOf(this.project, { swaps: [swap] })]);
         if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
         if (outcome?.kind !== 'committed') continue;
         seq += 1;
-        this.told.set(swap.events[0]?.event_id as string, outcome.positions[0] as number);
+        this.acknowledged.set(swap.events[0]?.event_id as string, outcome.positions[0] as number);
         for (const listener of this.listeners) listener();
       } catch (error) {
         if (!(error instanceof StoreUnavailable || error instanceof StoreUncertain)) throw error;
@@ -160,7 +162,7 @@ class Load {
   hasTold(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.listeners.push(() => {
-        if (this.told.size >= count) resolve();
+        if (this.acknowledged.size >= count) resolve();
       });
     });
   }

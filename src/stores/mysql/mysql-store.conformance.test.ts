@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openMysqlStore } from './mysql-store.js';
-import { patientOptions } from './testing.js';
+import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('mysql', ({ url }) => {
-  const options = patientOptions(url);
+  const options = optionsWithoutTimeouts(url);
   describeStoreConformance('mysql', {
     open: async () => {
       let store = await openMysqlStore(options);

@@ -1,45 +1,45 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
 import {
+  type CommitOutcome,
   type EventQuery,
-  type Outcome,
   type ProjectKey,
   type Store,
   StoreRefused,
   StoreUnavailable,
 } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
-import type { MysqlOptions } from './configuration.js';
-import { selectEvents } from './event-query.js';
+import { selectEvents } from './events.js';
 import { type MysqlStore, openMysqlMigrator, openMysqlStore } from './mysql-store.js';
+import type { MysqlOptions } from './options.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { ask, patientOptions } from './testing.js';
+import { optionsWithoutTimeouts, queryServer } from './testing.js';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 
 await onSharedEngine('mysql', ({ url }) => {
-  describe('the mysql store and its server', () => describeStore(patientOptions(url)));
+  describe('the mysql store and its server', () => describeStore(optionsWithoutTimeouts(url)));
 });
 
 function describeStore(options: MysqlOptions): void {
   const newProject = (project_id = 'p'): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id });
   const newNamespace = (): string => `m_${randomUUID().replaceAll('-', '_')}`;
 
-  async function open(with_options: MysqlOptions = options): Promise<MysqlStore> {
-    const store = await openMysqlStore(with_options);
+  async function open(withOptions: MysqlOptions = options): Promise<MysqlStore> {
+    const store = await openMysqlStore(withOptions);
     onTestFinished(() => store.close());
     return store;
   }
 
-  const admin = (sql: string, values?: unknown[]) => ask(options, sql, values);
+  const admin = (sql: string, values?: unknown[]) => queryServer(options, sql, values);
 
   describe('with several coordinators', () => {
     it('loses and doubles no swap, and shows a follower every position once and in order', async () => {
       const project = newProject();
       const stores = await Promise.all(range(1, 4).map(() => open()));
-      const follower = new Follower(await open(), project);
+      const follower = new EventFollower(await open(), project);
       const following = follower.run();
       const won = (await Promise.all(stores.map((store, n) => contend(store, project, n)))).flat();
       follower.stopAt(won.length);
@@ -54,29 +54,31 @@ function describeStore(options: MysqlOptions): void {
       const stores = await Promise.all(range(1, 4).map(() => open()));
       const takes = range(1, 40).map((n) => {
         const project = { tenant_id, project_id: `p${n % 3}` };
-        const slots = [{ scope: 'work', member: `m${n}`, until_ms: FOREVER }];
-        const unit = unitOf(project, {
-          notes: [eventOf(project, {})],
-          slots,
-          rooms: [{ scope: 'work', max: 7 }],
+        const permits = [{ scope: 'work', member: `m${n}`, until_ms: FOREVER }];
+        const transaction = transactionOf(project, {
+          loose_events: [eventOf(project, {})],
+          permits,
+          permit_limits: [{ scope: 'work', max: 7 }],
         });
-        return (stores[n % 4] as Store).commit([unit]);
+        return (stores[n % 4] as Store).commit([transaction]);
       });
       const kinds = kindsOf((await Promise.all(takes)).flat());
       expect(kinds.filter((kind) => kind === 'committed')).toHaveLength(7);
-      expect(await (stores[0] as Store).occupancy(tenant_id, 'work')).toBe(7);
+      expect(await (stores[0] as Store).countPermits(tenant_id, 'work')).toBe(7);
     });
 
     it('does not take a commit for in time that waited for a lock beyond it', async () => {
       const project = newProject();
       const store = await open();
-      await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+      await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
       const { host, port, user, password, namespace } = options;
       const other = await createConnection({ host, port, user, password, database: namespace });
       await other.beginTransaction();
       await other.query('SELECT * FROM projects WHERE tenant_id = ? FOR UPDATE', [project.tenant_id]);
       const not_after_ms = (await store.now()) + 100;
-      const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
+      const waiting = store.commit([
+        transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
+      ]);
       while ((await store.now()) <= not_after_ms);
       await other.rollback();
       await other.end();
@@ -89,13 +91,13 @@ function describeStore(options: MysqlOptions): void {
     const store = await open();
     for (const round of range(1, 3)) {
       const until_ms = (await store.now()) + 30;
-      const slots = range(1, 3).map((n) => ({ scope: 'work', member: `m${round}-${n}`, until_ms }));
-      const unit = unitOf(project, {
-        notes: [eventOf(project, {})],
-        slots,
-        rooms: [{ scope: 'work', max: 3 }],
+      const permits = range(1, 3).map((n) => ({ scope: 'work', member: `m${round}-${n}`, until_ms }));
+      const transaction = transactionOf(project, {
+        loose_events: [eventOf(project, {})],
+        permits,
+        permit_limits: [{ scope: 'work', max: 3 }],
       });
-      expect(kindsOf(await store.commit([unit]))).toEqual(['committed']);
+      expect(kindsOf(await store.commit([transaction]))).toEqual(['committed']);
       while ((await store.now()) <= until_ms);
     }
     const [left] = await admin('SELECT COUNT(*) AS kept FROM places WHERE tenant_id = ?', [
@@ -120,7 +122,7 @@ function describeStore(options: MysqlOptions): void {
       '~\u0000',
     ];
     const swaps = subjects.map((subject) => swapOf(project, subject, 0));
-    await store.commit([unitOf(project, { swaps })]);
+    await store.commit([transactionOf(project, { swaps })]);
     const heads = await store.scanHeads(project, { after: null, limit: 100 });
     expect(heads.map(({ subject }) => subject)).toEqual([...subjects].sort());
     expect(await store.heads(project, subjects)).toEqual(swaps.map(({ head }) => head));
@@ -154,8 +156,8 @@ function describeStore(options: MysqlOptions): void {
   });
 
   describe('is opened', () => {
-    const sentence = (with_options: MysqlOptions): Promise<unknown> =>
-      openMysqlStore(with_options).then(
+    const sentence = (withOptions: MysqlOptions): Promise<unknown> =>
+      openMysqlStore(withOptions).then(
         () => 'opened',
         (error: unknown) => error,
       );
@@ -226,24 +228,24 @@ function describeStore(options: MysqlOptions): void {
 
 /** Fights for one subject and moves its own; gives the positions it was told. */
 async function contend(store: Store, project: ProjectKey, name: number): Promise<number[]> {
-  const told: number[] = [];
+  const reply: number[] = [];
   let seq = 0;
   for (const n of range(1, 25)) {
-    const own = unitOf(project, { swaps: [swapOf(project, `~own${name}`, n - 1)] });
-    const contested = unitOf(project, { swaps: [swapOf(project, '~contested', seq)] });
+    const own = transactionOf(project, { swaps: [swapOf(project, `~own${name}`, n - 1)] });
+    const contested = transactionOf(project, { swaps: [swapOf(project, '~contested', seq)] });
     const outcomes = await store.commit([own, contested]);
-    told.push(...outcomes.flatMap(positionsOf));
+    reply.push(...outcomes.flatMap(positionsOf));
     const [, second] = outcomes;
     seq = second?.kind === 'conflict' ? (second.heads[0]?.head?.seq ?? 0) : seq + 1;
   }
-  return told;
+  return reply;
 }
 
-const positionsOf = (outcome: Outcome): number[] =>
+const positionsOf = (outcome: CommitOutcome): number[] =>
   outcome.kind === 'committed' ? outcome.positions.filter((position) => position !== null) : [];
 
 /** Reads the feed while others commit. */
-class Follower {
+class EventFollower {
   readonly positions: number[] = [];
   readonly contested_seqs: number[] = [];
   private stop_at = Number.POSITIVE_INFINITY;

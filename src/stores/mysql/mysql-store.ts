@@ -1,42 +1,42 @@
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type {
+  CommitOutcome,
   EventQuery,
-  Outcome,
   ProjectKey,
   ProjectRow,
   Store,
   StoreCapabilities,
   StoredHead,
   StoreMeta,
-  Unit,
+  Transaction,
 } from '../store.js';
 import { MysqlBlobs } from './blobs.js';
-import { CLOCK_MS } from './commit-procedures.js';
-import { Committer } from './committer.js';
-import type { MysqlOptions } from './configuration.js';
-import { openPool } from './connections.js';
-import { missingSchema, translated, translatedOnOpen } from './errors.js';
-import { selectEvents } from './event-query.js';
-import { checkFitness } from './fitness.js';
-import { newerSchema, schemaVersion } from './mysql-migrator.js';
-import { decodeName, encodeName, nameBytes } from './names.js';
+import { MysqlCommitter } from './commit.js';
+import { CLOCK_MS } from './commit-script.js';
+import { openPool } from './connection.js';
+import { missingSchemaError, toOpeningError, toStoreError } from './errors.js';
+import { selectEvents } from './events.js';
+import { newerSchemaError, schemaVersion } from './migrator.js';
+import { decodeName, encodeName, nameBytes } from './name-encoding.js';
+import type { MysqlOptions } from './options.js';
+import { runPreflight } from './preflight.js';
 import { SCHEMA_VERSION } from './schema.js';
 
-export { openMysqlMigrator } from './mysql-migrator.js';
+export { openMysqlMigrator } from './migrator.js';
 
 /** Makes nothing: the schema is the migrator's. */
 export async function openMysqlStore(options: MysqlOptions): Promise<MysqlStore> {
   const pool = await openPool(options);
   try {
     const found = await schemaVersion(pool, options.namespace);
-    if (found > SCHEMA_VERSION) throw newerSchema(found);
-    if (found < SCHEMA_VERSION) throw missingSchema(options);
-    const { packet_bytes_max } = await checkFitness(pool);
-    return new MysqlStore(pool, options, new Committer(pool, options, packet_bytes_max));
+    if (found > SCHEMA_VERSION) throw newerSchemaError(found);
+    if (found < SCHEMA_VERSION) throw missingSchemaError(options);
+    const { packet_bytes_max } = await runPreflight(pool);
+    return new MysqlStore(pool, options, new MysqlCommitter(pool, options, packet_bytes_max));
   } catch (error) {
     await pool.end();
-    throw translatedOnOpen(error, options);
+    throw toOpeningError(error, options);
   }
 }
 
@@ -52,19 +52,19 @@ export class MysqlStore implements Store {
   readonly blobs: MysqlBlobs;
   private closed: Promise<void> | null = null;
   /** The latest time told: the server's clock may be set back. */
-  private told_ms = 0;
+  private latestMs = 0;
 
   constructor(
     private readonly pool: Pool,
     private readonly options: MysqlOptions,
-    private readonly committer: Committer,
+    private readonly committer: MysqlCommitter,
   ) {
     this.blobs = new MysqlBlobs(pool, options);
   }
 
-  async commit(units: readonly Unit[]): Promise<Outcome[]> {
-    const outcomes = await this.committer.commit(units);
-    for (const { now_ms } of outcomes) this.told_ms = Math.max(this.told_ms, now_ms);
+  async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    const outcomes = await this.committer.commit(transactions);
+    for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
     return outcomes;
   }
 
@@ -101,7 +101,7 @@ export class MysqlStore implements Store {
     return rows.map(({ position, event }) => JSON.parse(`{"position":${position},${event.slice(1)}`));
   }
 
-  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     for (const { position, ...event } of events) {
       await this.rows('UPDATE events SET event = ? WHERE tenant_id = ? AND project_id = ? AND position = ?', [
         JSON.stringify(event),
@@ -119,27 +119,27 @@ export class MysqlStore implements Store {
     return row === undefined ? null : { position: Number(row.position), rules_seq: Number(row.rules_seq) };
   }
 
-  async projects(tenant_id: string): Promise<string[]> {
+  async projects(tenantId: string): Promise<string[]> {
     const rows = await this.rows(
       'SELECT project_id FROM projects WHERE tenant_id = ? AND is_written ORDER BY project_id',
-      [nameBytes(tenant_id)],
+      [nameBytes(tenantId)],
     );
     return rows.map(({ project_id }) => decodeName(String(project_id)));
   }
 
-  async occupancy(tenant_id: string, scope: string): Promise<number> {
+  async countPermits(tenantId: string, scope: string): Promise<number> {
     const [row] = await this.rows(
       `SELECT COUNT(*) AS live FROM places
        WHERE tenant_id = ? AND scope = ? AND until_ms > GREATEST(?, ${CLOCK_MS})`,
-      [nameBytes(tenant_id), nameBytes(scope), this.told_ms],
+      [nameBytes(tenantId), nameBytes(scope), this.latestMs],
     );
     return Number(row?.live);
   }
 
   async now(): Promise<number> {
     const [row] = await this.rows(`SELECT ${CLOCK_MS} AS now_ms`, []);
-    this.told_ms = Math.max(this.told_ms, Number(row?.now_ms));
-    return this.told_ms;
+    this.latestMs = Math.max(this.latestMs, Number(row?.now_ms));
+    return this.latestMs;
   }
 
   async meta(): Promise<StoreMeta> {
@@ -160,7 +160,7 @@ export class MysqlStore implements Store {
       const [rows] = await this.pool.query<RowDataPacket[]>({ sql, timeout, values: [...values] });
       return rows;
     } catch (error) {
-      throw translated(error, this.options);
+      throw toStoreError(error, this.options);
     }
   }
 }

@@ -1,12 +1,12 @@
 import type { MigrationStep } from '../migrator.js';
-import { COMMIT_BATCH } from './commit-procedures.js';
-import { NAME_BYTES_MAX } from './names.js';
-import { COUNT_PLACES, TAKE_PLACES_IN_TURN } from './place-procedures.js';
+import { COMMIT_BATCH } from './commit-script.js';
+import { NAME_BYTES_MAX } from './name-encoding.js';
+import { COUNT_PERMITS, TAKE_PERMITS_IN_TURN } from './permit-script.js';
 
 const SCOPE_NAME = 'VARBINARY(128) NOT NULL';
 const NAME = `VARBINARY(${NAME_BYTES_MAX})`;
 /** Shorter than other names: a place is found by its scope and its member together. */
-const PLACE_SCOPE = 'VARBINARY(1000)';
+const PERMIT_SCOPE = 'VARBINARY(1000)';
 const PROJECT_KEY = `tenant_id ${SCOPE_NAME}, project_id ${SCOPE_NAME}`;
 const TEXT = 'LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 const INNODB = 'ENGINE = InnoDB ROW_FORMAT = DYNAMIC';
@@ -75,14 +75,14 @@ const TABLES = [
 ) ${INNODB}`,
   `CREATE TABLE IF NOT EXISTS scopes (
   tenant_id ${SCOPE_NAME},
-  scope ${PLACE_SCOPE} NOT NULL,
+  scope ${PERMIT_SCOPE} NOT NULL,
   live_at_most BIGINT NOT NULL,
   counted BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant_id, scope)
 ) ${INNODB}`,
   `CREATE TABLE IF NOT EXISTS places (
   tenant_id ${SCOPE_NAME},
-  scope ${PLACE_SCOPE} NOT NULL,
+  scope ${PERMIT_SCOPE} NOT NULL,
   project_id ${SCOPE_NAME},
   member ${NAME} NOT NULL,
   until_ms BIGINT NOT NULL,
@@ -117,8 +117,8 @@ export const MIGRATIONS: readonly MigrationStep[] = [
     name: 'heads, events, requests, places, and the procedures that commit',
     statements: [
       ...TABLES,
-      ...procedure('count_places', COUNT_PLACES),
-      ...procedure('take_places_in_turn', TAKE_PLACES_IN_TURN),
+      ...procedure('count_places', COUNT_PERMITS),
+      ...procedure('take_places_in_turn', TAKE_PERMITS_IN_TURN),
       ...procedure('commit_batch', COMMIT_BATCH),
     ],
   },

@@ -1,35 +1,40 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { RowDataPacket } from 'mysql2/promise';
-import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
 import { findProgram } from '../testing/program.js';
-import { newPlace, type ServerPlace, type ServerPlan, ServerProcess } from '../testing/server-process.js';
-import { type MysqlOptions, parseMysqlUrl } from './configuration.js';
+import {
+  newServerLocation,
+  type ServerLocation,
+  ServerProcess,
+  type ServerSpec,
+} from '../testing/server-process.js';
+import { type MysqlOptions, parseMysqlUrl } from './options.js';
 
 const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
-const dataOf = ({ folder }: ServerPlace): string => join(folder, 'data');
+const dataOf = ({ folder }: ServerLocation): string => join(folder, 'data');
 
 /** A server that starts removes what it takes for leftovers: in a shared folder, the tables of its neighbours. */
-const ownTmpdir = ({ folder }: ServerPlace): string => `--tmpdir=${folder}`;
+const ownTmpdir = ({ folder }: ServerLocation): string => `--tmpdir=${folder}`;
 
-const mariadb = (settings: readonly string[]): ServerPlan => ({
+const mariadb = (settings: readonly string[]): ServerSpec => ({
   name: 'mariadbd',
-  command: (place) => ({
+  command: (location) => ({
     program: 'mariadbd',
     args: [
       '--no-defaults',
-      `--datadir=${dataOf(place)}`,
-      ownTmpdir(place),
-      `--port=${place.port}`,
+      `--datadir=${dataOf(location)}`,
+      ownTmpdir(location),
+      `--port=${location.port}`,
       '--bind-address=127.0.0.1',
-      `--socket=${join(place.folder, 'socket')}`,
-      `--pid-file=${join(place.folder, 'pid')}`,
+      `--socket=${join(location.folder, 'socket')}`,
+      `--pid-file=${join(location.folder, 'pid')}`,
       '--innodb-buffer-pool-size=256M',
       ...settings,
       ...AS_ROOT,
     ],
   }),
-  answers: async (port) => {
+  isReady: async (port) => {
     const { createConnection } = await import('mysql2/promise');
     return createConnection({ host: '127.0.0.1', port, user: 'root' }).then(
       (connection) => connection.end().then(() => true),
@@ -40,7 +45,7 @@ const mariadb = (settings: readonly string[]): ServerPlan => ({
 
 /** The server of GENESIS_TEST_MYSQL, or a MariaDB of our own on a free port, with nothing in it. */
 export async function startMysql(): Promise<TestEngine | MissingEngine> {
-  if (!isWanted('mysql')) return NOT_WANTED;
+  if (!isSelected('mysql')) return NOT_SELECTED;
   const given = process.env.GENESIS_TEST_MYSQL;
   return given === undefined ? startOwnMysql() : { url: given, stop: async () => {} };
 }
@@ -50,15 +55,15 @@ export async function startOwnMysql(
   settings: readonly string[] = [],
   parent?: string,
 ): Promise<Required<TestEngine> | MissingEngine> {
-  if (!isWanted('mysql')) return NOT_WANTED;
+  if (!isSelected('mysql')) return NOT_SELECTED;
   if (findProgram('mariadbd') === null) {
     return { missing: 'mariadbd is not installed (npm run engines:install)' };
   }
-  const place = await newPlace('mariadb', parent);
-  makeData(place);
-  const { restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(mariadb(settings), place);
+  const location = await newServerLocation('mariadb', parent);
+  initDataFolder(location);
+  const { restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(mariadb(settings), location);
   return {
-    url: `mysql://root@127.0.0.1:${place.port}/genesis_fleet`,
+    url: `mysql://root@127.0.0.1:${location.port}/genesis_fleet`,
     restart,
     halt,
     boot,
@@ -68,11 +73,11 @@ export async function startOwnMysql(
   };
 }
 
-function makeData(place: ServerPlace): void {
+function initDataFolder(location: ServerLocation): void {
   const install = [
     '--no-defaults',
-    `--datadir=${dataOf(place)}`,
-    ownTmpdir(place),
+    `--datadir=${dataOf(location)}`,
+    ownTmpdir(location),
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
     ...AS_ROOT,
@@ -82,7 +87,7 @@ function makeData(place: ServerPlace): void {
 }
 
 /** Says something to the server that a store would not. */
-export async function ask(
+export async function queryServer(
   { host, port, user, password, namespace: database }: MysqlOptions,
   sql: string,
   values: unknown[] = [],
@@ -98,7 +103,7 @@ export async function ask(
 }
 
 /** For a store that only gives up on a server that hangs, however slow the machine is. */
-export const patientOptions = (url: string): MysqlOptions => ({
+export const optionsWithoutTimeouts = (url: string): MysqlOptions => ({
   ...parseMysqlUrl(url),
   connect_timeout_ms: 600_000,
   statement_timeout_ms: 600_000,

@@ -1,17 +1,17 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import type { Outcome, RememberedRequest, RequestRecord, StoredHead, Unit } from '../store.js';
+import type { CommitOutcome, CompletedRequest, RequestRecord, StoredHead, Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
-import { ALWAYS, TOLD } from './commit-function.js';
+import { INT64_MAX, OUTCOME_CODE } from './commit-script.js';
 
 /** Gives each distinct key a number, 1, 2, 3 … in the order in which they come. */
-class Numbers {
+class KeyNumbering {
   private readonly numbers = new Map<string, number>();
 
   /** `made` is called when the key is new. */
-  of(key: string, made: () => void): number {
-    const known = this.numbers.get(key);
-    if (known !== undefined) return known;
-    made();
+  numberOf(key: string, onNew: () => void): number {
+    const existing = this.numbers.get(key);
+    if (existing !== undefined) return existing;
+    onNew();
     const number = this.numbers.size + 1;
     this.numbers.set(key, number);
     return number;
@@ -19,47 +19,47 @@ class Numbers {
 }
 
 /** One batch as the commit function takes it, column by column, and its answer as outcomes. */
-export class Batch {
+export class CommitBatch {
   private readonly script: (number | string)[] = [];
 
-  private readonly project_numbers = new Numbers();
+  private readonly projectNumbers = new KeyNumbering();
   private readonly tenants: string[] = [];
   private readonly projects: string[] = [];
 
-  private readonly subject_numbers = new Numbers();
-  private readonly subject_projects: number[] = [];
+  private readonly subjectNumbers = new KeyNumbering();
+  private readonly subjectProjects: number[] = [];
   private readonly subjects: string[] = [];
 
-  private readonly scope_numbers = new Numbers();
-  private readonly scope_tenants: string[] = [];
+  private readonly scopeNumbers = new KeyNumbering();
+  private readonly scopeTenants: string[] = [];
   private readonly scopes: string[] = [];
-  private readonly scope_takes: number[] = [];
-  private readonly scope_max: number[] = [];
+  private readonly scopeTakes: number[] = [];
+  private readonly scopeMax: number[] = [];
 
-  private readonly place_numbers = new Numbers();
-  private readonly place_projects: number[] = [];
-  private readonly place_scopes: number[] = [];
+  private readonly permitNumbers = new KeyNumbering();
+  private readonly permitProjects: number[] = [];
+  private readonly permitScopes: number[] = [];
   private readonly members: string[] = [];
 
-  private readonly request_numbers = new Numbers();
-  private readonly request_projects: number[] = [];
-  private readonly request_keys: string[] = [];
+  private readonly requestNumbers = new KeyNumbering();
+  private readonly requestProjects: number[] = [];
+  private readonly requestKeys: string[] = [];
 
-  private readonly note_numbers = new Numbers();
-  private readonly note_projects: number[] = [];
-  private readonly note_ids: string[] = [];
+  private readonly looseEventNumbers = new KeyNumbering();
+  private readonly looseEventProjects: number[] = [];
+  private readonly looseEventIds: string[] = [];
 
   private readonly heads: StoredHead[] = [];
-  private readonly kept_projects: number[] = [];
-  private readonly kept: RequestRecord[] = [];
+  private readonly keptProjects: number[] = [];
+  private readonly keptRequests: RequestRecord[] = [];
   /** By kept request: the unit it belongs to. */
-  private readonly kept_units: number[] = [];
-  private readonly event_projects: number[] = [];
+  private readonly keptTransactions: number[] = [];
+  private readonly eventProjects: number[] = [];
   private readonly events: NewEvent[] = [];
 
-  constructor(private readonly units: readonly Unit[]) {
-    for (const unit of units) assertWellFormed(unit);
-    for (const [index, unit] of units.entries()) this.add(unit, index);
+  constructor(private readonly transactions: readonly Transaction[]) {
+    for (const transaction of transactions) assertWellFormed(transaction);
+    for (const [index, transaction] of transactions.entries()) this.add(transaction, index);
   }
 
   /** In the order of the commit function's parameters, after the id of the batch. */
@@ -69,24 +69,24 @@ export class Batch {
       numbers(this.script),
       names(this.tenants),
       names(this.projects),
-      numbers(this.subject_projects),
+      numbers(this.subjectProjects),
       names(this.subjects),
-      names(this.scope_tenants),
+      names(this.scopeTenants),
       names(this.scopes),
-      numbers(this.scope_takes),
-      numbers(this.scope_max.map(wholeMs)),
-      numbers(this.place_projects),
-      numbers(this.place_scopes),
+      numbers(this.scopeTakes),
+      numbers(this.scopeMax.map(wholeMs)),
+      numbers(this.permitProjects),
+      numbers(this.permitScopes),
       names(this.members),
-      numbers(this.request_projects),
-      names(this.request_keys),
-      numbers(this.note_projects),
-      names(this.note_ids),
+      numbers(this.requestProjects),
+      names(this.requestKeys),
+      numbers(this.looseEventProjects),
+      names(this.looseEventIds),
       bodies(this.heads),
-      numbers(this.kept_projects),
-      names(this.kept.map(({ key }) => key)),
-      bodies(this.kept.map(({ digest, reply }) => ({ digest, reply }))),
-      numbers(this.event_projects),
+      numbers(this.keptProjects),
+      names(this.keptRequests.map(({ key }) => key)),
+      bodies(this.keptRequests.map(({ digest, reply }) => ({ digest, reply }))),
+      numbers(this.eventProjects),
       numbers(events.map(({ timestamp }) => timeOf(timestamp))),
       names(events.map((event) => event.event_type)),
       names(events.map((event) => event.subject)),
@@ -100,195 +100,215 @@ export class Batch {
   }
 
   /** Reads what `decide` told, unit by unit. */
-  outcomes(answer: string): Outcome[] {
-    const [now, told = '', positions = '', ...lines] = answer.split('\n');
-    const reader: Answer = {
+  outcomes(reply: string): CommitOutcome[] {
+    const [now, codes = '', positions = '', ...lines] = reply.split('\n');
+    const reader: CommitReply = {
       now_ms: Number(now),
-      told: new Numerals(told),
-      positions: new Numerals(positions),
-      found: new Found(lines),
+      codes: new NumberReader(codes),
+      positions: new NumberReader(positions),
+      rows: new CommitReplyRows(lines),
     };
-    const outcomes: Outcome[] = [];
-    for (const unit of this.units) outcomes.push(this.outcome(unit, reader, outcomes));
+    const outcomes: CommitOutcome[] = [];
+    for (const transaction of this.transactions) outcomes.push(this.outcome(transaction, reader, outcomes));
     return outcomes;
   }
 
-  private outcome(unit: Unit, answer: Answer, before: readonly Outcome[]): Outcome {
-    const { now_ms, told, found } = answer;
-    const positions = positionsOf(unit, answer);
-    switch (told.next()) {
-      case TOLD.replay:
-        return { kind: 'replay', request: this.replayed(told.next(), told.next(), found, before), now_ms };
-      case TOLD.conflict: {
-        const rules_seq = told.next();
-        return { kind: 'conflict', heads: this.shown(unit, told, found), rules_seq, now_ms };
+  private outcome(
+    transaction: Transaction,
+    reply: CommitReply,
+    before: readonly CommitOutcome[],
+  ): CommitOutcome {
+    const { now_ms, codes, rows } = reply;
+    const positions = positionsOf(transaction, reply);
+    switch (codes.next()) {
+      case OUTCOME_CODE.replay:
+        return {
+          kind: 'replay',
+          request: this.completedRequest(codes.next(), codes.next(), rows, before),
+          now_ms,
+        };
+      case OUTCOME_CODE.conflict: {
+        const rules_seq = codes.next();
+        return { kind: 'conflict', heads: this.conflictHeads(transaction, codes, rows), rules_seq, now_ms };
       }
-      case TOLD.early:
+      case OUTCOME_CODE.early:
         return { kind: 'early', now_ms };
-      case TOLD.late:
+      case OUTCOME_CODE.late:
         return { kind: 'late', now_ms };
-      case TOLD.full:
-        return { kind: 'full', scope: this.scopes[told.next() - 1] as string, now_ms };
+      case OUTCOME_CODE.full:
+        return { kind: 'full', scope: this.scopes[codes.next() - 1] as string, now_ms };
       default:
-        return { kind: 'committed', positions, rules_seq: told.next(), now_ms };
+        return { kind: 'committed', positions, rules_seq: codes.next(), now_ms };
     }
   }
 
-  private shown(unit: Unit, told: Numerals, found: Found): { subject: string; head: StoredHead | null }[] {
-    const project = this.projectNumber(unit);
-    return [...unit.swaps, ...unit.checks].map(({ subject }) => {
-      const swap = told.next();
+  private conflictHeads(
+    transaction: Transaction,
+    codes: NumberReader,
+    rows: CommitReplyRows,
+  ): { subject: string; head: StoredHead | null }[] {
+    const project = this.projectNumber(transaction);
+    return [...transaction.swaps, ...transaction.checks].map(({ subject }) => {
+      const swap = codes.next();
       const head =
         swap > 0
           ? (this.heads[swap - 1] as StoredHead)
-          : (found.heads.get(this.subjectNumber(project, subject)) ?? null);
+          : (rows.heads.get(this.subjectNumber(project, subject)) ?? null);
       return { subject, head };
     });
   }
 
   /** `kept` says which request of this very batch was kept under that key; -1: the engine knew it before. */
-  private replayed(
+  private completedRequest(
     number: number,
     kept: number,
-    found: Found,
-    before: readonly Outcome[],
-  ): RememberedRequest {
-    const key = this.request_keys[number - 1] as string;
-    if (kept === -1) return { key, ...(found.requests.get(number) as Omit<RememberedRequest, 'key'>) };
-    const { digest, reply } = this.kept[kept - 1] as RequestRecord;
-    const outcome = before[this.kept_units[kept - 1] as number] as Outcome & { kind: 'committed' };
+    rows: CommitReplyRows,
+    before: readonly CommitOutcome[],
+  ): CompletedRequest {
+    const key = this.requestKeys[number - 1] as string;
+    if (kept === -1) return { key, ...(rows.requests.get(number) as Omit<CompletedRequest, 'key'>) };
+    const { digest, reply } = this.keptRequests[kept - 1] as RequestRecord;
+    const outcome = before[this.keptTransactions[kept - 1] as number] as CommitOutcome & {
+      kind: 'committed';
+    };
     return { key, digest, reply, positions: outcome.positions.filter((position) => position !== null) };
   }
 
-  private add(unit: Unit, index: number): void {
-    const project = this.projectNumber(unit);
-    const slots = lastWords(unit);
-    let swap_events = 0;
-    for (const { events } of unit.swaps) swap_events += events.length;
-    const keeps = unit.requests.some((request) => request.keep);
-    const has_effect = swap_events + unit.notes.length + unit.slots.length > 0 || keeps || unit.changes_rules;
+  private add(transaction: Transaction, index: number): void {
+    const project = this.projectNumber(transaction);
+    const permits = lastPerMember(transaction);
+    let swapEvents = 0;
+    for (const { events } of transaction.swaps) swapEvents += events.length;
+    const keeps = transaction.requests.some((request) => request.keep);
+    const hasEffect =
+      swapEvents + transaction.loose_events.length + transaction.permits.length > 0 ||
+      keeps ||
+      transaction.changes_rules;
     this.script.push(
       project,
-      unit.rules_seq ?? -1,
-      unit.changes_rules ? 1 : 0,
-      wholeMs(unit.not_before_ms ?? 0),
-      wholeMs(unit.not_after_ms ?? Number.POSITIVE_INFINITY),
-      has_effect ? 1 : 0,
-      unit.swaps.length,
-      unit.checks.length,
-      unit.requests.length,
-      unit.notes.length,
-      slots.length,
-      unit.rooms.length,
-      swap_events,
+      transaction.rules_seq ?? -1,
+      transaction.changes_rules ? 1 : 0,
+      wholeMs(transaction.not_before_ms ?? 0),
+      wholeMs(transaction.not_after_ms ?? Number.POSITIVE_INFINITY),
+      hasEffect ? 1 : 0,
+      transaction.swaps.length,
+      transaction.checks.length,
+      transaction.requests.length,
+      transaction.loose_events.length,
+      permits.length,
+      transaction.permit_limits.length,
+      swapEvents,
     );
-    this.addHeads(unit, project);
-    this.addRequests(unit, project, index);
-    this.addNotes(unit, project);
-    this.addSlots(unit, project, slots);
+    this.addHeads(transaction, project);
+    this.addRequests(transaction, project, index);
+    this.addLooseEvents(transaction, project);
+    this.addPermits(transaction, project, permits);
   }
 
-  private addHeads(unit: Unit, project: number): void {
-    for (const { subject, expected_seq, head, events } of unit.swaps) {
+  private addHeads(transaction: Transaction, project: number): void {
+    for (const { subject, expected_seq, head, events } of transaction.swaps) {
       this.script.push(this.subjectNumber(project, subject), expected_seq, events.length);
       this.heads.push(head);
       for (const event of events) this.addEvent(project, event);
     }
-    for (const { subject, expected_seq } of unit.checks) {
+    for (const { subject, expected_seq } of transaction.checks) {
       this.script.push(this.subjectNumber(project, subject), expected_seq);
     }
   }
 
-  private addRequests(unit: Unit, project: number, index: number): void {
-    for (const request of unit.requests) {
-      const number = this.request_numbers.of(`${project} ${request.key}`, () => {
-        this.request_projects.push(project);
-        this.request_keys.push(request.key);
+  private addRequests(transaction: Transaction, project: number, index: number): void {
+    for (const request of transaction.requests) {
+      const number = this.requestNumbers.numberOf(`${project} ${request.key}`, () => {
+        this.requestProjects.push(project);
+        this.requestKeys.push(request.key);
       });
       this.script.push(number, request.keep ? 1 : 0);
-      this.kept_projects.push(project);
-      this.kept.push(request);
-      this.kept_units.push(index);
+      this.keptProjects.push(project);
+      this.keptRequests.push(request);
+      this.keptTransactions.push(index);
     }
   }
 
-  private addNotes(unit: Unit, project: number): void {
-    for (const note of unit.notes) {
-      const number = this.note_numbers.of(`${project} ${note.event_id}`, () => {
-        this.note_projects.push(project);
-        this.note_ids.push(note.event_id);
+  private addLooseEvents(transaction: Transaction, project: number): void {
+    for (const looseEvent of transaction.loose_events) {
+      const number = this.looseEventNumbers.numberOf(`${project} ${looseEvent.event_id}`, () => {
+        this.looseEventProjects.push(project);
+        this.looseEventIds.push(looseEvent.event_id);
       });
       this.script.push(number);
-      this.addEvent(project, note);
+      this.addEvent(project, looseEvent);
     }
   }
 
-  private addSlots(unit: Unit, project: number, slots: Unit['slots']): void {
-    for (const { scope, member, until_ms } of slots) {
-      const scope_number = this.scopeNumber(unit.tenant_id, scope);
-      const place = this.place_numbers.of(`${project} ${scope_number} ${member}`, () => {
-        this.place_projects.push(project);
-        this.place_scopes.push(scope_number);
+  private addPermits(transaction: Transaction, project: number, permits: Transaction['permits']): void {
+    for (const { scope, member, until_ms } of permits) {
+      const scopeNumber = this.scopeNumber(transaction.tenant_id, scope);
+      const permitNumber = this.permitNumbers.numberOf(`${project} ${scopeNumber} ${member}`, () => {
+        this.permitProjects.push(project);
+        this.permitScopes.push(scopeNumber);
         this.members.push(member);
       });
-      this.script.push(place, wholeMs(until_ms ?? 0));
-      this.scope_takes[scope_number - 1] = (this.scope_takes[scope_number - 1] as number) + 1;
+      this.script.push(permitNumber, wholeMs(until_ms ?? 0));
+      this.scopeTakes[scopeNumber - 1] = (this.scopeTakes[scopeNumber - 1] as number) + 1;
     }
-    for (const { scope, max } of unit.rooms) {
-      const scope_number = this.scopeNumber(unit.tenant_id, scope);
-      this.script.push(scope_number, wholeMs(max));
-      this.scope_max[scope_number - 1] = Math.min(this.scope_max[scope_number - 1] as number, max);
+    for (const { scope, max } of transaction.permit_limits) {
+      const scopeNumber = this.scopeNumber(transaction.tenant_id, scope);
+      this.script.push(scopeNumber, wholeMs(max));
+      this.scopeMax[scopeNumber - 1] = Math.min(this.scopeMax[scopeNumber - 1] as number, max);
     }
   }
 
   private addEvent(project: number, event: NewEvent): void {
-    this.event_projects.push(project);
+    this.eventProjects.push(project);
     this.events.push(event);
   }
 
-  private projectNumber({ tenant_id, project_id }: Unit): number {
-    return this.project_numbers.of(`${tenant_id}\n${project_id}`, () => {
+  private projectNumber({ tenant_id, project_id }: Transaction): number {
+    return this.projectNumbers.numberOf(`${tenant_id}\n${project_id}`, () => {
       this.tenants.push(tenant_id);
       this.projects.push(project_id);
     });
   }
 
   private subjectNumber(project: number, subject: string): number {
-    return this.subject_numbers.of(`${project} ${subject}`, () => {
-      this.subject_projects.push(project);
+    return this.subjectNumbers.numberOf(`${project} ${subject}`, () => {
+      this.subjectProjects.push(project);
       this.subjects.push(subject);
     });
   }
 
-  private scopeNumber(tenant_id: string, scope: string): number {
-    return this.scope_numbers.of(`${tenant_id}\n${scope}`, () => {
-      this.scope_tenants.push(tenant_id);
+  private scopeNumber(tenantId: string, scope: string): number {
+    return this.scopeNumbers.numberOf(`${tenantId}\n${scope}`, () => {
+      this.scopeTenants.push(tenantId);
       this.scopes.push(scope);
-      this.scope_takes.push(0);
-      this.scope_max.push(Number.POSITIVE_INFINITY);
+      this.scopeTakes.push(0);
+      this.scopeMax.push(Number.POSITIVE_INFINITY);
     });
   }
 }
 
-interface Answer {
+interface CommitReply {
   readonly now_ms: number;
-  readonly told: Numerals;
-  readonly positions: Numerals;
-  readonly found: Found;
+  readonly codes: NumberReader;
+  readonly positions: NumberReader;
+  readonly rows: CommitReplyRows;
 }
 
 /** Of every event of the unit, whatever became of it: null for one that was not written. */
-function positionsOf({ swaps, notes }: Unit, answer: Answer): (number | null)[] {
+function positionsOf(
+  { swaps, loose_events: looseEvents }: Transaction,
+  reply: CommitReply,
+): (number | null)[] {
   const positions: (number | null)[] = [];
-  for (const { events } of swaps) for (const _ of events) positions.push(answer.positions.next() || null);
-  for (const _ of notes) positions.push(answer.positions.next() || null);
+  for (const { events } of swaps) for (const _ of events) positions.push(reply.positions.next() || null);
+  for (const _ of looseEvents) positions.push(reply.positions.next() || null);
   return positions;
 }
 
 /** What the answer shows of the time before the batch, by the numbers of subjects and requests. */
-class Found {
+class CommitReplyRows {
   readonly heads = new Map<number, StoredHead>();
-  readonly requests = new Map<number, Omit<RememberedRequest, 'key'>>();
+  readonly requests = new Map<number, Omit<CompletedRequest, 'key'>>();
 
   constructor(lines: readonly string[]) {
     for (const line of lines) {
@@ -312,7 +332,7 @@ class Found {
 }
 
 /** Numbers with a space between them, read one by one. */
-class Numerals {
+class NumberReader {
   private readonly numerals: readonly string[];
   private at = 0;
 
@@ -330,20 +350,20 @@ class Numerals {
 }
 
 /** Of two words about one place the last stands. */
-function lastWords({ slots }: Unit): Unit['slots'] {
-  if (slots.length < 2) return slots;
-  const last = new Map(slots.map((slot) => [`${slot.scope}\n${slot.member}`, slot]));
-  return last.size === slots.length ? slots : [...last.values()];
+function lastPerMember({ permits }: Transaction): Transaction['permits'] {
+  if (permits.length < 2) return permits;
+  const last = new Map(permits.map((permit) => [`${permit.scope}\n${permit.member}`, permit]));
+  return last.size === permits.length ? permits : [...last.values()];
 }
 
 /** The engine counts whole milliseconds: the next one says the same as any fraction before it. */
 function wholeMs(ms: number): number | string {
-  return ms > Number.MAX_SAFE_INTEGER ? ALWAYS : Math.ceil(ms);
+  return ms > Number.MAX_SAFE_INTEGER ? INT64_MAX : Math.ceil(ms);
 }
 
 function timeOf(timestamp: string): number | string {
-  const at_ms = msOf(timestamp);
-  return Number.isNaN(at_ms) ? 'NULL' : at_ms;
+  const atMs = msOf(timestamp);
+  return Number.isNaN(atMs) ? 'NULL' : atMs;
 }
 
 /** What the columns tell is not told again; `eventOf` puts it back. */

@@ -1,39 +1,39 @@
 import type { Blobs } from '../blobs.js';
-import type { Connections } from './connections.js';
+import type { PostgresPool } from './connection.js';
 
 /** Blobs as rows, over the connections of their store: closed with it. PostgreSQL keeps up to 1 GB in one. */
 export class PostgresBlobs implements Blobs {
   constructor(
-    private readonly connections: Connections,
+    private readonly connections: PostgresPool,
     private readonly namespace: string,
-    private readonly read_role: string,
+    private readonly readRole: string,
   ) {}
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    await this.connections.askAsTenant(tenant_id, 'none', {
+  async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
+    await this.connections.queryAsTenant(tenantId, 'none', {
       text: `INSERT INTO ${this.namespace}.blob (tenant_id, sha256, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-      values: [tenant_id, sha256, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)],
+      values: [tenantId, sha256, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)],
     });
   }
 
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
-    const found = await this.find<{ bytes: Buffer }>('bytes', tenant_id, sha256);
+  async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
+    const found = await this.find<{ bytes: Buffer }>('bytes', tenantId, sha256);
     return found?.bytes ?? null;
   }
 
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
-    const found = await this.find<{ size: number }>('octet_length(bytes) AS size', tenant_id, sha256);
+  async size(tenantId: string, sha256: string): Promise<number | null> {
+    const found = await this.find<{ size: number }>('octet_length(bytes) AS size', tenantId, sha256);
     return found?.size ?? null;
   }
 
   private async find<Row extends object>(
     what: string,
-    tenant_id: string,
+    tenantId: string,
     sha256: string,
   ): Promise<Row | undefined> {
-    const [row] = await this.connections.askAsTenant<Row>(tenant_id, this.read_role, {
+    const [row] = await this.connections.queryAsTenant<Row>(tenantId, this.readRole, {
       text: `SELECT ${what} FROM ${this.namespace}.blob WHERE tenant_id = $1 AND sha256 = $2`,
-      values: [tenant_id, sha256],
+      values: [tenantId, sha256],
     });
     return row;
   }

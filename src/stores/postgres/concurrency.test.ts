@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
-import type { Outcome, ProjectKey, Store } from '../store.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import type { CommitOutcome, ProjectKey, Store } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openPostgresStore } from './postgres-store.js';
-import { patientOptions } from './testing.js';
+import { optionsWithoutTimeouts } from './testing.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -14,7 +14,7 @@ await onSharedEngine('postgres', ({ url }) => {
 });
 
 function describeRaces(url: string): void {
-  const options = patientOptions(url);
+  const options = optionsWithoutTimeouts(url);
   const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 
   const open = async (count: number): Promise<Store[]> => {
@@ -41,43 +41,53 @@ function describeRaces(url: string): void {
   it('never fill a room beyond its size, from several projects at once', async () => {
     const { tenant_id } = newProject();
     const stores = await open(3);
-    const take = (store: Store, number: number): Promise<Outcome[]> => {
+    const take = (store: Store, number: number): Promise<CommitOutcome[]> => {
       const project = { tenant_id, project_id: `p${number % 4}` };
-      const slots = [{ scope: 'work', member: `m${number}`, until_ms: Number.POSITIVE_INFINITY }];
-      const notes = [eventOf(project, {})];
-      return store.commit([unitOf(project, { notes, slots, rooms: [{ scope: 'work', max: 7 }] })]);
+      const permits = [{ scope: 'work', member: `m${number}`, until_ms: Number.POSITIVE_INFINITY }];
+      const looseEvents = [eventOf(project, {})];
+      return store.commit([
+        transactionOf(project, {
+          loose_events: looseEvents,
+          permits,
+          permit_limits: [{ scope: 'work', max: 7 }],
+        }),
+      ]);
     };
     const outcomes = await Promise.all(
       range(1, 60).map((number) => take(stores[number % 3] as Store, number)),
     );
     expect(kindsOf(outcomes.flat()).filter((kind) => kind === 'committed')).toHaveLength(7);
-    expect(await stores[0]?.occupancy(tenant_id, 'work')).toBe(7);
+    expect(await stores[0]?.countPermits(tenant_id, 'work')).toBe(7);
   });
 
   it('give the places of members that ran out to others, though nobody removed them', async () => {
     const project = newProject();
     const [one, other] = (await open(2)) as [Store, Store];
     const take = async (store: Store, members: readonly string[], until_ms: number) => {
-      const slots = members.map((member) => ({ scope: 'work', member, until_ms }));
+      const permits = members.map((member) => ({ scope: 'work', member, until_ms }));
       const [outcome] = await store.commit([
-        unitOf(project, { notes: [eventOf(project, {})], slots, rooms: [{ scope: 'work', max: 2 }] }),
+        transactionOf(project, {
+          loose_events: [eventOf(project, {})],
+          permits,
+          permit_limits: [{ scope: 'work', max: 2 }],
+        }),
       ]);
-      return outcome as Outcome;
+      return outcome as CommitOutcome;
     };
-    const until_ms = (await one.now()) + 150;
-    expect((await take(one, ['a', 'b'], until_ms)).kind).toBe('committed');
+    const untilMs = (await one.now()) + 150;
+    expect((await take(one, ['a', 'b'], untilMs)).kind).toBe('committed');
     for (;;) {
-      const outcome = await take(other, ['c', 'd'], until_ms + HOUR_MS);
-      expect(outcome.kind).toBe(outcome.now_ms < until_ms ? 'full' : 'committed');
+      const outcome = await take(other, ['c', 'd'], untilMs + HOUR_MS);
+      expect(outcome.kind).toBe(outcome.now_ms < untilMs ? 'full' : 'committed');
       if (outcome.kind === 'committed') break;
     }
-    expect((await take(one, ['a'], until_ms + HOUR_MS)).kind).toBe('full');
+    expect((await take(one, ['a'], untilMs + HOUR_MS)).kind).toBe('full');
   });
 
   it('do not pass a not_after while they wait for a lock', async () => {
     const project = newProject();
     const [store] = (await open(1)) as [Store];
-    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     const blocker = new pg.Client(url);
     await blocker.connect();
     onTestFinished(() => blocker.end());
@@ -86,7 +96,9 @@ function describeRaces(url: string): void {
       project.tenant_id,
     ]);
     const not_after_ms = (await store.now()) + 100;
-    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
+    const waiting = store.commit([
+      transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
+    ]);
     while ((await store.now()) <= not_after_ms);
     await blocker.query('ROLLBACK');
     expect(await waiting).toMatchObject([{ kind: 'late' }]);
@@ -99,13 +111,13 @@ function describeRaces(url: string): void {
     const rounds = stores.map(async (store, index) => {
       for (const round of range(1, 20)) {
         const order = index % 2 === 0 ? projects : [...projects].reverse();
-        const units = order.map((project) =>
-          unitOf(project, {
-            notes: [eventOf(project, {})],
-            slots: [{ scope: `s${round % 2}`, member: 'm', until_ms: HOUR_MS * 1e9 }],
+        const transactions = order.map((project) =>
+          transactionOf(project, {
+            loose_events: [eventOf(project, {})],
+            permits: [{ scope: `s${round % 2}`, member: 'm', until_ms: HOUR_MS * 1e9 }],
           }),
         );
-        const outcomes = await store.commit(units);
+        const outcomes = await store.commit(transactions);
         expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
       }
     });
@@ -119,7 +131,9 @@ async function contend(store: Store, project: ProjectKey, tries: number): Promis
   let seq = 0;
   let won = 0;
   for (const _ of range(1, tries)) {
-    const [outcome] = await store.commit([unitOf(project, { swaps: [swapOf(project, '~contested', seq)] })]);
+    const [outcome] = await store.commit([
+      transactionOf(project, { swaps: [swapOf(project, '~contested', seq)] }),
+    ]);
     if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
     if (outcome?.kind !== 'committed') continue;
     seq += 1;

@@ -1,22 +1,22 @@
-import { certificateRefused, isCertificateFault } from '../certificate.js';
+import { certificateError, isCertificateError } from '../certificate.js';
 import { StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
-import type { PostgresOptions } from './configuration.js';
+import type { PostgresOptions } from './options.js';
 
 /**
  * `lost`: the connection went, and what was asked on it may have happened. `again`: the engine took it back, and it may
  * work at once. `unavailable`: the engine took it back, and it may work later. `gone`: the schema is not there any more.
  */
-export type Failure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
+export type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
 
 const LOST = /^(08...|57P01|57P02|57P05)$/;
 const AGAIN = /^(40001|40P01|55P03)$/;
 const UNAVAILABLE = /^(53...|57014|57P03|25006|58030)$/;
 const GONE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
 /** What the driver says of a connection, without a code. */
-const LOST_WORDS =
+const LOST_MESSAGE =
   /Connection terminated|Query read timeout|not queryable|Client was closed|timeout exceeded|timeout expired|after calling end/;
 
-export function failureOf(error: unknown): Failure {
+export function classifyError(error: unknown): PostgresFailure {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string') {
     if (LOST.test(code) || /^E[A-Z_]+$/.test(code)) return 'lost';
@@ -24,28 +24,28 @@ export function failureOf(error: unknown): Failure {
     if (UNAVAILABLE.test(code)) return 'unavailable';
     if (GONE.test(code)) return 'gone';
   }
-  return LOST_WORDS.test(String(message)) || isCertificateFault(error) ? 'lost' : 'bug';
+  return LOST_MESSAGE.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
 }
 
 /** What a question that changes nothing rejects with. */
-export function asStoreError(error: unknown): unknown {
-  switch (failureOf(error)) {
+export function toStoreError(error: unknown): unknown {
+  switch (classifyError(error)) {
     case 'bug':
       return error;
     case 'gone':
-      return new StoreBroken(`PostgreSQL no longer lets this store work: ${wordsOf(error)}`);
+      return new StoreBroken(`PostgreSQL no longer lets this store work: ${errorMessageOf(error)}`);
     default:
-      return new StoreUnavailable(`PostgreSQL: ${wordsOf(error)}`);
+      return new StoreUnavailable(`PostgreSQL: ${errorMessageOf(error)}`);
   }
 }
 
 /** Why a store did not open, for a person to read. */
-export function openingError(error: unknown, options: PostgresOptions): unknown {
+export function toOpeningError(error: unknown, options: PostgresOptions): unknown {
   const { host, port, user, database, namespace } = options;
   const { code } = error as { code?: unknown };
   if (code === '28P01' || code === '28000') {
     return new StoreRefused(
-      `PostgreSQL at ${host}:${port} does not let ${user} in: ${wordsOf(error)}. Check user and password.`,
+      `PostgreSQL at ${host}:${port} does not let ${user} in: ${errorMessageOf(error)}. Check user and password.`,
     );
   }
   if (code === '3D000') {
@@ -53,24 +53,24 @@ export function openingError(error: unknown, options: PostgresOptions): unknown 
   }
   if (code === '42501') {
     return new StoreRefused(
-      `${user} may not use the schema ${namespace}: ${wordsOf(error)}. Run: GRANT ${namespace}_write, ${namespace}_read TO ${user}`,
+      `${user} may not use the schema ${namespace}: ${errorMessageOf(error)}. Run: GRANT ${namespace}_write, ${namespace}_read TO ${user}`,
     );
   }
   if (code === 'ENOTFOUND') return new StoreRefused(`There is no host ${host}. Check the URL of the store.`);
-  if (isCertificateFault(error)) return certificateRefused(`PostgreSQL at ${host}:${port}`, error);
-  if (/SSL/.test(wordsOf(error))) {
-    return new StoreRefused(`PostgreSQL at ${host}:${port}: ${wordsOf(error)}. Check sslmode.`);
+  if (isCertificateError(error)) return certificateError(`PostgreSQL at ${host}:${port}`, error);
+  if (/SSL/.test(errorMessageOf(error))) {
+    return new StoreRefused(`PostgreSQL at ${host}:${port}: ${errorMessageOf(error)}. Check sslmode.`);
   }
-  if (failureOf(error) === 'lost') {
+  if (classifyError(error) === 'lost') {
     return new StoreUnavailable(
-      `PostgreSQL at ${host}:${port} does not answer (${wordsOf(error)}). Is it running, and is the URL right?`,
+      `PostgreSQL at ${host}:${port} does not answer (${errorMessageOf(error)}). Is it running, and is the URL right?`,
     );
   }
-  return asStoreError(error);
+  return toStoreError(error);
 }
 
 /** The driver puts passwords into no message; a failed connection to several addresses has none of its own. */
-export function wordsOf(error: unknown): string {
+export function errorMessageOf(error: unknown): string {
   const { message, code } = error as { message?: unknown; code?: unknown };
   return String(message || code || error);
 }

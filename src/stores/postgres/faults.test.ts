@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { range, swapOf, unitOf } from '../conformance/scene.js';
+import { range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
 import type { TestEngine } from '../testing/engine.js';
 import { onEngine, onOwnEngine } from '../testing/on-engine.js';
-import type { PostgresOptions } from './configuration.js';
+import type { PostgresOptions } from './options.js';
 import { openPostgresStore } from './postgres-store.js';
-import { migrated, startPostgres } from './testing.js';
+import { migrateNamespace, startPostgres } from './testing.js';
 
 await onEngine('postgres', startPostgres, async (engine) => {
   afterAll(() => engine.stop());
-  const options = await migrated(engine.url, 'faults');
+  const options = await migrateNamespace(engine.url, 'faults');
   describe('postgres in trouble', () => describeFaults(options));
   onOwnEngine('postgres', engine, (own) => describe('postgres', () => describeDeath(options, own)));
 });
@@ -28,7 +28,7 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
   it('killed and started under load keeps what it acknowledged, doubles nothing, and goes on', async () => {
     const project = newProject();
     const store = await openHere(options);
-    const writers = range(1, 6).map((number) => new Writer(store, project, `~s${number}`));
+    const writers = range(1, 6).map((number) => new PostgresWriterLoad(store, project, `~s${number}`));
     const working = writers.map((writer) => writer.work());
     for (const _ of range(1, 2)) {
       await Promise.all(writers.map((writer) => writer.acknowledges(5)));
@@ -45,10 +45,12 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
   it('frozen for longer than a lease does not pass a not_after', async () => {
     const project = newProject();
     const store = await openHere(options);
-    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     const not_after_ms = (await store.now()) + 300;
     await freeze();
-    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms })]);
+    const waiting = store.commit([
+      transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
+    ]);
     while (Date.now() <= not_after_ms) await new Promise(setImmediate);
     thaw();
     expect(await waiting).toMatchObject([{ kind: 'late' }]);
@@ -61,12 +63,12 @@ function describeFaults(options: PostgresOptions): void {
     ['on the way back', 'reply'],
   ] as const)('takes a commit once whose connection is cut %s', async (_, cut) => {
     const project = newProject();
-    const proxy = await Cutter.before(options);
+    const proxy = await ConnectionCutter.before(options);
     const store = await openHere({ ...options, port: proxy.port });
-    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     for (const seq of range(1, 3)) {
       proxy.cutNext(cut);
-      const [outcome] = await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
+      const [outcome] = await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
       expect(outcome).toMatchObject({ kind: 'committed', positions: [seq + 1] });
     }
     expect(proxy.cuts).toBe(3);
@@ -75,20 +77,20 @@ function describeFaults(options: PostgresOptions): void {
 
   it('that cannot be reached did nothing, and works again when it can', async () => {
     const project = newProject();
-    const proxy = await Cutter.before(options);
+    const proxy = await ConnectionCutter.before(options);
     const store = await openHere({ ...options, port: proxy.port });
     proxy.refuse(true);
-    const unit = unitOf(project, { swaps: [swapOf(project, '~a', 0)] });
+    const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
     // The question meets the broken connection, so that the commit has none to begin with.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
-    await expect(store.commit([unit])).rejects.toThrow(StoreUnavailable);
+    await expect(store.commit([transaction])).rejects.toThrow(StoreUnavailable);
     proxy.refuse(false);
-    expect(await store.commit([unit])).toMatchObject([{ kind: 'committed', positions: [1] }]);
+    expect(await store.commit([transaction])).toMatchObject([{ kind: 'committed', positions: [1] }]);
   });
 }
 
 /** Moves a head of its own on and on, whatever becomes of the engine, and knows what was acknowledged. */
-class Writer {
+class PostgresWriterLoad {
   private acknowledged = 0;
   private stopped = false;
   private readonly waiting: { count: number; resolve: () => void }[] = [];
@@ -103,7 +105,7 @@ class Writer {
     for (let seq = 0; !this.stopped; ) {
       try {
         const swaps = [swapOf(this.project, this.subject, seq)];
-        const [outcome] = await this.store.commit([unitOf(this.project, { swaps })]);
+        const [outcome] = await this.store.commit([transactionOf(this.project, { swaps })]);
         // Nobody else moves this head: a conflict shows what a commit did that was given up as uncertain.
         seq = outcome?.kind === 'conflict' ? (outcome.heads[0]?.head?.seq ?? 0) : seq + 1;
         this.acknowledge(seq);
@@ -135,7 +137,7 @@ class Writer {
 }
 
 /** Stands between store and engine, and cuts the connection on which the next commit travels. */
-class Cutter {
+class ConnectionCutter {
   cuts = 0;
   private cut: 'request' | 'reply' | null = null;
   private refusing = false;
@@ -146,9 +148,9 @@ class Cutter {
     private readonly target: PostgresOptions,
   ) {}
 
-  static async before(target: PostgresOptions): Promise<Cutter> {
+  static async before(target: PostgresOptions): Promise<ConnectionCutter> {
     const server = createServer();
-    const proxy = new Cutter(server, target);
+    const proxy = new ConnectionCutter(server, target);
     server.on('connection', (near) => proxy.join(near));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {

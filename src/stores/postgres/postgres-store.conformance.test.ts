@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openPostgresStore } from './postgres-store.js';
-import { patientOptions } from './testing.js';
+import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('postgres', ({ url }) => {
-  const options = patientOptions(url);
+  const options = optionsWithoutTimeouts(url);
   describeStoreConformance('postgres', {
     open: async () => {
       let store = await openPostgresStore(options);

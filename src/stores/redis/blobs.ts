@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Blobs } from '../blobs.js';
-import type { Keys } from './keys.js';
-import type { Link } from './link.js';
+import type { RedisConnection } from './connection.js';
+import type { RedisKeys } from './keys.js';
 import { scriptOf } from './script.js';
 
 /** What goes over the connection at once: commits behind it wait no longer than it takes. */
@@ -10,7 +10,7 @@ const CHUNK_BYTES = 1 << 20;
 export const BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
 /** A draft that nobody finished goes by itself. */
 const DRAFT_KEPT_MS = 3_600_000;
-const FINISH = scriptOf(`
+const FINISH_SCRIPT = scriptOf(`
 redis.call('PERSIST', KEYS[1])
 return redis.call('RENAME', KEYS[1], KEYS[2])
 `);
@@ -19,48 +19,48 @@ const SHA256 = /^[0-9a-f]{64}$/;
 /** Blobs as strings, written piece by piece beside their place: a blob appears whole or not at all. */
 export class RedisBlobs implements Blobs {
   constructor(
-    private readonly link: Link,
-    private readonly keys: Keys,
+    private readonly link: RedisConnection,
+    private readonly keys: RedisKeys,
   ) {}
 
-  async put(tenant_id: string, sha256: string, bytes: Uint8Array): Promise<void> {
+  async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength > BLOB_BYTES_MAX) {
       throw new Error(`a blob in Redis has at most ${BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}`);
     }
-    if ((await this.size(tenant_id, sha256)) === bytes.byteLength) return;
-    const draft = this.key(tenant_id, `draft:${randomUUID()}`);
+    if ((await this.size(tenantId, sha256)) === bytes.byteLength) return;
+    const draft = this.key(tenantId, `draft:${randomUUID()}`);
     await this.link.send(['SET', draft, '1', 'PX', String(DRAFT_KEPT_MS)]);
     for (let from = 0; from < bytes.byteLength; from += CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + CHUNK_BYTES);
       await this.link.send(['APPEND', draft, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)]);
     }
-    await this.link.run(FINISH, [draft, this.named(tenant_id, sha256)], []);
+    await this.link.run(FINISH_SCRIPT, [draft, this.blobKey(tenantId, sha256)], []);
   }
 
-  async get(tenant_id: string, sha256: string): Promise<Uint8Array | null> {
-    const size = await this.size(tenant_id, sha256);
+  async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
+    const size = await this.size(tenantId, sha256);
     if (size === null) return null;
     const chunks: Buffer[] = [];
     for (let from = 1; from <= size; from += CHUNK_BYTES) {
       const to = Math.min(from + CHUNK_BYTES - 1, size);
-      const range = ['GETRANGE', this.named(tenant_id, sha256), String(from), String(to)];
+      const range = ['GETRANGE', this.blobKey(tenantId, sha256), String(from), String(to)];
       chunks.push((await this.link.send(range, true)) as Buffer);
     }
     return Buffer.concat(chunks);
   }
 
-  async size(tenant_id: string, sha256: string): Promise<number | null> {
-    const length = (await this.link.send(['STRLEN', this.named(tenant_id, sha256)])) as number;
+  async size(tenantId: string, sha256: string): Promise<number | null> {
+    const length = (await this.link.send(['STRLEN', this.blobKey(tenantId, sha256)])) as number;
     // One byte stands before each blob, so that an empty one is there too.
     return length === 0 ? null : length - 1;
   }
 
-  private named(tenant_id: string, sha256: string): string {
+  private blobKey(tenantId: string, sha256: string): string {
     if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
-    return this.key(tenant_id, sha256);
+    return this.key(tenantId, sha256);
   }
 
-  private key(tenant_id: string, name: string): string {
-    return this.keys.blob(tenant_id, name);
+  private key(tenantId: string, name: string): string {
+    return this.keys.blob(tenantId, name);
   }
 }

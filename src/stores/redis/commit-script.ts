@@ -19,7 +19,7 @@ export const FULL = 5;
 export const COMMITTED = 6;
 
 /** The engine's clock in whole milliseconds, never behind what this tenant was told before. */
-export const CLOCK = `
+export const CLOCK_LUA = `
 local function clock_of(tenant)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -39,7 +39,7 @@ end
  * KEYS  tenant, batch
  * ARGV  the tape, the lineage that is served ('': any), then strings. Heads, events and requests are never looked into.
  */
-export const COMMIT = scriptOf(`${CLOCK}
+export const COMMIT_SCRIPT = scriptOf(`${CLOCK_LUA}
 local REPLAY, CONFLICT, EARLY, LATE, FULL, COMMITTED = ${REPLAY}, ${CONFLICT}, ${EARLY}, ${LATE}, ${FULL}, ${COMMITTED}
 local ZONE_SIZES = { ${ZONE_SIZES.join(', ')} }
 local UNPACKED_MAX = 4000 -- values in one call: what Lua's stack holds, and even, for those that come in pairs

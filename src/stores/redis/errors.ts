@@ -10,7 +10,7 @@ export class ReplyLost extends Error {
 }
 
 /** What Redis says when it has not run a command at all, and what that means to a person. */
-const NOTHING_HAPPENED: Readonly<Record<string, string>> = {
+const NOT_EXECUTED: Readonly<Record<string, string>> = {
   LOADING: 'Redis is starting and still reads its data.',
   BUSY: 'Redis is busy with a script of somebody else.',
   READONLY: 'This Redis is a replica and takes no writes.',
@@ -27,28 +27,28 @@ const NOTHING_HAPPENED: Readonly<Record<string, string>> = {
 };
 
 /** After these the connection is of no use: another server, or another user, has to be asked. */
-const LET_GO = new Set(['READONLY', 'MASTERDOWN', 'NOAUTH', 'MOVED']);
+const CONNECTION_FATAL = new Set(['READONLY', 'MASTERDOWN', 'NOAUTH', 'MOVED']);
 
 export const codeOf = (reply: Error): string => reply.message.split(' ', 1)[0] ?? '';
 
-export const endsConnection = (reply: Error): boolean => LET_GO.has(codeOf(reply));
+export const endsConnection = (reply: Error): boolean => CONNECTION_FATAL.has(codeOf(reply));
 
 /** A commit met another server than the one its store was opened on. */
 export const isLostHistory = (reply: Error): boolean => codeOf(reply) === 'LINEAGE';
 
 /** A reply that is an error, as the contract of stores says it. */
-export function storeErrorOf(reply: Error): StoreUnavailable | StoreBroken {
+export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
   const code = codeOf(reply);
-  const said = NOTHING_HAPPENED[code];
-  if (said !== undefined) return new StoreUnavailable(said);
+  const message = NOT_EXECUTED[code];
+  if (message !== undefined) return new StoreUnavailable(message);
   if (reply.message.startsWith('ERR max number of clients')) {
     return new StoreUnavailable('Redis has as many connections as it allows (maxclients).');
   }
-  if (isLostHistory(reply)) return historyLost();
+  if (isLostHistory(reply)) return historyLostError();
   return new StoreBroken(`Redis refused what a store may ask: ${reply.message}`);
 }
 
-export const historyLost = (): StoreBroken =>
+export const historyLostError = (): StoreBroken =>
   new StoreBroken(
     'Redis was restarted or another server took over: what was acknowledged last may be lost. Open the store anew.',
   );

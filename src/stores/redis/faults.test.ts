@@ -1,10 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { eventOf, kindsOf, range, swapOf, unitOf } from '../conformance/scene.js';
-import { type Outcome, type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
-import { FaultyLine } from './faulty-line.testing.js';
-import { type OwnRedis, onOwnRedis } from './scene.testing.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import {
+  type CommitOutcome,
+  type ProjectKey,
+  type Store,
+  StoreUnavailable,
+  StoreUncertain,
+} from '../store.js';
+import { onOwnRedis, type RedisHarness } from './testing/harness.js';
+import { FaultyRedisProxy } from './testing/proxy.js';
 
 let tenants = 0;
 function newProject(): ProjectKey {
@@ -17,7 +23,7 @@ await onOwnRedis(undefined, (redis) => {
   describe('redis that is ended as by a power cut, under load', () => describeDeath(redis));
 });
 
-function describeStores(redis: OwnRedis): void {
+function describeStores(redis: RedisHarness): void {
   it('lose and double no swap, give positions without gaps to whoever follows, and never exceed a room', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 4).map(() => redis.open()));
@@ -33,7 +39,7 @@ function describeStores(redis: OwnRedis): void {
       ),
     );
     expect(granted.reduce((sum, { placed }) => sum + placed, 0)).toBe(7);
-    expect(await stores[0]?.occupancy(project.tenant_id, 'work')).toBe(7);
+    expect(await stores[0]?.countPermits(project.tenant_id, 'work')).toBe(7);
   });
 
   it('free the places of others by time alone', async () => {
@@ -41,14 +47,17 @@ function describeStores(redis: OwnRedis): void {
     const [one, other] = [await redis.open(), await redis.open()];
     const take = (store: Store, member: string, until_ms: number) =>
       store.commit([
-        unitOf(project, { slots: [{ scope: 'work', member, until_ms }], rooms: [{ scope: 'work', max: 1 }] }),
+        transactionOf(project, {
+          permits: [{ scope: 'work', member, until_ms }],
+          permit_limits: [{ scope: 'work', max: 1 }],
+        }),
       ]);
     expect(kindsOf(await take(one, 'a', Number.POSITIVE_INFINITY))).toEqual(['committed']);
     expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['full']);
-    const until_ms = (await one.now()) + 100;
-    expect(kindsOf(await take(one, 'a', until_ms))).toEqual(['committed']);
-    while ((await other.now()) < until_ms);
-    expect(await other.occupancy(project.tenant_id, 'work')).toBe(0);
+    const untilMs = (await one.now()) + 100;
+    expect(kindsOf(await take(one, 'a', untilMs))).toEqual(['committed']);
+    while ((await other.now()) < untilMs);
+    expect(await other.countPermits(project.tenant_id, 'work')).toBe(0);
     expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
   });
 
@@ -57,7 +66,9 @@ function describeStores(redis: OwnRedis): void {
     const store = await redis.open();
     const not_after_ms = (await store.now()) + 100;
     await redis.engine.freeze();
-    const waiting = store.commit([unitOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms })]);
+    const waiting = store.commit([
+      transactionOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms }),
+    ]);
     while (Date.now() <= not_after_ms) await pause(10);
     redis.engine.thaw();
     expect(kindsOf(await waiting)).toEqual(['late']);
@@ -65,17 +76,17 @@ function describeStores(redis: OwnRedis): void {
   });
 
   it('are told what happened when the answer was lost, and it happened once', async () => {
-    const { store, line } = await throughLine(redis);
+    const { store, line } = await openThroughProxy(redis);
     const project = newProject();
-    const note = eventOf(project, {});
+    const looseEvent = eventOf(project, {});
     for (const lost of [1, 2]) {
-      line.answers_to_lose = lost === 1 ? 1 : 0;
-      const unit = unitOf(project, {
+      line.repliesToDrop = lost === 1 ? 1 : 0;
+      const transaction = transactionOf(project, {
         swaps: [swapOf(project, `~a${lost}`, 0)],
-        notes: [note],
+        loose_events: [looseEvent],
         changes_rules: true,
       });
-      const [outcome] = await store.commit([unit]);
+      const [outcome] = await store.commit([transaction]);
       expect(outcome).toMatchObject({ kind: 'committed', rules_seq: lost });
       if (lost === 1) expect(outcome).toMatchObject({ positions: [1, 2] });
     }
@@ -83,38 +94,42 @@ function describeStores(redis: OwnRedis): void {
   });
 
   it('say that nothing happened when the engine was never reached', async () => {
-    const { store, line } = await throughLine(redis);
+    const { store, line } = await openThroughProxy(redis);
     const project = newProject();
     await line.stop();
     // The question meets the broken connection, so that the commit has none to begin with.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
-    await expect(store.commit([unitOf(project, { changes_rules: true })])).rejects.toThrow(StoreUnavailable);
+    await expect(store.commit([transactionOf(project, { changes_rules: true })])).rejects.toThrow(
+      StoreUnavailable,
+    );
   });
 
   it('work with an engine that has forgotten its scripts', async () => {
     const store = await redis.open();
     const project = newProject();
-    await redis.say('SCRIPT', 'FLUSH');
-    expect(kindsOf(await store.commit([unitOf(project, { changes_rules: true })]))).toEqual(['committed']);
+    await redis.command('SCRIPT', 'FLUSH');
+    expect(kindsOf(await store.commit([transactionOf(project, { changes_rules: true })]))).toEqual([
+      'committed',
+    ]);
   });
 
   it('change nothing when the memory of the engine is full', async () => {
     const store = await redis.open();
     const project = newProject();
-    await redis.say('CONFIG', 'SET', 'maxmemory', '1');
-    const unit = unitOf(project, { swaps: [swapOf(project, '~a', 0)] });
-    await expect(store.commit([unit])).rejects.toThrow(/memory of Redis is full/);
-    await redis.say('CONFIG', 'SET', 'maxmemory', '0');
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
+    await expect(store.commit([transaction])).rejects.toThrow(/memory of Redis is full/);
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
     expect(await store.project(project)).toBeNull();
-    expect(kindsOf(await store.commit([unit]))).toEqual(['committed']);
+    expect(kindsOf(await store.commit([transaction]))).toEqual(['committed']);
   });
 }
 
-function describeDeath(redis: OwnRedis): void {
+function describeDeath(redis: RedisHarness): void {
   it('has everything it acknowledged, and nothing twice', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 3).map(() => redis.open()));
-    const load = new Load(project);
+    const load = new RedisCommitLoad(project);
     const writers = stores.map((store, name) => load.write(store, `w${name}`));
     await load.reaches(100);
     await redis.engine.restart();
@@ -124,8 +139,7 @@ function describeDeath(redis: OwnRedis): void {
     const events = await stores[0]!.events(project, { after: 0, limit: 100_000 });
     expect(events.map((event) => event.position)).toEqual(range(1, events.length));
     expect(new Set(events.map((event) => event.event_id)).size).toBe(events.length);
-    for (const [event_id, position] of load.acknowledged)
-      expect(events[position - 1]?.event_id).toBe(event_id);
+    for (const [eventId, position] of load.acknowledged) expect(events[position - 1]?.event_id).toBe(eventId);
     expect((await stores[0]!.meta()).incarnation).toBe(1);
   });
 }
@@ -139,12 +153,12 @@ async function race(
   let [seq, swapped, placed] = [0, 0, 0];
   for (const n of range(1, 40)) {
     const [swap, place] = await store.commit([
-      unitOf(project, { swaps: [swapOf(project, '~contested', seq)] }),
-      unitOf(project, {
-        slots: [{ scope: 'work', member: `${name}-${n}`, until_ms: Number.POSITIVE_INFINITY }],
-        rooms: [{ scope: 'work', max: 7 }],
+      transactionOf(project, { swaps: [swapOf(project, '~contested', seq)] }),
+      transactionOf(project, {
+        permits: [{ scope: 'work', member: `${name}-${n}`, until_ms: Number.POSITIVE_INFINITY }],
+        permit_limits: [{ scope: 'work', max: 7 }],
       }),
-      unitOf(project, { notes: [eventOf(project, { subject: '~own' })] }),
+      transactionOf(project, { loose_events: [eventOf(project, { subject: '~own' })] }),
     ]);
     if (place?.kind === 'committed') placed += 1;
     if (swap?.kind === 'committed') swapped += 1;
@@ -154,9 +168,9 @@ async function race(
 }
 
 /** Reads the feed as a coordinator does, until it has seen so many notes. */
-async function follow(store: Store, project: ProjectKey, notes: number): Promise<EventEnvelope[]> {
+async function follow(store: Store, project: ProjectKey, looseEventCount: number): Promise<EventEnvelope[]> {
   const seen: EventEnvelope[] = [];
-  for (let left = notes; left > 0; ) {
+  for (let left = looseEventCount; left > 0; ) {
     const page = await store.events(project, { after: seen.at(-1)?.position ?? 0, limit: 50 });
     left -= page.filter((event) => event.subject === '~own').length;
     seen.push(...page);
@@ -164,15 +178,15 @@ async function follow(store: Store, project: ProjectKey, notes: number): Promise
   return seen;
 }
 
-async function throughLine(redis: OwnRedis): Promise<{ store: Store; line: FaultyLine }> {
+async function openThroughProxy(redis: RedisHarness): Promise<{ store: Store; line: FaultyRedisProxy }> {
   await redis.migrate();
-  const line = await FaultyLine.to(redis.options.host, redis.options.port);
-  onTestFinished(() => line.stop());
-  return { store: await redis.with({ port: line.port }).reopen(), line };
+  const proxy = await FaultyRedisProxy.to(redis.options.host, redis.options.port);
+  onTestFinished(() => proxy.stop());
+  return { store: await redis.with({ port: proxy.port }).reopen(), line: proxy };
 }
 
 /** Commits as fast as it is answered, and keeps what it was told. */
-class Load {
+class RedisCommitLoad {
   readonly acknowledged = new Map<string, number>();
   private stopped = false;
   private waiting: { count: number; tell: () => void } | null = null;
@@ -181,10 +195,10 @@ class Load {
 
   async write(store: Store, name: string): Promise<void> {
     for (let n = 1; !this.stopped; n += 1) {
-      const unit = unitOf(this.project, { swaps: [swapOf(this.project, `~${name}-${n}`, 0)] });
-      const outcome = await this.commit(store, unit);
+      const transaction = transactionOf(this.project, { swaps: [swapOf(this.project, `~${name}-${n}`, 0)] });
+      const outcome = await this.commit(store, transaction);
       if (outcome?.kind !== 'committed') continue;
-      this.acknowledged.set(unit.swaps[0]!.events[0]!.event_id, outcome.positions[0] as number);
+      this.acknowledged.set(transaction.swaps[0]!.events[0]!.event_id, outcome.positions[0] as number);
       if (this.waiting !== null && this.acknowledged.size >= this.waiting.count) this.waiting.tell();
     }
   }
@@ -199,9 +213,12 @@ class Load {
     this.stopped = true;
   }
 
-  private async commit(store: Store, unit: Parameters<Store['commit']>[0][number]): Promise<Outcome | null> {
+  private async commit(
+    store: Store,
+    transaction: Parameters<Store['commit']>[0][number],
+  ): Promise<CommitOutcome | null> {
     try {
-      return (await store.commit([unit]))[0] ?? null;
+      return (await store.commit([transaction]))[0] ?? null;
     } catch (error) {
       if (!(error instanceof StoreUnavailable || error instanceof StoreUncertain)) throw error;
       await pause(10);

@@ -1,7 +1,7 @@
 import type { ProjectKey } from '../store.js';
 
 /** What a value of the event index begins with, by the filter it answers. */
-export const INDEXED = {
+export const INDEX_PREFIX = {
   subject: 'subject:',
   task_id: 'task:',
   feature_id: 'feature:',
@@ -10,13 +10,13 @@ export const INDEXED = {
   session_id: 'session:',
 } as const;
 
-export const TYPE_INDEX = 'type:';
+export const TYPE_INDEX_PREFIX = 'type:';
 
 /**
  * The names of all keys. Those of one tenant share its hash tag, so that one script may touch them on a cluster.
  * Names from outside come last, or are escaped: no two of them can make the same key.
  */
-export class Keys {
+export class RedisKeys {
   constructor(private readonly namespace: string) {}
 
   /** Hash: version, secret, incarnation, lineage. */
@@ -25,28 +25,28 @@ export class Keys {
   }
 
   /** Hash: the latest time told. Every other key of the tenant begins with this one and a colon. */
-  tenant(tenant_id: string): string {
-    return `${this.namespace}:{${encodeURIComponent(tenant_id)}}`;
+  tenant(tenantId: string): string {
+    return `${this.namespace}:{${encodeURIComponent(tenantId)}}`;
   }
 
   /** String, for some minutes: what the batch came to. */
-  batch(tenant_id: string, batch_id: string): string {
-    return `${this.tenant(tenant_id)}:batch:${batch_id}`;
+  batch(tenantId: string, batchId: string): string {
+    return `${this.tenant(tenantId)}:batch:${batchId}`;
   }
 
   /** Set of names. */
-  projects(tenant_id: string): string {
-    return `${this.tenant(tenant_id)}:projects`;
+  projects(tenantId: string): string {
+    return `${this.tenant(tenantId)}:projects`;
   }
 
   /** Sorted set: project and member by the time their place ends. */
-  slots(tenant_id: string, scope: string): string {
-    return `${this.tenant(tenant_id)}:slots:${scope}`;
+  permits(tenantId: string, scope: string): string {
+    return `${this.tenant(tenantId)}:slots:${scope}`;
   }
 
   /** String. */
-  blob(tenant_id: string, sha256: string): string {
-    return `${this.tenant(tenant_id)}:blob:${sha256}`;
+  blob(tenantId: string, sha256: string): string {
+    return `${this.tenant(tenantId)}:blob:${sha256}`;
   }
 
   /** Hash: position, rules_seq. Every other key of the project begins with this one and a colon. */

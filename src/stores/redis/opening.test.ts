@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { range, swapOf, unitOf } from '../conformance/scene.js';
+import { range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { StoreRefused } from '../store.js';
-import { parseRedisUrl } from './configuration.js';
+import { parseRedisUrl } from './options.js';
 import { openRedisMigrator, openRedisStore } from './redis-store.js';
-import { type OwnRedis, onOwnRedis } from './scene.testing.js';
 import { aclRules } from './schema.js';
+import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 
 describe('the URL of a redis store', () => {
   it('says everything there is to say', () => {
@@ -63,15 +63,15 @@ await onOwnRedis(undefined, (redis) => {
   describe('a redis user of one namespace', () => describeUser(redis));
 });
 
-function describeOpening(redis: OwnRedis): void {
+function describeOpening(redis: RedisHarness): void {
   it('only on what was migrated, and never makes a schema itself', async () => {
     const options = { ...redis.options, namespace: 'empty' };
     await expect(openRedisStore(options)).rejects.toThrow(/Run: gen migrate --store URL/);
-    expect(await redis.say('EXISTS', 'empty:meta')).toBe(0);
+    expect(await redis.command('EXISTS', 'empty:meta')).toBe(0);
   });
 
   it('not on data of a newer version, which no migrator touches either', async () => {
-    await redis.say('HSET', 'newer:meta', 'version', '99');
+    await redis.command('HSET', 'newer:meta', 'version', '99');
     const options = { ...redis.options, namespace: 'newer' };
     await expect(openRedisStore(options)).rejects.toThrow(/newer than this program: update genesis-fleet/);
     const migrator = await openRedisMigrator(options);
@@ -109,29 +109,29 @@ function describeOpening(redis: OwnRedis): void {
     ['maxmemory-policy', 'volatile-ttl', 'noeviction', /CONFIG SET maxmemory-policy noeviction/],
   ])('as durable not where %s is %s, and says what to run', async (name, wrong, right, sentence) => {
     await redis.migrate();
-    await redis.say('CONFIG', 'SET', name, wrong);
+    await redis.command('CONFIG', 'SET', name, wrong);
     try {
       await expect(openRedisStore(redis.options)).rejects.toThrow(sentence);
       const ha = openRedisStore({ ...redis.options, profile: 'ha' });
       if (name === 'maxmemory-policy') await expect(ha).rejects.toThrow(sentence);
       else await (await ha).close();
     } finally {
-      await redis.say('CONFIG', 'SET', name, right);
+      await redis.command('CONFIG', 'SET', name, right);
     }
   });
 
   it('not on a replica', async () => {
     await redis.migrate();
-    await redis.say('REPLICAOF', '127.0.0.1', '1');
+    await redis.command('REPLICAOF', '127.0.0.1', '1');
     try {
       await expect(openRedisStore(redis.options)).rejects.toThrow(/read-only replica/);
     } finally {
-      await redis.say('REPLICAOF', 'NO', 'ONE');
+      await redis.command('REPLICAOF', 'NO', 'ONE');
     }
   });
 }
 
-function describeUser(redis: OwnRedis): void {
+function describeUser(redis: RedisHarness): void {
   it('does everything there with the rules that the documentation gives, and reads nothing elsewhere', async () => {
     const others = await redis.with({ namespace: 'globex' }).open();
     await moveOne(others, 'globex');
@@ -146,7 +146,7 @@ function describeUser(redis: OwnRedis): void {
     await mine.close();
 
     await expect(openRedisStore({ ...acme, namespace: 'globex' })).rejects.toThrow(StoreRefused);
-    const keys = await redis.say<string[]>('KEYS', 'globex:*');
+    const keys = await redis.command<string[]>('KEYS', 'globex:*');
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {
       await expect(sayAs(acme, 'EVAL', "return redis.call('GET', ARGV[1])", '0', key)).rejects.toThrow(
@@ -164,9 +164,9 @@ function describeUser(redis: OwnRedis): void {
     const migrator = await openRedisMigrator(options);
     await migrator.up();
     await migrator.close();
-    await redis.say('ACL', 'SETUSER', 'lacking', '-rpush');
+    await redis.command('ACL', 'SETUSER', 'lacking', '-rpush');
     await expect(openRedisStore(options)).rejects.toThrow(/ACL rules/);
-    await redis.say('ACL', 'SETUSER', 'lacking', '+rpush');
+    await redis.command('ACL', 'SETUSER', 'lacking', '+rpush');
     await (await openRedisStore(options)).close();
   });
 
@@ -176,12 +176,12 @@ function describeUser(redis: OwnRedis): void {
   });
 }
 
-async function tenantUser(redis: OwnRedis, namespace: string) {
-  await redis.say('ACL', 'SETUSER', namespace, 'on', '>secret', ...aclRules(namespace).split(' '));
+async function tenantUser(redis: RedisHarness, namespace: string) {
+  await redis.command('ACL', 'SETUSER', namespace, 'on', '>secret', ...aclRules(namespace).split(' '));
   return { ...redis.options, namespace, username: namespace, password: 'secret' };
 }
 
-async function sayAs(options: OwnRedis['options'], ...args: string[]): Promise<unknown> {
+async function sayAs(options: RedisHarness['options'], ...args: string[]): Promise<unknown> {
   const { createClient } = await import('redis');
   const { host, port, username, password } = options;
   const client = createClient({
@@ -202,13 +202,13 @@ async function sayAs(options: OwnRedis['options'], ...args: string[]): Promise<u
 async function moveOne(store: Awaited<ReturnType<typeof openRedisStore>>, tenant_id: string): Promise<void> {
   const project = { tenant_id, project_id: 'p' };
   const requests = [{ key: 'k', digest: 'd', keep: true }];
-  const slots = [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }];
+  const permits = [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }];
   const [outcome] = await store.commit([
-    unitOf(project, { swaps: [swapOf(project, '~a', 0)], requests, slots }),
+    transactionOf(project, { swaps: [swapOf(project, '~a', 0)], requests, permits }),
   ]);
   expect(outcome?.kind).toBe('committed');
   expect(await store.events(project, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
   expect(await store.scanHeads(project, { after: null, limit: 9 })).toHaveLength(1);
-  expect(await store.occupancy(tenant_id, 'work')).toBe(1);
+  expect(await store.countPermits(tenant_id, 'work')).toBe(1);
   expect(await store.projects(tenant_id)).toEqual(['p']);
 }

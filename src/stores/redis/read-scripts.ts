@@ -1,4 +1,4 @@
-import { CLOCK, FOREVER_MS, ZONE_SIZES } from './commit-script.js';
+import { CLOCK_LUA, FOREVER_MS, ZONE_SIZES } from './commit-script.js';
 import { scriptOf } from './script.js';
 
 /** How often one call looks for a stretch of positions that may be in time, before it lets others have their turn. */
@@ -10,7 +10,7 @@ const STRETCHES_MAX = 200;
  * KEYS  project
  * ARGV  the bound after which it begins, limit
  */
-export const SCAN_HEADS = scriptOf(`
+export const SCAN_HEADS_SCRIPT = scriptOf(`
 local subjects = redis.call('ZRANGE', KEYS[1] .. ':subjects', ARGV[1], '+', 'BYLEX', 'LIMIT', 0, ARGV[2])
 local heads = {}
 for from = 1, #subjects, 4000 do
@@ -25,7 +25,7 @@ return heads
  *
  * KEYS  tenant, the scope's places
  */
-export const OCCUPANCY = scriptOf(`${CLOCK}
+export const COUNT_PERMITS_SCRIPT = scriptOf(`${CLOCK_LUA}
 return redis.call('ZCOUNT', KEYS[2], '(' .. string.format('%.0f', clock_of(KEYS[1])), '+inf')
 `);
 
@@ -37,7 +37,7 @@ return redis.call('ZCOUNT', KEYS[2], '(' .. string.format('%.0f', clock_of(KEYS[
  * KEYS  project
  * ARGV  after, until_position, limit, since_ms, until_ms, the filters: a list of lists of index values, any of which will do
  */
-export const EVENTS = scriptOf(`
+export const EVENTS_SCRIPT = scriptOf(`
 local project = KEYS[1]
 local after, last, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local since_ms, until_ms = tonumber(ARGV[4]), tonumber(ARGV[5])

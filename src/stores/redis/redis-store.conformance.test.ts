@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openRedisStore } from './redis-store.js';
-import { patientOptions } from './testing.js';
+import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('redis', ({ url }) => {
-  const options = patientOptions(url);
+  const options = optionsWithoutTimeouts(url);
   describeStoreConformance('redis', {
     open: async () => {
       let store = await openRedisStore(options);

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
-import { matcher } from '../matches.js';
+import { matcher } from '../event-matcher.js';
 import type { MigrationStep, Migrator } from '../migrator.js';
 import {
+  type CommitOutcome,
   type EventQuery,
-  type Outcome,
   type ProjectKey,
   type ProjectRow,
   type Store,
@@ -16,51 +16,60 @@ import {
   StoreRefused,
   StoreUnavailable,
   StoreUncertain,
-  type Unit,
+  type Transaction,
 } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
-import { decodeOutcomes, encodeBatch, headOf } from './batch.js';
+import { decodeOutcomes, encodeBatch, headFromStored } from './batch.js';
 import { RedisBlobs } from './blobs.js';
-import { COMMIT, FOREVER_MS } from './commit-script.js';
-import type { RedisOptions } from './configuration.js';
-import { historyLost, ReplyLost } from './errors.js';
-import { INDEXED, Keys, TYPE_INDEX } from './keys.js';
-import { type FreshLink, Link } from './link.js';
-import { EVENTS, OCCUPANCY, SCAN_HEADS } from './read-scripts.js';
-import { ATTEND, migrationScript, SCHEMA_VERSION, stepsAfter } from './schema.js';
-import type { Server } from './server.js';
+import { COMMIT_SCRIPT, FOREVER_MS } from './commit-script.js';
+import { type NewRedisConnection, RedisConnection } from './connection.js';
+import { historyLostError, ReplyLost } from './errors.js';
+import { INDEX_PREFIX, RedisKeys, TYPE_INDEX_PREFIX } from './keys.js';
+import type { RedisOptions } from './options.js';
+import type { RedisServerInfo } from './preflight.js';
+import { COUNT_PERMITS_SCRIPT, EVENTS_SCRIPT, SCAN_HEADS_SCRIPT } from './read-scripts.js';
+import { IDENTIFY_SCRIPT, migrationScript, SCHEMA_VERSION, stepsAfter } from './schema.js';
 
 /** How long a commit whose answer was lost is asked for again. */
-const ASKED_AGAIN_MS = 10_000;
+const RETRY_MS = 10_000;
 const PAUSE_MS = 100;
 
 export async function openRedisStore(options: RedisOptions): Promise<RedisStore> {
-  const attendance = new Attendance(options);
-  const link = await Link.open(options, (server, fresh) => attendance.attend(server, fresh));
-  attendance.onLoss = (error) => link.finish(error);
-  return new RedisStore(options, link, attendance);
+  const identity = new ServerIdentity(options);
+  const connection = await RedisConnection.open(options, (server, newConnection) =>
+    identity.verify(server, newConnection),
+  );
+  identity.onLoss = (error) => connection.fail(error);
+  return new RedisStore(options, connection, identity);
 }
 
 /** Who the store is, asked on every new connection: a server on which history may have been lost is another store. */
-class Attendance {
+class ServerIdentity {
   meta: StoreMeta | null = null;
   replication_id = '';
   onLoss: (error: StoreBroken) => void = () => {};
-  private readonly keys: Keys;
+  private readonly keys: RedisKeys;
 
   constructor(private readonly options: RedisOptions) {
-    this.keys = new Keys(options.namespace);
+    this.keys = new RedisKeys(options.namespace);
   }
 
-  async attend({ replication_id, promoted }: Server, fresh: FreshLink): Promise<void> {
-    const loses = this.options.profile === 'ha' || promoted;
-    const reply = await fresh.run(ATTEND, [this.keys.meta], [replication_id, loses ? '1' : '0']);
+  async verify(
+    { replication_id, isPromoted: promoted }: RedisServerInfo,
+    newConnection: NewRedisConnection,
+  ): Promise<void> {
+    const canLoseHistory = this.options.profile === 'ha' || promoted;
+    const reply = await newConnection.run(
+      IDENTIFY_SCRIPT,
+      [this.keys.meta],
+      [replication_id, canLoseHistory ? '1' : '0'],
+    );
     const [version, secret, incarnation] = reply as [number, string, number];
     if (this.meta === null) {
-      if (version !== SCHEMA_VERSION) throw wrongVersion(version);
+      if (version !== SCHEMA_VERSION) throw schemaVersionError(version);
       this.meta = { incarnation, secret };
     } else if (this.meta.secret !== secret || this.meta.incarnation !== incarnation) {
-      const lost = historyLost();
+      const lost = historyLostError();
       this.onLoss(lost);
       throw lost;
     }
@@ -68,14 +77,14 @@ class Attendance {
   }
 }
 
-function wrongVersion(found: number): StoreRefused {
-  if (found > SCHEMA_VERSION) return newerSchema(found);
+function schemaVersionError(found: number): StoreRefused {
+  if (found > SCHEMA_VERSION) return newerSchemaError(found);
   return new StoreRefused(
     `This Redis holds no Genesis Fleet of version ${SCHEMA_VERSION} yet. Run: gen migrate --store URL`,
   );
 }
 
-const newerSchema = (found: number): StoreRefused =>
+const newerSchemaError = (found: number): StoreRefused =>
   new StoreRefused(
     `The data in this Redis has version ${found}, which is newer than this program: update genesis-fleet.`,
   );
@@ -85,33 +94,33 @@ export class RedisStore implements Store {
   readonly capabilities: StoreCapabilities;
   readonly blobs: RedisBlobs;
   readonly finished: Promise<StoreBroken>;
-  private readonly keys: Keys;
-  private latest_ms = 0;
+  private readonly keys: RedisKeys;
+  private latestMs = 0;
 
   constructor(
     private readonly options: RedisOptions,
-    private readonly link: Link,
-    private readonly attendance: { readonly meta: StoreMeta | null; readonly replication_id: string },
+    private readonly connection: RedisConnection,
+    private readonly identity: { readonly meta: StoreMeta | null; readonly replication_id: string },
   ) {
-    this.keys = new Keys(options.namespace);
-    this.blobs = new RedisBlobs(link, this.keys);
-    this.finished = link.finished;
+    this.keys = new RedisKeys(options.namespace);
+    this.blobs = new RedisBlobs(connection, this.keys);
+    this.finished = connection.finished;
     this.capabilities = capabilitiesOf(options);
   }
 
   /** One script for each tenant, since their keys may be on different nodes: mostly there is one. */
-  async commit(units: readonly Unit[]): Promise<Outcome[]> {
-    for (const unit of units) assertWellFormed(unit);
-    const outcomes: Outcome[] = new Array(units.length);
-    let some_happened = false;
-    for (const indexes of indexesByTenant(units)) {
+  async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    for (const transaction of transactions) assertWellFormed(transaction);
+    const outcomes: CommitOutcome[] = new Array(transactions.length);
+    let isPartlyCommitted = false;
+    for (const indexes of indexesByTenant(transactions)) {
       try {
-        const part = await this.commitTenant(indexes.map((index) => units[index] as Unit));
-        for (const [at, index] of indexes.entries()) outcomes[index] = part[at] as Outcome;
-        some_happened = true;
+        const part = await this.commitTenant(indexes.map((index) => transactions[index] as Transaction));
+        for (const [at, index] of indexes.entries()) outcomes[index] = part[at] as CommitOutcome;
+        isPartlyCommitted = true;
       } catch (error) {
-        const isHalf = some_happened && error instanceof StoreUnavailable;
-        throw isHalf ? new StoreUncertain(error.message) : error;
+        const isPartial = isPartlyCommitted && error instanceof StoreUnavailable;
+        throw isPartial ? new StoreUncertain(error.message) : error;
       }
     }
     return outcomes;
@@ -119,15 +128,19 @@ export class RedisStore implements Store {
 
   async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const kept = await this.link.send(['HMGET', this.keys.heads(project), ...subjects]);
-    return (kept as (string | null)[]).map(headOf);
+    const stored = await this.connection.send(['HMGET', this.keys.heads(project), ...subjects]);
+    return (stored as (string | null)[]).map(headFromStored);
   }
 
   /** Redis orders by the bytes of UTF-8: the order of code units, but for subjects with characters beyond U+FFFF. */
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
-    const kept = await this.link.run(SCAN_HEADS, [this.keys.project(project)], [from, String(page.limit)]);
-    return (kept as string[]).map((text) => headOf(text) as StoredHead);
+    const stored = await this.connection.run(
+      SCAN_HEADS_SCRIPT,
+      [this.keys.project(project)],
+      [from, String(page.limit)],
+    );
+    return (stored as string[]).map((text) => headFromStored(text) as StoredHead);
   }
 
   async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
@@ -138,55 +151,58 @@ export class RedisStore implements Store {
       for (const event of page.events) {
         if (found.length < query.limit && matches(event)) found.push(event);
       }
-      if (page.ends) break;
-      after = page.looked_at;
+      if (page.isLast) break;
+      after = page.scannedTo;
     }
     return found;
   }
 
-  async forget(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
     const texts = events.flatMap(({ position, ...event }) => [String(position), JSON.stringify(event)]);
-    await this.link.send(['HSET', this.keys.events(project), ...texts]);
+    await this.connection.send(['HSET', this.keys.events(project), ...texts]);
   }
 
   async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const row = await this.link.send(['HMGET', this.keys.project(project), 'position', 'rules_seq']);
-    const [position, rules_seq] = row as (string | null)[];
-    return position == null ? null : { position: Number(position), rules_seq: Number(rules_seq) };
+    const row = await this.connection.send(['HMGET', this.keys.project(project), 'position', 'rules_seq']);
+    const [position, rulesSeq] = row as (string | null)[];
+    return position == null ? null : { position: Number(position), rules_seq: Number(rulesSeq) };
   }
 
-  async projects(tenant_id: string): Promise<string[]> {
-    const names = await this.link.send(['SMEMBERS', this.keys.projects(tenant_id)]);
+  async projects(tenantId: string): Promise<string[]> {
+    const names = await this.connection.send(['SMEMBERS', this.keys.projects(tenantId)]);
     return (names as string[]).sort();
   }
 
-  async occupancy(tenant_id: string, scope: string): Promise<number> {
-    const keys = [this.keys.tenant(tenant_id), this.keys.slots(tenant_id, scope)];
-    return (await this.link.run(OCCUPANCY, keys, [])) as number;
+  async countPermits(tenantId: string, scope: string): Promise<number> {
+    const keys = [this.keys.tenant(tenantId), this.keys.permits(tenantId, scope)];
+    return (await this.connection.run(COUNT_PERMITS_SCRIPT, keys, [])) as number;
   }
 
   async now(): Promise<number> {
-    const [seconds, micros] = (await this.link.send(['TIME'])) as [string, string];
-    this.tell(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
-    return this.latest_ms;
+    const [seconds, micros] = (await this.connection.send(['TIME'])) as [string, string];
+    this.advanceClock(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+    return this.latestMs;
   }
 
   async meta(): Promise<StoreMeta> {
-    return this.attendance.meta as StoreMeta;
+    return this.identity.meta as StoreMeta;
   }
 
   close(): Promise<void> {
-    return this.link.close();
+    return this.connection.close();
   }
 
-  private async commitTenant(units: readonly Unit[]): Promise<Outcome[]> {
-    const { tenant_id } = units[0] as Unit;
+  private async commitTenant(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    const { tenant_id } = transactions[0] as Transaction;
     const keys = [this.keys.tenant(tenant_id), this.keys.batch(tenant_id, randomUUID())];
-    const lineage = this.options.profile === 'ha' ? this.attendance.replication_id : '';
-    const args = encodeBatch(this.keys, units, lineage);
-    const outcomes = decodeOutcomes(await this.once(() => this.link.attempt(COMMIT, keys, args)), units);
-    this.tell(outcomes.at(-1)?.now_ms ?? 0);
+    const lineage = this.options.profile === 'ha' ? this.identity.replication_id : '';
+    const args = encodeBatch(this.keys, transactions, lineage);
+    const outcomes = decodeOutcomes(
+      await this.retryUntilAnswered(() => this.connection.runOnce(COMMIT_SCRIPT, keys, args)),
+      transactions,
+    );
+    this.advanceClock(outcomes.at(-1)?.now_ms ?? 0);
     return outcomes;
   }
 
@@ -194,15 +210,15 @@ export class RedisStore implements Store {
    * Asks again while the answer is lost, which the batch's id makes harmless: whatever was done is told, not repeated.
    * As long as nothing was sent, one failure is the answer: nothing happened.
    */
-  private async once(attempt: () => Promise<unknown>): Promise<unknown> {
-    const until_ms = performance.now() + ASKED_AGAIN_MS;
+  private async retryUntilAnswered(send: () => Promise<unknown>): Promise<unknown> {
+    const untilMs = performance.now() + RETRY_MS;
     for (let sent = false; ; ) {
       try {
-        return await attempt();
+        return await send();
       } catch (error) {
         sent ||= error instanceof ReplyLost;
         if (!sent || error instanceof StoreBroken) throw error;
-        if (performance.now() > until_ms) {
+        if (performance.now() > untilMs) {
           throw new StoreUncertain(`Redis did not say what became of a commit: ${(error as Error).message}`);
         }
       }
@@ -210,7 +226,7 @@ export class RedisStore implements Store {
     }
   }
 
-  private async eventsPage(project: ProjectKey, query: EventQuery): Promise<EventsPage> {
+  private async eventsPage(project: ProjectKey, query: EventQuery): Promise<RedisEventsPage> {
     const args = [
       String(query.after),
       String(query.until_position ?? Number.MAX_SAFE_INTEGER),
@@ -219,23 +235,23 @@ export class RedisStore implements Store {
       String(query.until === undefined ? FOREVER_MS : msOf(query.until)),
       JSON.stringify(filtersOf(query)),
     ];
-    const reply = await this.link.run(EVENTS, [this.keys.project(project)], args);
-    const [looked_at, ends, ...rest] = reply as [number, number, ...(number | string)[]];
+    const reply = await this.connection.run(EVENTS_SCRIPT, [this.keys.project(project)], args);
+    const [scannedTo, isLast, ...rest] = reply as [number, number, ...(number | string)[]];
     const events: EventEnvelope[] = [];
     for (let at = 0; at < rest.length; at += 2) {
       events.push({ position: rest[at] as number, ...JSON.parse(rest[at + 1] as string) });
     }
-    return { looked_at, ends: ends === 1, events };
+    return { scannedTo, isLast: isLast === 1, events };
   }
 
-  private tell(now_ms: number): void {
-    this.latest_ms = Math.max(this.latest_ms, now_ms);
+  private advanceClock(nowMs: number): void {
+    this.latestMs = Math.max(this.latestMs, nowMs);
   }
 }
 
-function indexesByTenant(units: readonly Unit[]): Iterable<number[]> {
+function indexesByTenant(transactions: readonly Transaction[]): Iterable<number[]> {
   const tenants = new Map<string, number[]>();
-  for (const [index, { tenant_id }] of units.entries()) {
+  for (const [index, { tenant_id }] of transactions.entries()) {
     const indexes = tenants.get(tenant_id);
     if (indexes === undefined) tenants.set(tenant_id, [index]);
     else indexes.push(index);
@@ -243,23 +259,26 @@ function indexesByTenant(units: readonly Unit[]): Iterable<number[]> {
   return tenants.values();
 }
 
-interface EventsPage {
+interface RedisEventsPage {
   readonly events: readonly EventEnvelope[];
   /** All positions up to this one have been looked at. */
-  readonly looked_at: number;
-  readonly ends: boolean;
+  readonly scannedTo: number;
+  readonly isLast: boolean;
 }
 
 /** For each filter the index values among which its events are. */
 function filtersOf(query: EventQuery): string[][] {
   const filters: string[][] = [];
-  if (query.types !== undefined) filters.push([...new Set(query.types)].map((type) => TYPE_INDEX + type));
-  for (const field of Object.keys(INDEXED) as (keyof typeof INDEXED)[]) {
+  if (query.types !== undefined)
+    filters.push([...new Set(query.types)].map((type) => TYPE_INDEX_PREFIX + type));
+  for (const field of Object.keys(INDEX_PREFIX) as (keyof typeof INDEX_PREFIX)[]) {
     const value = query[field];
     if (value === undefined) continue;
     // Events of a task's own head are kept under their subject alone.
     filters.push(
-      field === 'task_id' ? [INDEXED.task_id + value, INDEXED.subject + value] : [INDEXED[field] + value],
+      field === 'task_id'
+        ? [INDEX_PREFIX.task_id + value, INDEX_PREFIX.subject + value]
+        : [INDEX_PREFIX[field] + value],
     );
   }
   return filters;
@@ -276,23 +295,23 @@ function capabilitiesOf({ profile }: RedisOptions): StoreCapabilities {
 }
 
 export async function openRedisMigrator(options: RedisOptions): Promise<Migrator> {
-  return new RedisMigrator(await Link.open(options), new Keys(options.namespace));
+  return new RedisMigrator(await RedisConnection.open(options), new RedisKeys(options.namespace));
 }
 
 class RedisMigrator implements Migrator {
   constructor(
-    private readonly link: Link,
-    private readonly keys: Keys,
+    private readonly connection: RedisConnection,
+    private readonly keys: RedisKeys,
   ) {}
 
   async status(): Promise<{ found: number; wanted: number }> {
-    const version = (await this.link.send(['HGET', this.keys.meta, 'version'])) as string | null;
+    const version = (await this.connection.send(['HGET', this.keys.meta, 'version'])) as string | null;
     return { found: Number(version ?? 0), wanted: SCHEMA_VERSION };
   }
 
   async pending(): Promise<readonly MigrationStep[]> {
     const { found } = await this.status();
-    if (found > SCHEMA_VERSION) throw newerSchema(found);
+    if (found > SCHEMA_VERSION) throw newerSchemaError(found);
     return stepsAfter(found, this.keys);
   }
 
@@ -300,12 +319,13 @@ class RedisMigrator implements Migrator {
     const taken: MigrationStep[] = [];
     for (const step of await this.pending()) {
       const secret = randomBytes(32).toString('hex');
-      if ((await this.link.run(migrationScript(step), [this.keys.meta], [secret])) === 1) taken.push(step);
+      if ((await this.connection.run(migrationScript(step), [this.keys.meta], [secret])) === 1)
+        taken.push(step);
     }
     return taken;
   }
 
   close(): Promise<void> {
-    return this.link.close();
+    return this.connection.close();
   }
 }

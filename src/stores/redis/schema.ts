@@ -1,15 +1,15 @@
 import type { MigrationStep } from '../migrator.js';
-import type { Keys } from './keys.js';
+import type { RedisKeys } from './keys.js';
 import { scriptOf } from './script.js';
 
 /** A step as Lua: KEYS[1] is the meta key, ARGV[1] a fresh secret. */
-interface Migration {
+interface RedisMigration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
 }
 
-const MIGRATIONS: readonly Migration[] = [
+const MIGRATIONS: readonly RedisMigration[] = [
   {
     version: 1,
     name: 'secret and incarnation',
@@ -20,7 +20,7 @@ const MIGRATIONS: readonly Migration[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Redis has no schema but what the keys mean; the version in the meta key says which meaning that is. */
-export function stepsAfter(found: number, keys: Keys): MigrationStep[] {
+export function stepsAfter(found: number, keys: RedisKeys): MigrationStep[] {
   return MIGRATIONS.filter(({ version }) => version > found).map(({ version, name, statements }) => ({
     version,
     name,
@@ -32,7 +32,7 @@ export function stepsAfter(found: number, keys: Keys): MigrationStep[] {
 
 /** Takes one step if it is the next: of many that run it at once, one does, and is told 1. */
 export const migrationScript = ({ version }: MigrationStep) => {
-  const { statements } = MIGRATIONS[version - 1] as Migration;
+  const { statements } = MIGRATIONS[version - 1] as RedisMigration;
   return scriptOf(`
 if tonumber(redis.call('HGET', KEYS[1], 'version') or 0) ~= ${version - 1} then return 0 end
 ${statements.join('\n')}
@@ -64,7 +64,7 @@ export const aclRules = (namespace: string): string =>
  * KEYS  meta
  * ARGV  the replication id, whether a change of it means a loss (1 or 0)
  */
-export const ATTEND = scriptOf(`
+export const IDENTIFY_SCRIPT = scriptOf(`
 for command in string.gmatch('${KEY_COMMANDS.join(' ')}', '%S+') do
   if not redis.acl_check_cmd(command, KEYS[1], KEYS[1], '0', '0') then
     return redis.error_reply('NOPERM ' .. command)

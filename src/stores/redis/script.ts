@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
 /** A script as Redis keeps it: known by the SHA-1 of its text. */
-export interface Script {
+export interface RedisScript {
   readonly text: string;
   readonly sha1: string;
 }
 
-export const scriptOf = (text: string): Script => ({
+export const scriptOf = (text: string): RedisScript => ({
   text,
   sha1: createHash('sha1').update(text).digest('hex'),
 });

@@ -1,8 +1,8 @@
 import { createConnection } from 'node:net';
-import { isWanted, type MissingEngine, NOT_WANTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
 import { findProgram } from '../testing/program.js';
-import { newPlace, ServerProcess } from '../testing/server-process.js';
-import { parseRedisUrl, type RedisOptions } from './configuration.js';
+import { newServerLocation, ServerProcess } from '../testing/server-process.js';
+import { parseRedisUrl, type RedisOptions } from './options.js';
 
 const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
@@ -17,26 +17,26 @@ export async function startOwnRedis(
   settings = DURABLE,
   parent?: string,
 ): Promise<Required<TestEngine> | MissingEngine> {
-  if (!isWanted('redis')) return NOT_WANTED;
+  if (!isSelected('redis')) return NOT_SELECTED;
   const program = findProgram('redis-server', 'valkey-server');
   if (program === null) return { missing: 'redis-server is not installed (npm run engines:install)' };
-  const plan = {
+  const spec = {
     name: program,
     command: ({ port, folder }: { port: number; folder: string }) => ({
       program,
       args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings],
     }),
-    answers: hasLoaded,
+    isReady,
   };
-  const { place, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
-    plan,
-    await newPlace('redis', parent),
+  const { location, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
+    spec,
+    await newServerLocation('redis', parent),
   );
-  return { url: `redis://127.0.0.1:${place.port}`, restart, halt, boot, freeze, thaw, stop };
+  return { url: `redis://127.0.0.1:${location.port}`, restart, halt, boot, freeze, thaw, stop };
 }
 
 /** PING is refused while the data is still being read. */
-function hasLoaded(port: number): Promise<boolean> {
+function isReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port }, () => socket.write('PING\r\n'));
     socket.once('error', () => resolve(false)).once('close', () => resolve(false));
@@ -48,7 +48,7 @@ function hasLoaded(port: number): Promise<boolean> {
 }
 
 /** For a store that only gives up on a server that hangs, however slow the machine is. */
-export const patientOptions = (url: string): RedisOptions => ({
+export const optionsWithoutTimeouts = (url: string): RedisOptions => ({
   ...parseRedisUrl(url),
   connect_timeout_ms: 600_000,
   statement_timeout_ms: 600_000,

@@ -18,15 +18,15 @@ export interface MissingEngine {
 }
 
 /** `STORES=file,postgres` narrows what is tested. */
-export function isWanted(name: string): boolean {
+export function isSelected(name: string): boolean {
   const stores = process.env.STORES;
   return stores === undefined || stores === '' || stores.split(',').includes(name);
 }
 
-export const NOT_WANTED: MissingEngine = { missing: 'not asked for' };
+export const NOT_SELECTED: MissingEngine = { missing: 'not asked for' };
 
 /** The engine, where one of its kind runs already, so that another cannot be missing. */
-export function present<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {
+export function requireEngine<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {
   if ('missing' in engine) throw new Error(`A second engine cannot be started: ${engine.missing}.`);
   return engine;
 }

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { isWanted, type MissingEngine, type TestEngine } from './engine.js';
+import { isSelected, type MissingEngine, type TestEngine } from './engine.js';
 import { NOT_RUN } from './not-run.js';
 
 /**
@@ -11,7 +11,7 @@ export async function onEngine<Engine extends TestEngine>(
   start: () => Promise<Engine | MissingEngine>,
   tests: (engine: Engine) => void | Promise<void>,
 ): Promise<void> {
-  if (!isWanted(name)) return skipGroup(name, 'not in STORES');
+  if (!isSelected(name)) return skipGroup(name, 'not in STORES');
   const engine = await start();
   if ('missing' in engine) skipMissing(name, engine.missing);
   else await tests(engine);

@@ -4,8 +4,8 @@ import { delimiter, join } from 'node:path';
 /** Where the first of these programs is that the PATH leads to; null: it leads to none. */
 export function findProgram(...names: readonly string[]): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  const places = names.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return places.find(isExecutable) ?? null;
+  const paths = names.flatMap((name) => folders.map((folder) => join(folder, name)));
+  return paths.find(isExecutable) ?? null;
 }
 
 /** Why a test cannot use these programs, as `onProgram` takes it; null: all of them are here. */

@@ -12,20 +12,20 @@ const START_MAX_MS = 10 * 60_000;
 const START_PAUSE_MS = 50;
 const STOP_PAUSE_MS = 2;
 
-export interface ServerPlan {
+export interface ServerSpec {
   readonly name: string;
-  command(place: ServerPlace): { readonly program: string; readonly args: readonly string[] };
+  command(location: ServerLocation): { readonly program: string; readonly args: readonly string[] };
   /** Whether it is up. */
-  answers(port: number): Promise<boolean>;
+  isReady(port: number): Promise<boolean>;
 }
 
-export interface ServerPlace {
+export interface ServerLocation {
   readonly port: number;
   /** Of its own, and removed with it. */
   readonly folder: string;
 }
 
-export const newPlace = async (name: string, parent = tmpdir()): Promise<ServerPlace> => ({
+export const newServerLocation = async (name: string, parent = tmpdir()): Promise<ServerLocation> => ({
   port: await freePort(),
   folder: await mkdtemp(join(parent, `genesis-${name}-`)),
 });
@@ -33,15 +33,15 @@ export const newPlace = async (name: string, parent = tmpdir()): Promise<ServerP
 /** A server that a test started. It ends with the process that started it, however that ends. */
 export class ServerProcess {
   private child: ChildProcess | null = null;
-  private watch: ChildProcess | null = null;
+  private watchdog: ChildProcess | null = null;
 
   private constructor(
-    private readonly plan: ServerPlan,
-    readonly place: ServerPlace,
+    private readonly spec: ServerSpec,
+    readonly location: ServerLocation,
   ) {}
 
-  static async start(plan: ServerPlan, place: ServerPlace): Promise<ServerProcess> {
-    const server = new ServerProcess(plan, place);
+  static async start(spec: ServerSpec, location: ServerLocation): Promise<ServerProcess> {
+    const server = new ServerProcess(spec, location);
     await server.boot();
     return server;
   }
@@ -57,20 +57,20 @@ export class ServerProcess {
 
   readonly stop = async (): Promise<void> => {
     await this.halt();
-    rmSync(this.place.folder, { recursive: true, force: true });
+    rmSync(this.location.folder, { recursive: true, force: true });
   };
 
   readonly boot = async (): Promise<void> => {
-    const { program, args } = this.plan.command(this.place);
+    const { program, args } = this.spec.command(this.location);
     const child = spawn(program, args, { stdio: 'ignore' });
     this.child = child;
-    this.watch = endWithUs(child.pid as number, this.place.folder);
+    this.watchdog = killOnExit(child.pid as number, this.location.folder);
     const giveUpMs = performance.now() + START_MAX_MS;
-    while (!(await this.plan.answers(this.place.port))) {
+    while (!(await this.spec.isReady(this.location.port))) {
       const isOver = child.exitCode !== null || child.signalCode !== null;
       if (isOver || performance.now() > giveUpMs) {
         await this.stop();
-        throw new Error(`${this.plan.name} does not start.`);
+        throw new Error(`${this.spec.name} does not start.`);
       }
       await pause(START_PAUSE_MS);
     }
@@ -78,7 +78,7 @@ export class ServerProcess {
 
   readonly halt = async (): Promise<void> => {
     const { child } = this;
-    this.watch?.kill('SIGKILL');
+    this.watchdog?.kill('SIGKILL');
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
@@ -101,15 +101,15 @@ function isRunning(pid: number): boolean {
 }
 
 /** A shell that waits for our side of its pipe to close, which even a SIGKILL of ours brings about. */
-function endWithUs(pid: number, folder: string): ChildProcess {
+function killOnExit(pid: number, folder: string): ChildProcess {
   const script = 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"';
-  const watch = spawn('sh', ['-c', script, String(pid), folder], {
+  const watchdog = spawn('sh', ['-c', script, String(pid), folder], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  watch.unref();
-  (watch.stdin as unknown as { unref(): void }).unref();
-  return watch;
+  watchdog.unref();
+  (watchdog.stdin as unknown as { unref(): void }).unref();
+  return watchdog;
 }
 
 export async function freePort(): Promise<number> {

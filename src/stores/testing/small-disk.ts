@@ -7,7 +7,7 @@ import { skipGroup } from './on-engine.js';
 
 const MOUNT =
   'mount -t tmpfs -o "size=$1m,mode=777" none "$0" && echo here && cat >/dev/null; umount -l "$0"; rmdir "$0"';
-const PIECE = Buffer.alloc(64 * 1024);
+const CHUNK = Buffer.alloc(64 * 1024);
 
 /** Registers tests on a small disk, which only root may mount. They end it. */
 export async function onSmallDisk(
@@ -47,9 +47,9 @@ export class SmallDisk {
   fill(): void {
     const file = openSync(this.filler, 'a');
     try {
-      for (let length = PIECE.length; length >= 1; length = length >> 1) {
+      for (let length = CHUNK.length; length >= 1; length = length >> 1) {
         try {
-          while (writeSync(file, PIECE, 0, length) > 0);
+          while (writeSync(file, CHUNK, 0, length) > 0);
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
         }
@@ -59,7 +59,7 @@ export class SmallDisk {
     }
   }
 
-  makeRoom(): void {
+  freeSpace(): void {
     rmSync(this.filler, { force: true });
   }
 

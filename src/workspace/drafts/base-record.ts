@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { canonicalJson } from '../../core/canonical-json.js';
 import { pathFault } from '../../core/graph/asset-path.js';
 import { MANIFEST_FILES_MAX } from '../../core/graph/manifest.js';
-import type { DraftPlaces, ProjectPlace } from './places.js';
-import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
+import type { DraftFolders, ProjectFolder } from './draft-folders.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { readBelow } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 
 /** What each shared file was when work on it began: its digest, or null where there was none. */
-export type Bases = Map<string, string | null>;
+export type BaseDigests = Map<string, string | null>;
 
 const PATHS_MAX = 2 * MANIFEST_FILES_MAX;
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -19,25 +19,32 @@ const recordSchema = z.strictObject({
     .refine((bases) => Object.keys(bases).every((path) => pathFault(path) === null), 'a path is no path'),
 });
 
-export async function readBases(place: ProjectPlace, places: DraftPlaces): Promise<Bases | DraftRefusal> {
-  const path = [...places.bases.folder, places.bases.name].join('/');
-  const read = await readBelow(place.root, path, { links: 'one' });
+export async function readBases(
+  project: ProjectFolder,
+  folders: DraftFolders,
+): Promise<BaseDigests | DraftRefusal> {
+  const path = [...folders.bases.folder, folders.bases.name].join('/');
+  const read = await readBelow(project.root, path, { links: 'one' });
   if (read === null) return new Map();
-  if (isRefusal(read)) return read;
+  if (isDraftRefusal(read)) return read;
   try {
     return new Map(Object.entries(recordSchema.parse(JSON.parse(read.bytes.toString('utf8'))).bases));
   } catch {
-    return refusal('BAD_BASE', path, `${path} does not say what the drafts were begun from.`);
+    return draftRefusal('BAD_BASE', path, `${path} does not say what the drafts were begun from.`);
   }
 }
 
 export async function writeBases(
-  place: ProjectPlace,
-  places: DraftPlaces,
-  bases: Bases,
+  project: ProjectFolder,
+  folders: DraftFolders,
+  bases: BaseDigests,
 ): Promise<DraftRefusal | null> {
-  const path = [...places.bases.folder, places.bases.name];
+  const path = [...folders.bases.folder, folders.bases.name];
   const text = `${canonicalJson({ bases: Object.fromEntries(bases) })}\n`;
-  if (await writeBelow(place.root, path, { bytes: Buffer.from(text) })) return null;
-  return refusal('SYMLINK', path.join('/'), `${path.join('/')} cannot be written: something is in its way.`);
+  if (await writeBelow(project.root, path, { bytes: Buffer.from(text) })) return null;
+  return draftRefusal(
+    'SYMLINK',
+    path.join('/'),
+    `${path.join('/')} cannot be written: something is in its way.`,
+  );
 }

@@ -5,34 +5,34 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalJson } from '../../core/canonical-json.js';
-import { FILE_BYTES_MAX, MANIFEST_FILES_MAX, readManifest } from '../../core/graph/manifest.js';
+import { FILE_BYTES_MAX, MANIFEST_FILES_MAX, parseManifest } from '../../core/graph/manifest.js';
 import { skipGroup } from '../../stores/testing/on-engine.js';
-import { HeldFolder } from '../held-folder.js';
+import { OpenFolder } from '../open-folder.js';
 import { beginDrafts } from './begin.js';
 import { collectDrafts } from './collect.js';
 import { readSafely } from './safe-read.js';
-import { ALPHA, digest, EDGE, write, Yard } from './testing/yard.js';
+import { ALPHA, DraftsHarness, digest, EDGE, write } from './testing/drafts-harness.js';
 
 const SECRET = 'the secret';
 
-async function yardWithSecret(): Promise<{ yard: Yard; secret: string }> {
-  const yard = await Yard.open();
-  const secret = `${yard.root}-secret`;
+async function yardWithSecret(): Promise<{ yard: DraftsHarness; secret: string }> {
+  const workspace = await DraftsHarness.open();
+  const secret = `${workspace.root}-secret`;
   await mkdir(secret);
   onTestFinished(() => rm(secret, { recursive: true, force: true }));
   await writeFile(join(secret, 'a.ts'), SECRET);
-  await yard.draft('src/z.ts', 'z');
-  return { yard, secret };
+  await workspace.writeDraft('src/z.ts', 'z');
+  return { yard: workspace, secret };
 }
 
 describe('drafts become a manifest', () => {
   test('with the digest, the size, the mode and the base of each file, and their bytes kept', async () => {
-    const yard = await Yard.open();
-    await yard.share('src/a.ts', 'old');
-    await yard.draft('src/a.ts', 'new');
-    await yard.draft('docs/übung/日本.md', 'text');
-    await write(yard.draftAt('bin/run'), '#!/bin/sh\n', 0o755);
-    const manifest = await yard.collected();
+    const workspace = await DraftsHarness.open();
+    await workspace.writeShared('src/a.ts', 'old');
+    await workspace.writeDraft('src/a.ts', 'new');
+    await workspace.writeDraft('docs/übung/日本.md', 'text');
+    await write(workspace.draftPath('bin/run'), '#!/bin/sh\n', 0o755);
+    const manifest = await workspace.collected();
     expect(manifest).toEqual({
       kind: 'files',
       files: [
@@ -60,41 +60,41 @@ describe('drafts become a manifest', () => {
       ],
       total_bytes: 17,
     });
-    expect(readManifest(manifest)).toMatchObject({ ok: true });
-    expect(await yard.blobText(digest('new'))).toBe('new');
-    expect(await yard.shared('src/a.ts')).toBe('old');
+    expect(parseManifest(manifest)).toMatchObject({ ok: true });
+    expect(await workspace.blobText(digest('new'))).toBe('new');
+    expect(await workspace.readShared('src/a.ts')).toBe('old');
   });
 
   test('the same again, also once the files are where they belong', async () => {
-    const yard = await Yard.open();
-    await yard.share('a', 'old');
-    await yard.draft('a', 'new');
-    await yard.draft('b', 'b');
-    const manifest = await yard.collected();
-    await yard.share('a', 'new');
-    await yard.share('b', 'b');
-    expect(canonicalJson(await yard.collect())).toBe(canonicalJson(manifest));
+    const workspace = await DraftsHarness.open();
+    await workspace.writeShared('a', 'old');
+    await workspace.writeDraft('a', 'new');
+    await workspace.writeDraft('b', 'b');
+    const manifest = await workspace.collected();
+    await workspace.writeShared('a', 'new');
+    await workspace.writeShared('b', 'b');
+    expect(canonicalJson(await workspace.collect())).toBe(canonicalJson(manifest));
   });
 
   test('names in another normal form are one name', async () => {
-    const yard = await Yard.open();
-    await yard.draft('u\u0308bung', 'x');
-    expect((await yard.collected()).files[0]?.path).toBe('\u00fcbung');
-    await yard.draft('\u00fcbung', 'y');
-    expect(await yard.collect()).toMatchObject({ refused: 'BAD_NAME' });
+    const workspace = await DraftsHarness.open();
+    await workspace.writeDraft('u\u0308bung', 'x');
+    expect((await workspace.collected()).files[0]?.path).toBe('\u00fcbung');
+    await workspace.writeDraft('\u00fcbung', 'y');
+    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
   test('a folder of names without end is left after so many', async () => {
-    const yard = await Yard.open();
-    mkdirSync(yard.draftAt('empty'), { recursive: true });
-    for (let at = 0; at <= 2 * MANIFEST_FILES_MAX; at += 1) mkdirSync(yard.draftAt(`empty/${at}`));
-    expect(await yard.collect()).toMatchObject({ refused: 'TOO_MANY' });
+    const workspace = await DraftsHarness.open();
+    mkdirSync(workspace.draftPath('empty'), { recursive: true });
+    for (let at = 0; at <= 2 * MANIFEST_FILES_MAX; at += 1) mkdirSync(workspace.draftPath(`empty/${at}`));
+    expect(await workspace.collect()).toMatchObject({ refused: 'TOO_MANY' });
   });
 });
 
 test('blobs that cannot be kept are no candidate', async () => {
-  const yard = await Yard.open();
-  for (let at = 0; at < 40; at += 1) await yard.draft(`${at}`, `${at}`);
+  const workspace = await DraftsHarness.open();
+  for (let at = 0; at < 40; at += 1) await workspace.writeDraft(`${at}`, `${at}`);
   let puts = 0;
   const blobs = {
     get: async () => null,
@@ -105,119 +105,122 @@ test('blobs that cannot be kept are no candidate', async () => {
       if (puts === 7) throw new Error('the disk is full');
     },
   };
-  await expect(collectDrafts(yard, { ...yard, blobs }, ALPHA)).rejects.toThrow('the disk is full');
+  await expect(collectDrafts(workspace, { ...workspace, blobs }, ALPHA)).rejects.toThrow('the disk is full');
 });
 
 describe('drafts are refused, with a code and the path', () => {
   test('when there are none, or none was changed', async () => {
-    const yard = await Yard.open();
-    expect(await yard.collect()).toMatchObject({ refused: 'NO_DRAFTS', next: expect.any(String) });
-    await mkdir(yard.draftAt('empty/folder'), { recursive: true });
-    expect(await yard.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
-    await yard.share('a', 'same');
-    await yard.draft('a', 'same');
-    expect(await yard.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
+    const workspace = await DraftsHarness.open();
+    expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS', next: expect.any(String) });
+    await mkdir(workspace.draftPath('empty/folder'), { recursive: true });
+    expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
+    await workspace.writeShared('a', 'same');
+    await workspace.writeDraft('a', 'same');
+    expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
   });
 
   test('a symbolic link to a file, also within the drafts', async () => {
-    const { yard, secret } = await yardWithSecret();
-    await symlink(join(secret, 'a.ts'), yard.draftAt('src/a.ts'));
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/a.ts' });
-    await rm(yard.draftAt('src/a.ts'));
-    await symlink('z.ts', yard.draftAt('src/y.ts'));
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/y.ts' });
+    const { yard: workspace, secret } = await yardWithSecret();
+    await symlink(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/a.ts' });
+    await rm(workspace.draftPath('src/a.ts'));
+    await symlink('z.ts', workspace.draftPath('src/y.ts'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/y.ts' });
   });
 
   test('a symbolic link to a folder, below the drafts or above them', async () => {
-    const { yard, secret } = await yardWithSecret();
-    await symlink(secret, yard.draftAt('lib'));
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
-    await rm(yard.path('agents/alpha/drafts'), { recursive: true });
-    await symlink(secret, yard.path('agents/alpha/drafts'));
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK' });
-    await rm(yard.path('agents/alpha'), { recursive: true });
+    const { yard: workspace, secret } = await yardWithSecret();
+    await symlink(secret, workspace.draftPath('lib'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
+    await rm(workspace.path('agents/alpha/drafts'), { recursive: true });
+    await symlink(secret, workspace.path('agents/alpha/drafts'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK' });
+    await rm(workspace.path('agents/alpha'), { recursive: true });
     await mkdir(join(secret, 'drafts'));
-    await symlink(secret, yard.path('agents/alpha'));
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK' });
+    await symlink(secret, workspace.path('agents/alpha'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK' });
   });
 
   test('a way into the specification by another name: a link of the project, or of the case of a letter', async () => {
-    const { yard } = await yardWithSecret();
-    await yard.share('specification/INTENT.md', 'what we want');
-    await mkdir(join(yard.root, 'docs'));
-    await symlink('../specification', join(yard.root, 'docs/s'));
-    await yard.draft('docs/s/INTENT.md', 'what I want');
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK', path: 'docs/s/INTENT.md' });
-    await rm(yard.draftAt('docs'), { recursive: true });
-    await yard.draft('SPECIFICATION/INTENT.md', 'a');
-    await yard.draft('specification/intent.md', 'b');
-    expect(await yard.collect()).toMatchObject({
+    const { yard: workspace } = await yardWithSecret();
+    await workspace.writeShared('specification/INTENT.md', 'what we want');
+    await mkdir(join(workspace.root, 'docs'));
+    await symlink('../specification', join(workspace.root, 'docs/s'));
+    await workspace.writeDraft('docs/s/INTENT.md', 'what I want');
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'docs/s/INTENT.md' });
+    await rm(workspace.draftPath('docs'), { recursive: true });
+    await workspace.writeDraft('SPECIFICATION/INTENT.md', 'a');
+    await workspace.writeDraft('specification/intent.md', 'b');
+    expect(await workspace.collect()).toMatchObject({
       refused: 'BAD_NAME',
       says: expect.stringContaining('one file'),
     });
   });
 
   test('a hard link', async () => {
-    const { yard, secret } = await yardWithSecret();
-    await link(join(secret, 'a.ts'), yard.draftAt('src/a.ts'));
-    expect(await yard.collect()).toMatchObject({ refused: 'HARD_LINK', path: 'src/a.ts' });
-    expect(await yard.blobs.size('local', digest(SECRET))).toBeNull();
+    const { yard: workspace, secret } = await yardWithSecret();
+    await link(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'HARD_LINK', path: 'src/a.ts' });
+    expect(await workspace.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
   test('what is no file: a pipe, a socket', async () => {
-    const { yard } = await yardWithSecret();
-    execFileSync('mkfifo', [yard.draftAt('src/a.pipe')]);
-    expect(await yard.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
-    await rm(yard.draftAt('src/a.pipe'));
+    const { yard: workspace } = await yardWithSecret();
+    execFileSync('mkfifo', [workspace.draftPath('src/a.pipe')]);
+    expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
+    await rm(workspace.draftPath('src/a.pipe'));
     const server = createServer();
     // The path of a socket may have 108 bytes at most.
-    const short = `${yard.root}/s`;
+    const short = `${workspace.root}/s`;
     await new Promise<void>((resolve) => server.listen(short, resolve));
     onTestFinished(() => void server.close());
-    await rename(short, yard.draftAt('src/b.socket'));
-    expect(await yard.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/b.socket' });
+    await rename(short, workspace.draftPath('src/b.socket'));
+    expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/b.socket' });
   });
 
   test.each(['.git/hooks/post-checkout', '.ai-workspace/agent_roles.yml', 'a\nb', 'a\\b', 'dot.', 'space '])(
     'a name that is none: %j',
     async (name) => {
-      const { yard } = await yardWithSecret();
-      await yard.draft(name, 'x');
-      expect(await yard.collect()).toMatchObject({ refused: 'BAD_NAME' });
+      const { yard: workspace } = await yardWithSecret();
+      await workspace.writeDraft(name, 'x');
+      expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
     },
   );
 
   test('a name that is no text', async () => {
-    const { yard } = await yardWithSecret();
-    await writeFile(Buffer.concat([Buffer.from(`${yard.draftAt('')}/`), Buffer.from([0x61, 0xff])]), 'x');
-    expect(await yard.collect()).toMatchObject({ refused: 'BAD_NAME' });
+    const { yard: workspace } = await yardWithSecret();
+    await writeFile(
+      Buffer.concat([Buffer.from(`${workspace.draftPath('')}/`), Buffer.from([0x61, 0xff])]),
+      'x',
+    );
+    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
   test('a file that is too large, before it is read', async () => {
-    const { yard } = await yardWithSecret();
-    await writeFile(yard.draftAt('huge'), '');
-    await truncate(yard.draftAt('huge'), FILE_BYTES_MAX + 1);
-    expect(await yard.collect()).toMatchObject({ refused: 'TOO_LARGE', path: 'huge' });
+    const { yard: workspace } = await yardWithSecret();
+    await writeFile(workspace.draftPath('huge'), '');
+    await truncate(workspace.draftPath('huge'), FILE_BYTES_MAX + 1);
+    expect(await workspace.collect()).toMatchObject({ refused: 'TOO_LARGE', path: 'huge' });
   });
 
   if (process.getuid?.() === 0) skipGroup('a draft that may not be read', 'root may read everything');
   else {
     test('a file that may not be read', async () => {
-      const { yard } = await yardWithSecret();
-      await chmod(yard.draftAt('src/z.ts'), 0);
-      expect(await yard.collect()).toMatchObject({ refused: 'UNREADABLE', path: 'src/z.ts' });
+      const { yard: workspace } = await yardWithSecret();
+      await chmod(workspace.draftPath('src/z.ts'), 0);
+      expect(await workspace.collect()).toMatchObject({ refused: 'UNREADABLE', path: 'src/z.ts' });
     });
   }
 
   test('an agent or an edge whose name leads elsewhere stays in its folder', async () => {
-    const yard = await Yard.open();
-    await yard.share('.ai-workspace/agents/drafts/evil', 'x');
+    const workspace = await DraftsHarness.open();
+    await workspace.writeShared('.ai-workspace/agents/drafts/evil', 'x');
     const evil = { agent_id: '..', subject: '../../..#../..' };
-    expect(await yard.collect(evil)).toMatchObject({ refused: 'NO_DRAFTS' });
-    expect(yard.draftAt('', evil)).toContain('/agents/%2E./drafts/');
+    expect(await workspace.collect(evil)).toMatchObject({ refused: 'NO_DRAFTS' });
+    expect(workspace.draftPath('', evil)).toContain('/agents/%2E./drafts/');
     const long = { agent_id: 'a', subject: `${'é'.repeat(100)}#e` };
-    expect(await yard.collect(long)).toMatchObject({ refused: 'BAD_NAME' });
-    expect(await yard.collect({ agent_id: 'a', subject: 'A-001-task' })).toMatchObject({
+    expect(await workspace.collect(long)).toMatchObject({ refused: 'BAD_NAME' });
+    expect(await workspace.collect({ agent_id: 'a', subject: 'A-001-task' })).toMatchObject({
       refused: 'BAD_NAME',
     });
   });
@@ -240,23 +243,23 @@ describe('a file swapped while it is read is refused', () => {
   ];
 
   test.each(swaps)('%s: %s', async (step, _what, swap) => {
-    const { yard, secret } = await yardWithSecret();
-    const refused = await yard.collect(ALPHA, async (now) => {
-      if (now === step) await swap(yard.draftAt('src/z.ts'), secret);
+    const { yard: workspace, secret } = await yardWithSecret();
+    const refused = await workspace.collect(ALPHA, async (now) => {
+      if (now === step) await swap(workspace.draftPath('src/z.ts'), secret);
     });
     expect(refused).toMatchObject({ refused: 'SWAPPED', path: 'src/z.ts' });
-    expect(await yard.blobs.size('local', digest(SECRET))).toBeNull();
+    expect(await workspace.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
   for (const by_handle of [true, false]) {
-    const swapFolder = async (steps: 'looked' | 'before', turned_back: boolean) => {
-      const { yard, secret } = await yardWithSecret();
-      await yard.draft('lib/a.ts', 'mine');
-      const names = ['.ai-workspace', ...yard.draftAt('lib').split('/.ai-workspace/')[1]!.split('/')];
-      const folder = await HeldFolder.reach(yard.root, names, { by_handle });
+    const swapFolder = async (steps: 'looked' | 'before', turnedBack: boolean) => {
+      const { yard: workspace, secret } = await yardWithSecret();
+      await workspace.writeDraft('lib/a.ts', 'mine');
+      const names = ['.ai-workspace', ...workspace.draftPath('lib').split('/.ai-workspace/')[1]!.split('/')];
+      const folder = await OpenFolder.openBelow(workspace.root, names, { by_handle });
       if (typeof folder === 'string') throw new Error(folder);
       onTestFinished(() => folder.close());
-      const lib = yard.draftAt('lib');
+      const lib = workspace.draftPath('lib');
       const swap = async () => {
         await rename(lib, `${lib}-away`);
         await symlink(secret, lib);
@@ -267,9 +270,9 @@ describe('a file swapped while it is read is refused', () => {
         { path: 'lib/a.ts', folder, name: 'a.ts' },
         {
           links: 'one',
-          steps: async (step) => {
+          onStep: async (step) => {
             if (step === 'looked' && steps === 'looked') await swap();
-            if (step === 'read' && turned_back) await back();
+            if (step === 'read' && turnedBack) await back();
           },
         },
       );
@@ -277,8 +280,8 @@ describe('a file swapped while it is read is refused', () => {
 
     test(`a folder that becomes a link leads nowhere else (${by_handle ? 'by handle' : 'by path'})`, async () => {
       for (const when of ['looked', 'before'] as const) {
-        for (const turned_back of [true, false]) {
-          const read = await swapFolder(when, turned_back);
+        for (const turnedBack of [true, false]) {
+          const read = await swapFolder(when, turnedBack);
           // By handle the folder stays the one that was entered; by path the swap is found out.
           if (by_handle) expect(read).toMatchObject({ bytes: Buffer.from('mine') });
           else expect(read).toMatchObject({ refused: 'SWAPPED' });
@@ -290,56 +293,58 @@ describe('a file swapped while it is read is refused', () => {
 
 describe('what the drafts rest on', () => {
   test('is what was there when they were begun; a file that moved since is named', async () => {
-    const yard = await Yard.open();
-    await yard.share('src/a.ts', 'one');
-    await yard.share('src/b.ts', 'one');
-    expect(await beginDrafts(yard, ALPHA, ['src/a.ts', 'src/b.ts', 'src/new.ts'])).toEqual({
+    const workspace = await DraftsHarness.open();
+    await workspace.writeShared('src/a.ts', 'one');
+    await workspace.writeShared('src/b.ts', 'one');
+    expect(await beginDrafts(workspace, ALPHA, ['src/a.ts', 'src/b.ts', 'src/new.ts'])).toEqual({
       begun: [
         { path: 'src/a.ts', base_sha256: digest('one'), copied: true },
         { path: 'src/b.ts', base_sha256: digest('one'), copied: true },
         { path: 'src/new.ts', base_sha256: null, copied: false },
       ],
     });
-    await yard.draft('src/a.ts', 'mine');
-    await yard.draft('src/new.ts', 'mine');
+    await workspace.writeDraft('src/a.ts', 'mine');
+    await workspace.writeDraft('src/new.ts', 'mine');
     // Copied out and never changed: no part of the result, whatever becomes of it.
-    await yard.share('src/b.ts', 'two');
-    expect((await yard.collected()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
-    await yard.share('src/a.ts', 'theirs');
-    await yard.share('src/new.ts', 'theirs');
-    expect(await yard.collect()).toMatchObject({
+    await workspace.writeShared('src/b.ts', 'two');
+    expect((await workspace.collected()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
+    await workspace.writeShared('src/a.ts', 'theirs');
+    await workspace.writeShared('src/new.ts', 'theirs');
+    expect(await workspace.collect()).toMatchObject({
       refused: 'BASE_CHANGED',
       path: 'src/a.ts',
       says: expect.stringContaining('src/a.ts, src/new.ts'),
     });
-    await beginDrafts(yard, ALPHA, ['src/a.ts', 'src/new.ts']);
-    const { files } = await yard.collected();
+    await beginDrafts(workspace, ALPHA, ['src/a.ts', 'src/new.ts']);
+    const { files } = await workspace.collected();
     expect(files.map((file) => file.base_sha256)).toEqual([digest('theirs'), digest('theirs')]);
     expect(files[0]?.sha256).toBe(digest('mine'));
   });
 
   test('a record that cannot be read is said, not guessed', async () => {
-    const yard = await Yard.open();
-    await yard.draft('a', 'x');
-    await yard.collected();
-    await writeFile(`${yard.draftAt()}.base.json`, '{"bases":{"a":7}}');
-    expect(await yard.collect()).toMatchObject({ refused: 'BAD_BASE' });
+    const workspace = await DraftsHarness.open();
+    await workspace.writeDraft('a', 'x');
+    await workspace.collected();
+    await writeFile(`${workspace.draftPath()}.base.json`, '{"bases":{"a":7}}');
+    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_BASE' });
   });
 
   test('nothing outside is copied out', async () => {
-    const { yard, secret } = await yardWithSecret();
-    await symlink(secret, join(yard.root, 'lib'));
-    expect(await beginDrafts(yard, ALPHA, ['lib/a.ts'])).toMatchObject({ refused: 'SYMLINK' });
-    expect(await beginDrafts(yard, ALPHA, ['../x'])).toMatchObject({ refused: 'BAD_NAME' });
-    await yard.draft('lib/a.ts', 'x');
-    expect(await yard.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib/a.ts' });
+    const { yard: workspace, secret } = await yardWithSecret();
+    await symlink(secret, join(workspace.root, 'lib'));
+    expect(await beginDrafts(workspace, ALPHA, ['lib/a.ts'])).toMatchObject({ refused: 'SYMLINK' });
+    expect(await beginDrafts(workspace, ALPHA, ['../x'])).toMatchObject({ refused: 'BAD_NAME' });
+    await workspace.writeDraft('lib/a.ts', 'x');
+    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib/a.ts' });
   });
 
   test('the executable bit alone is a change', async () => {
-    const yard = await Yard.open();
-    await yard.share('run', 'x');
-    await write(yard.draftAt('run'), 'x', 0o755);
-    expect((await yard.collected()).files).toMatchObject([{ executable: true, base_sha256: digest('x') }]);
+    const workspace = await DraftsHarness.open();
+    await workspace.writeShared('run', 'x');
+    await write(workspace.draftPath('run'), 'x', 0o755);
+    expect((await workspace.collected()).files).toMatchObject([
+      { executable: true, base_sha256: digest('x') },
+    ]);
     expect(EDGE).toBe('REQ-F-PAY-1#code_unit_tests');
   });
 });

@@ -1,10 +1,10 @@
-import type { Manifest } from '../../core/graph/manifest.js';
-import { HeldFolder } from '../held-folder.js';
+import type { ResultManifest } from '../../core/graph/manifest.js';
+import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
-import { Collection, nothing } from './collection.js';
-import { type DraftsOf, type ProjectPlace, type PutShelf, placesOf } from './places.js';
-import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
-import { NO_STEPS, type Steps, walk } from './safe-read.js';
+import { DraftCollector, noDraftsRefusal } from './draft-collector.js';
+import { type BlobTarget, type DraftScope, draftFoldersOf, type ProjectFolder } from './draft-folders.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
+import { noopStepHook, type StepHook, walkFiles } from './safe-read.js';
 import { collectWorktree, hasWorktree } from './worktree.js';
 
 /**
@@ -13,40 +13,40 @@ import { collectWorktree, hasWorktree } from './worktree.js';
  * anything names them. Nothing shared is touched.
  */
 export async function collectDrafts(
-  place: ProjectPlace,
-  shelf: PutShelf,
-  of: DraftsOf & { readonly generation?: number | undefined },
-  steps: Steps = NO_STEPS,
-): Promise<Manifest | DraftRefusal> {
-  const { generation } = of;
-  if (generation !== undefined && (await hasWorktree(place, { ...of, generation }))) {
-    return collectWorktree(place, shelf, { ...of, generation }, steps);
+  project: ProjectFolder,
+  target: BlobTarget,
+  scope: DraftScope & { readonly generation?: number | undefined },
+  onStep: StepHook = noopStepHook,
+): Promise<ResultManifest | DraftRefusal> {
+  const { generation } = scope;
+  if (generation !== undefined && (await hasWorktree(project, { ...scope, generation }))) {
+    return collectWorktree(project, target, { ...scope, generation }, onStep);
   }
-  return collectFolder(place, shelf, of, steps);
+  return collectFolder(project, target, scope, onStep);
 }
 
 /** The bases it found are written down: the same drafts give the same manifest again, also once they are promoted. */
 async function collectFolder(
-  place: ProjectPlace,
-  shelf: PutShelf,
-  of: DraftsOf,
-  steps: Steps,
-): Promise<Manifest | DraftRefusal> {
-  const places = placesOf(place, of);
-  if (isRefusal(places)) return places;
-  const bases = await readBases(place, places);
-  if (isRefusal(bases)) return bases;
-  const folder = await HeldFolder.reach(place.root, places.drafts);
-  const path = places.drafts.join('/');
-  if (folder === 'absent') return nothing(path);
-  if (typeof folder === 'string') return refusal('SYMLINK', path, `${path} is not a folder of its own.`);
-  const collection = new Collection(place, shelf, bases, steps);
+  project: ProjectFolder,
+  target: BlobTarget,
+  scope: DraftScope,
+  onStep: StepHook,
+): Promise<ResultManifest | DraftRefusal> {
+  const folders = draftFoldersOf(project, scope);
+  if (isDraftRefusal(folders)) return folders;
+  const bases = await readBases(project, folders);
+  if (isDraftRefusal(bases)) return bases;
+  const folder = await OpenFolder.openBelow(project.root, folders.drafts);
+  const path = folders.drafts.join('/');
+  if (folder === 'absent') return noDraftsRefusal(path);
+  if (typeof folder === 'string') return draftRefusal('SYMLINK', path, `${path} is not a folder of its own.`);
+  const collection = new DraftCollector(project, target, bases, onStep);
   try {
-    const refused = await walk(folder, (file) => collection.add(file));
+    const refused = await walkFiles(folder, (file) => collection.add(file));
     if (refused !== null) return refused;
   } finally {
     await folder.close();
   }
   const manifest = await collection.manifest(path);
-  return isRefusal(manifest) ? manifest : ((await writeBases(place, places, bases)) ?? manifest);
+  return isDraftRefusal(manifest) ? manifest : ((await writeBases(project, folders, bases)) ?? manifest);
 }

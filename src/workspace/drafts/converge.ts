@@ -3,34 +3,34 @@ import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem, type Problem } from '../../coordinator/problem.js';
 import type { SubmissionResult } from '../../coordinator/wire.js';
 import { collectDrafts } from './collect.js';
-import type { ProjectPlace } from './places.js';
+import type { ProjectFolder } from './draft-folders.js';
 import type { Promotion } from './promote.js';
-import { type Log, promoteAccepted } from './redo.js';
-import { type DraftRefusal, isRefusal } from './refusal.js';
+import { type PromotionLog, promoteAccepted } from './promote-accepted.js';
+import { type DraftRefusal, isDraftRefusal } from './refusal.js';
 
-export interface Convergence {
+export interface ConvergenceReply {
   readonly reply: SubmissionResult | Problem;
   /** What reached the project; null where the result was not accepted. */
   readonly promotion: Promotion | null;
 }
 
 /** The body of a submission without its result, which the drafts are, and whose they are. */
-export interface ConvergenceAsked {
+export interface ConvergenceRequest {
   readonly agent_id: string;
   readonly body: { readonly task_id: string; readonly generation: number };
 }
 
 /** Drafts in, files out: collects, submits, and promotes what was accepted. What was refused keeps its drafts. */
 export async function convergeFromDrafts(
-  place: ProjectPlace,
-  log: Log & { readonly coordinator: Pick<Coordinator, 'submitResult'> },
-  { agent_id, body }: ConvergenceAsked,
+  project: ProjectFolder,
+  log: PromotionLog & { readonly coordinator: Pick<Coordinator, 'submitResult'> },
+  { agent_id, body }: ConvergenceRequest,
   caller?: Caller,
-): Promise<Convergence | DraftRefusal> {
+): Promise<ConvergenceReply | DraftRefusal> {
   const { task_id: subject, generation } = body;
-  const manifest = await collectDrafts(place, log, { agent_id, subject, generation });
-  if (isRefusal(manifest)) return manifest;
+  const manifest = await collectDrafts(project, log, { agent_id, subject, generation });
+  if (isDraftRefusal(manifest)) return manifest;
   const reply = await log.coordinator.submitResult(log.key, { ...body, result_data: manifest }, caller);
   const accepted = !isProblem(reply) && reply.accepted;
-  return { reply, promotion: accepted ? await promoteAccepted(place, log) : null };
+  return { reply, promotion: accepted ? await promoteAccepted(project, log) : null };
 }

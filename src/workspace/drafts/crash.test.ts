@@ -1,35 +1,38 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { answered } from '../../../test/support/house.js';
+import { unwrap } from '../../../test/support/coordinator-harness.js';
 import { Coordinator } from '../../coordinator/index.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { childProgram } from '../testing/child-program.js';
-import { promoteAccepted } from './redo.js';
-import { KEY } from './testing/place.js';
-import { EDGE, Yard } from './testing/yard.js';
+import { promoteAccepted } from './promote-accepted.js';
+import { DraftsHarness, EDGE } from './testing/drafts-harness.js';
+import { KEY } from './testing/project-folder.js';
 
 const promoter = childProgram(join(import.meta.dirname, 'testing/promoter.child.ts'));
 const FILES = { a: 'a', 'b/b': 'b' };
 
 /** A project whose log has accepted two files that nobody has promoted. */
-async function accepted(): Promise<Yard> {
-  const yard = await Yard.open();
-  const store = await openFileStore({ root: yard.path('store') });
-  const coordinator = await Coordinator.open({ store, blobs: yard.blobs });
-  const asked = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
-  const { claim } = answered(await coordinator.claimTask(KEY, asked));
-  for (const [path, text] of Object.entries(FILES)) await yard.draft(path, text);
+async function accepted(): Promise<DraftsHarness> {
+  const workspace = await DraftsHarness.open();
+  const store = await openFileStore({ root: workspace.path('store') });
+  const coordinator = await Coordinator.open({ store, blobs: workspace.blobs });
+  const result = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
+  const { claim } = unwrap(await coordinator.claimTask(KEY, result));
+  for (const [path, text] of Object.entries(FILES)) await workspace.writeDraft(path, text);
   const handle = { task_id: EDGE, session_id: 's1', generation: 1, claim_id: claim?.id };
-  const submitted = await coordinator.submitResult(KEY, { ...handle, result_data: await yard.collected() });
+  const submitted = await coordinator.submitResult(KEY, {
+    ...handle,
+    result_data: await workspace.collected(),
+  });
   expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
   coordinator.close();
   await store.close();
-  return yard;
+  return workspace;
 }
 
 /** Lets a promoter take so many steps and kills it; returns the step it was killed at, null when there was none left. */
-async function killedAfter(yard: Yard, steps: number): Promise<string | null> {
-  const { process, lines, ended } = promoter(yard.root);
+async function killedAfter(workspace: DraftsHarness, steps: number): Promise<string | null> {
+  const { process, lines, ended } = promoter(workspace.root);
   let seen = 0;
   let last: string | null = null;
   for await (const line of lines) {
@@ -46,16 +49,16 @@ async function killedAfter(yard: Yard, steps: number): Promise<string | null> {
 test('a promoter killed at any step is finished by the next', async () => {
   const killed: string[] = [];
   for (let steps = 0; ; steps += 1) {
-    const yard = await accepted();
-    const at = await killedAfter(yard, steps);
+    const workspace = await accepted();
+    const at = await killedAfter(workspace, steps);
     if (at !== null) killed.push(at);
-    const store = await openFileStore({ root: yard.path('store') });
+    const store = await openFileStore({ root: workspace.path('store') });
     onTestFinished(() => store.close());
-    const log = { store, blobs: yard.blobs, key: KEY };
-    const { conflicts, failures } = await promoteAccepted(yard, log);
+    const log = { store, blobs: workspace.blobs, key: KEY };
+    const { conflicts, failures } = await promoteAccepted(workspace, log);
     expect({ at, conflicts, failures }).toEqual({ at, conflicts: [], failures: [] });
-    for (const [path, text] of Object.entries(FILES)) expect(await yard.shared(path)).toBe(text);
-    expect(await promoteAccepted(yard, log)).toMatchObject({ written: [], unchanged: [] });
+    for (const [path, text] of Object.entries(FILES)) expect(await workspace.readShared(path)).toBe(text);
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], unchanged: [] });
     await store.close();
     if (at === null) break;
   }

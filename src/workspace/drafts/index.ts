@@ -1,10 +1,22 @@
-export { type Begun, beginDrafts } from './begin.js';
+export { beginDrafts, type StartedDraft } from './begin.js';
+export { cleanUpWorktree } from './clean-up-worktree.js';
 export { collectDrafts } from './collect.js';
-export { type Convergence, convergeFromDrafts } from './converge.js';
-export { endIsolation, type Isolation, type IsolationKind, isolate, isolationKind } from './isolation.js';
-export { type DraftsOf, type ProjectPlace, placesOf, type Shelf } from './places.js';
-export { type AcceptedManifest, type Conflict, type Failure, type Promotion, promote } from './promote.js';
-export { type Log, promoteAccepted } from './redo.js';
-export { type DraftCode, type DraftRefusal, isRefusal } from './refusal.js';
-export { tidyWorktree } from './tidy.js';
-export type { WorktreeOf } from './worktree.js';
+export { type ConvergenceReply, convergeFromDrafts } from './converge.js';
+export { type DraftScope, draftFoldersOf, type ProjectBlobs, type ProjectFolder } from './draft-folders.js';
+export {
+  createGrantFolders,
+  type GrantFolders,
+  type IsolationKind,
+  isolationKind,
+  removeGrantFolders,
+} from './isolation.js';
+export {
+  type AcceptedManifest,
+  type Promotion,
+  type PromotionConflict,
+  type PromotionFailure,
+  promote,
+} from './promote.js';
+export { type PromotionLog, promoteAccepted } from './promote-accepted.js';
+export { type DraftRefusal, type DraftRefusalCode, isDraftRefusal } from './refusal.js';
+export type { WorktreeScope } from './worktree.js';

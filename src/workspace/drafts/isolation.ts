@@ -1,17 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { sha256Hex } from '../../coordinator/identity.js';
-import { HeldFolder } from '../held-folder.js';
+import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
-import { type DraftPlaces, type ProjectPlace, placesOf, workspaceNames } from './places.js';
-import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
-import { isRead, readBelow, readSafely, walk } from './safe-read.js';
-import { addWorktree, gitFolder, hasWorktree, removeWorktree, type WorktreeOf } from './worktree.js';
+import { type DraftFolders, draftFoldersOf, type ProjectFolder, workspaceSegments } from './draft-folders.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
+import { isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
+import { addWorktree, gitFolder, hasWorktree, removeWorktree, type WorktreeScope } from './worktree.js';
 
 export type IsolationKind = 'drafts' | 'worktree';
 
 /** Where an agent works under a grant. Folders are named from the project's root. */
-export interface Isolation {
+export interface GrantFolders {
   readonly kind: IsolationKind;
   readonly work: string;
   readonly scratch: string;
@@ -19,13 +19,13 @@ export interface Isolation {
 }
 
 /** What `coordination.yml` says: `isolation: drafts` or `isolation: worktree`. Whoever says nothing has drafts. */
-export async function isolationKind(place: ProjectPlace): Promise<IsolationKind> {
-  const path = [...workspaceNames(place), 'coordination.yml'].join('/');
-  const read = await readBelow(place.root, path, { links: 'any' });
-  if (!isRead(read)) return 'drafts';
+export async function isolationKind(project: ProjectFolder): Promise<IsolationKind> {
+  const path = [...workspaceSegments(project), 'coordination.yml'].join('/');
+  const read = await readBelow(project.root, path, { links: 'any' });
+  if (!isFileContent(read)) return 'drafts';
   try {
-    const said = parse(read.bytes.toString('utf8')) as { isolation?: unknown } | null;
-    return said?.isolation === 'worktree' ? 'worktree' : 'drafts';
+    const config = parse(read.bytes.toString('utf8')) as { isolation?: unknown } | null;
+    return config?.isolation === 'worktree' ? 'worktree' : 'drafts';
   } catch {
     // What is wrong with the file is for its reader to say; nobody waits for it here.
     return 'drafts';
@@ -33,56 +33,66 @@ export async function isolationKind(place: ProjectPlace): Promise<IsolationKind>
 }
 
 /** Makes the folders of a grant. Work that is there already, of this grant or one before, is kept. */
-export async function isolate(place: ProjectPlace, grant: WorktreeOf): Promise<Isolation | DraftRefusal> {
-  const places = placesOf(place, grant);
-  if (isRefusal(places)) return places;
-  const scratch = places.scratch.join('/');
-  const refused = await makeFolder(place, places.scratch);
+export async function createGrantFolders(
+  project: ProjectFolder,
+  grant: WorktreeScope,
+): Promise<GrantFolders | DraftRefusal> {
+  const folders = draftFoldersOf(project, grant);
+  if (isDraftRefusal(folders)) return folders;
+  const scratch = folders.scratch.join('/');
+  const refused = await makeFolder(project, folders.scratch);
   if (refused !== null) return refused;
-  if ((await isolationKind(place)) === 'worktree' && (await gitFolder(place)) !== null) {
-    const worktree = await addWorktree(place, grant);
-    if (isRefusal(worktree)) return worktree;
+  if ((await isolationKind(project)) === 'worktree' && (await gitFolder(project)) !== null) {
+    const worktree = await addWorktree(project, grant);
+    if (isDraftRefusal(worktree)) return worktree;
     return { kind: 'worktree', work: worktree.folder, scratch, branch: worktree.branch };
   }
-  const blocked = (await makeFolder(place, places.drafts)) ?? (await dropPromoted(place, places));
-  return blocked ?? { kind: 'drafts', work: places.drafts.join('/'), scratch, branch: null };
+  const blocked =
+    (await makeFolder(project, folders.drafts)) ?? (await removePromotedDrafts(project, folders));
+  return blocked ?? { kind: 'drafts', work: folders.drafts.join('/'), scratch, branch: null };
 }
 
 /** After a promotion or a release: the worktree goes. Drafts stay; those that were promoted go with the next grant. */
-export async function endIsolation(place: ProjectPlace, grant: WorktreeOf): Promise<DraftRefusal | null> {
-  return (await hasWorktree(place, grant)) ? removeWorktree(place, grant) : null;
+export async function removeGrantFolders(
+  project: ProjectFolder,
+  grant: WorktreeScope,
+): Promise<DraftRefusal | null> {
+  return (await hasWorktree(project, grant)) ? removeWorktree(project, grant) : null;
 }
 
-async function makeFolder(place: ProjectPlace, names: readonly string[]): Promise<DraftRefusal | null> {
-  const folder = await HeldFolder.reach(place.root, names, { make: true });
+async function makeFolder(project: ProjectFolder, names: readonly string[]): Promise<DraftRefusal | null> {
+  const folder = await OpenFolder.openBelow(project.root, names, { make: true });
   const path = names.join('/');
   if (typeof folder === 'string') {
-    return refusal('SYMLINK', path, `${path} cannot be made: a link or a file is in its way.`);
+    return draftRefusal('SYMLINK', path, `${path} cannot be made: a link or a file is in its way.`);
   }
   await folder.close();
   return null;
 }
 
 /** A draft that is what the project has by now, and was not when it was begun, has done its work. */
-async function dropPromoted(place: ProjectPlace, places: DraftPlaces): Promise<DraftRefusal | null> {
-  const bases = await readBases(place, places);
-  if (isRefusal(bases)) return bases;
-  const folder = await HeldFolder.reach(place.root, places.drafts);
+async function removePromotedDrafts(
+  project: ProjectFolder,
+  folders: DraftFolders,
+): Promise<DraftRefusal | null> {
+  const bases = await readBases(project, folders);
+  if (isDraftRefusal(bases)) return bases;
+  const folder = await OpenFolder.openBelow(project.root, folders.drafts);
   if (typeof folder === 'string') return null;
   const before = bases.size;
   try {
-    await walk(folder, async (file) => {
+    await walkFiles(folder, async (file) => {
       const draft = await readSafely(file, { links: 'one' });
-      const shared = await readBelow(place.root, file.path, { links: 'any' });
-      if (!isRead(draft) || !isRead(shared) || !draft.bytes.equals(shared.bytes)) return null;
+      const shared = await readBelow(project.root, file.path, { links: 'any' });
+      if (!isFileContent(draft) || !isFileContent(shared) || !draft.bytes.equals(shared.bytes)) return null;
       const base = bases.get(file.path);
       if (base === undefined || base === sha256Hex(draft.bytes)) return null;
-      await rm(file.folder.nameOf(file.name));
+      await rm(file.folder.pathOf(file.name));
       bases.delete(file.path);
       return null;
     });
   } finally {
     await folder.close();
   }
-  return bases.size === before ? null : writeBases(place, places, bases);
+  return bases.size === before ? null : writeBases(project, folders, bases);
 }

@@ -2,20 +2,21 @@ import { writeFileSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { MANIFEST_FILES_MAX, readManifest } from '../../core/graph/manifest.js';
+import { MANIFEST_FILES_MAX, parseManifest } from '../../core/graph/manifest.js';
 import { promote } from './promote.js';
-import { ALPHA, Yard } from './testing/yard.js';
+import { ALPHA, DraftsHarness } from './testing/drafts-harness.js';
 
 test(`a manifest of ${MANIFEST_FILES_MAX} files is promoted, and one of more is refused`, async () => {
-  const yard = await Yard.open();
-  await mkdir(yard.draftAt('many'), { recursive: true });
-  for (let at = 0; at < MANIFEST_FILES_MAX; at += 1) writeFileSync(yard.draftAt(`many/${at}`), `${at}`);
-  const manifest = await yard.collected();
+  const workspace = await DraftsHarness.open();
+  await mkdir(workspace.draftPath('many'), { recursive: true });
+  for (let at = 0; at < MANIFEST_FILES_MAX; at += 1)
+    writeFileSync(workspace.draftPath(`many/${at}`), `${at}`);
+  const manifest = await workspace.collected();
   expect(manifest.files).toHaveLength(MANIFEST_FILES_MAX);
-  expect(readManifest(manifest)).toMatchObject({ ok: true });
-  await yard.draft('one-more', 'x');
-  expect(await yard.collect()).toMatchObject({ refused: 'TOO_MANY' });
-  const { written } = await promote(yard, yard, {
+  expect(parseManifest(manifest)).toMatchObject({ ok: true });
+  await workspace.writeDraft('one-more', 'x');
+  expect(await workspace.collect()).toMatchObject({ refused: 'TOO_MANY' });
+  const { written } = await promote(workspace, workspace, {
     ...ALPHA,
     generation: 1,
     position: 1,
@@ -23,6 +24,6 @@ test(`a manifest of ${MANIFEST_FILES_MAX} files is promoted, and one of more is 
     human_approved: false,
   });
   expect(written).toHaveLength(MANIFEST_FILES_MAX);
-  expect(await readdir(join(yard.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
-  expect(await yard.shared('many/1999')).toBe('1999');
+  expect(await readdir(join(workspace.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
+  expect(await workspace.readShared('many/1999')).toBe('1999');
 });

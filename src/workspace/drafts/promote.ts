@@ -1,12 +1,12 @@
 import { sha256Hex } from '../../coordinator/identity.js';
-import { isCommanding } from '../../core/graph/guarded-paths.js';
-import type { Manifest, ManifestFile } from '../../core/graph/manifest.js';
-import { HeldFolder } from '../held-folder.js';
-import { type ProjectPlace, placesOf, type Shelf } from './places.js';
-import { isRefusal } from './refusal.js';
-import { NO_STEPS, type ReadFile, readBelow, type Steps } from './safe-read.js';
+import { isToolConfig } from '../../core/graph/guarded-paths.js';
+import type { ManifestFile, ResultManifest } from '../../core/graph/manifest.js';
+import { OpenFolder } from '../open-folder.js';
+import { draftFoldersOf, type ProjectBlobs, type ProjectFolder } from './draft-folders.js';
+import { isDraftRefusal } from './refusal.js';
+import { resolveVersions } from './resolve-versions.js';
+import { type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow, writeSafely } from './safe-write.js';
-import { settle } from './settle.js';
 
 /** A manifest that a commit has accepted, and where in the log that is. */
 export interface AcceptedManifest {
@@ -15,13 +15,13 @@ export interface AcceptedManifest {
   readonly position: number;
   /** Whose work it is. */
   readonly agent_id: string;
-  readonly manifest: Manifest;
+  readonly manifest: ResultManifest;
   /** A human stands behind it. Without one, what commands other programs is kept aside. */
   readonly human_approved: boolean;
 }
 
 /** A file that was left as a person made it. What was accepted is kept beside it. */
-export interface Conflict {
+export interface PromotionConflict {
   readonly path: string;
   readonly subject: string;
   readonly generation: number;
@@ -32,7 +32,7 @@ export interface Conflict {
   readonly sha256: string;
 }
 
-export interface Failure {
+export interface PromotionFailure {
   readonly position: number;
   readonly path: string;
   readonly says: string;
@@ -43,12 +43,12 @@ export interface Failure {
 export interface Promotion {
   readonly written: readonly string[];
   readonly unchanged: readonly string[];
-  readonly conflicts: readonly Conflict[];
-  readonly failures: readonly Failure[];
+  readonly conflicts: readonly PromotionConflict[];
+  readonly failures: readonly PromotionFailure[];
 }
 
-interface Version extends ManifestFile {
-  readonly of: AcceptedManifest;
+interface FileVersion extends ManifestFile {
+  readonly accepted: AcceptedManifest;
 }
 
 /**
@@ -58,159 +58,160 @@ interface Version extends ManifestFile {
  * One at a time for a project: whoever may write its log may do it.
  */
 export async function promote(
-  place: ProjectPlace,
-  shelf: Shelf,
+  project: ProjectFolder,
+  target: ProjectBlobs,
   accepted: AcceptedManifest | readonly AcceptedManifest[],
-  steps: Steps = NO_STEPS,
+  onStep: StepHook = noopStepHook,
 ): Promise<Promotion> {
-  const promoting = new Promoting(place, shelf, steps);
+  const promoter = new Promoter(project, target, onStep);
   for (const [path, versions] of versionsByPath([accepted].flat() as AcceptedManifest[])) {
-    await promoting.settlePath(path, versions).catch((error) => promoting.hindered(versions, error));
+    await promoter.promotePath(path, versions).catch((error) => promoter.failOnDiskError(versions, error));
   }
-  await promoting.syncFolders();
-  return promoting.promotion;
+  await promoter.syncFolders();
+  return promoter.promotion;
 }
 
-function versionsByPath(accepted: readonly AcceptedManifest[]): Map<string, Version[]> {
-  const paths = new Map<string, Version[]>();
-  for (const of of accepted.toSorted((a, b) => a.position - b.position)) {
-    for (const file of of.manifest.files) {
+function versionsByPath(accepted: readonly AcceptedManifest[]): Map<string, FileVersion[]> {
+  const paths = new Map<string, FileVersion[]>();
+  for (const acceptedManifest of accepted.toSorted((a, b) => a.position - b.position)) {
+    for (const file of acceptedManifest.manifest.files) {
       const versions = paths.get(file.path) ?? [];
       paths.set(file.path, versions);
-      versions.push({ ...file, of });
+      versions.push({ ...file, accepted: acceptedManifest });
     }
   }
   return paths;
 }
 
-class Promoting {
+class Promoter {
   readonly promotion = {
     written: [] as string[],
     unchanged: [] as string[],
-    conflicts: [] as Conflict[],
-    failures: [] as Failure[],
+    conflicts: [] as PromotionConflict[],
+    failures: [] as PromotionFailure[],
   };
-  private readonly touched = new Set<string>();
+  private readonly touchedFolders = new Set<string>();
 
   constructor(
-    private readonly place: ProjectPlace,
-    private readonly shelf: Shelf,
-    private readonly steps: Steps,
+    private readonly project: ProjectFolder,
+    private readonly blobs: ProjectBlobs,
+    private readonly onStep: StepHook,
   ) {}
 
-  async settlePath(path: string, versions: readonly Version[]): Promise<void> {
-    const current = await readBelow(this.place.root, path, { links: 'any' });
-    if (current !== null && isRefusal(current)) {
-      return this.conflict(versions.at(-1) as Version, current.says);
+  async promotePath(path: string, versions: readonly FileVersion[]): Promise<void> {
+    const current = await readBelow(this.project.root, path, { links: 'any' });
+    if (current !== null && isDraftRefusal(current)) {
+      return this.keepConflict(versions.at(-1) as FileVersion, current.says);
     }
-    const [waiting, free] = partition(versions, needsHuman);
+    const [waiting, free] = partition(versions, needsApproval);
     for (const version of waiting) {
       // A person may have put it there, or an earlier version of this program.
-      if (version.sha256 !== digestOf(current)) await this.conflict(version, UNAPPROVED);
+      if (version.sha256 !== digestOf(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
     if (free.length === 0) return;
-    const { last, conflicts } = settle(digestOf(current), free);
-    if (last !== null) await this.bring(last, current);
-    for (const version of conflicts) await this.conflict(version, CHANGED);
+    const { last, conflicts } = resolveVersions(digestOf(current), free);
+    if (last !== null) await this.writeVersion(last, current);
+    for (const version of conflicts) await this.keepConflict(version, CHANGED_MESSAGE);
   }
 
-  private async bring(version: Version, current: ReadFile | null): Promise<void> {
+  private async writeVersion(version: FileVersion, current: FileContent | null): Promise<void> {
     const { path, sha256, executable } = version;
-    const same_mode = current?.executable === executable || process.platform === 'win32';
-    if (digestOf(current) === sha256 && same_mode) {
+    const sameMode = current?.executable === executable || process.platform === 'win32';
+    if (digestOf(current) === sha256 && sameMode) {
       this.promotion.unchanged.push(path);
       // A crash may have come between the file and its folder.
-      this.touched.add(folderOf(path));
+      this.touchedFolders.add(folderOf(path));
       return;
     }
     const bytes = await this.bytesOf(version);
-    if (bytes === null) return this.fail(version);
-    await this.steps('fetched', path);
+    if (bytes === null) return this.failMissingBlob(version);
+    await this.onStep('fetched', path);
     const mode = current === null ? null : modeFor(current.mode, executable);
     const written = await this.write(path, { bytes, executable, mode }, digestOf(current));
-    if (!written) return this.conflict(version, CHANGED);
+    if (!written) return this.keepConflict(version, CHANGED_MESSAGE);
     this.promotion.written.push(path);
-    this.touched.add(folderOf(path));
-    await this.steps('placed', path);
+    this.touchedFolders.add(folderOf(path));
+    await this.onStep('placed', path);
   }
 
   private async write(
     path: string,
     file: { bytes: Uint8Array; executable: boolean; mode: number | null },
-    expected_sha256: string | null,
+    expectedSha256: string | null,
   ): Promise<boolean> {
     const names = path.split('/');
-    const folder = await HeldFolder.reach(this.place.root, names.slice(0, -1), { make: true });
+    const folder = await OpenFolder.openBelow(this.project.root, names.slice(0, -1), { make: true });
     if (typeof folder === 'string') return false;
-    const stillRight = async () => {
-      await this.steps('written', path);
-      const now = await readBelow(this.place.root, path, { links: 'any' });
-      return (now === null || !isRefusal(now)) && digestOf(now) === expected_sha256;
+    const isStillExpected = async () => {
+      await this.onStep('written', path);
+      const now = await readBelow(this.project.root, path, { links: 'any' });
+      return (now === null || !isDraftRefusal(now)) && digestOf(now) === expectedSha256;
     };
     try {
-      return await writeSafely(folder, names.at(-1) as string, { ...file, stillRight });
+      return await writeSafely(folder, names.at(-1) as string, { ...file, isStillExpected });
     } finally {
       await folder.close();
     }
   }
 
   /** The accepted bytes go where a person can compare them. */
-  private async conflict(version: Version, says: string): Promise<void> {
-    const { of, path, sha256, executable } = version;
+  private async keepConflict(version: FileVersion, message: string): Promise<void> {
+    const { accepted, path, sha256, executable } = version;
     const bytes = await this.bytesOf(version);
-    if (bytes === null) return this.fail(version);
-    const places = placesOf(this.place, of);
+    if (bytes === null) return this.failMissingBlob(version);
+    const folders = draftFoldersOf(this.project, accepted);
     let kept_at: string | null = null;
-    if (!isRefusal(places)) {
-      const { agent, feature, edge } = places;
-      const kept = [...agent, 'conflicts', feature, `${edge}-gen${of.generation}`, ...path.split('/')];
-      if (await writeBelow(this.place.root, kept, { bytes, executable })) kept_at = kept.join('/');
+    if (!isDraftRefusal(folders)) {
+      const { agent, feature, edge } = folders;
+      const kept = [...agent, 'conflicts', feature, `${edge}-gen${accepted.generation}`, ...path.split('/')];
+      if (await writeBelow(this.project.root, kept, { bytes, executable })) kept_at = kept.join('/');
     }
-    const { subject, generation, position } = of;
-    this.promotion.conflicts.push({ path, subject, generation, position, says, kept_at, sha256 });
-    await this.steps('kept', path);
+    const { subject, generation, position } = accepted;
+    this.promotion.conflicts.push({ path, subject, generation, position, says: message, kept_at, sha256 });
+    await this.onStep('kept', path);
   }
 
-  private fail(version: Version): void {
-    this.failed(version, `No blob holds the bytes ${version.sha256} of ${version.path}.`);
+  private failMissingBlob(version: FileVersion): void {
+    this.addFailure(version, `No blob holds the bytes ${version.sha256} of ${version.path}.`);
   }
 
   /** A place that the disk does not let us read or write keeps no other file waiting. */
-  hindered(versions: readonly Version[], error: unknown): void {
+  failOnDiskError(versions: readonly FileVersion[], error: unknown): void {
     if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
-    for (const version of versions) this.failed(version, (error as Error).message);
+    for (const version of versions) this.addFailure(version, (error as Error).message);
   }
 
-  private failed({ of, path }: Version, says: string): void {
-    this.promotion.failures.push({ position: of.position, path, says, again: true });
+  private addFailure({ accepted, path }: FileVersion, message: string): void {
+    this.promotion.failures.push({ position: accepted.position, path, says: message, again: true });
   }
 
-  private async bytesOf({ sha256 }: Version): Promise<Uint8Array | null> {
-    const bytes = await this.shelf.blobs.get(this.shelf.key.tenant_id, sha256);
+  private async bytesOf({ sha256 }: FileVersion): Promise<Uint8Array | null> {
+    const bytes = await this.blobs.blobs.get(this.blobs.key.tenant_id, sha256);
     return bytes !== null && sha256Hex(bytes) === sha256 ? bytes : null;
   }
 
   async syncFolders(): Promise<void> {
-    for (const path of this.touched) {
-      const folder = await HeldFolder.reach(this.place.root, path === '' ? [] : path.split('/'));
+    for (const path of this.touchedFolders) {
+      const folder = await OpenFolder.openBelow(this.project.root, path === '' ? [] : path.split('/'));
       if (typeof folder === 'string') continue;
       await folder.sync().finally(() => folder.close());
     }
-    await this.steps('synced', '');
+    await this.onStep('synced', '');
   }
 }
 
-const UNAPPROVED =
+const UNAPPROVED_MESSAGE =
   'It commands other programs, and no human approved it. Compare it, and copy it into place by hand if it is right.';
-const needsHuman = ({ of, path }: Version): boolean => !of.human_approved && isCommanding(path);
+const needsApproval = ({ accepted, path }: FileVersion): boolean =>
+  !accepted.human_approved && isToolConfig(path);
 
-const CHANGED = 'It was changed in the project since the work on it began, and is left as it is.';
+const CHANGED_MESSAGE = 'It was changed in the project since the work on it began, and is left as it is.';
 
 function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
 }
 
-const digestOf = (file: ReadFile | null): string | null => (file === null ? null : sha256Hex(file.bytes));
+const digestOf = (file: FileContent | null): string | null => (file === null ? null : sha256Hex(file.bytes));
 const folderOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
 
 /** Whoever may read a program may run it; nobody may run what is none. */

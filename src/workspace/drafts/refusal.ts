@@ -1,5 +1,5 @@
 /** Why drafts cannot become a result, and what to do about it. */
-const NEXT = {
+const NEXT_STEPS = {
   NO_DRAFTS: 'Write the files into the drafts folder, under the path each has in the project, then submit.',
   BAD_NAME: 'Rename the file in the drafts folder, then submit.',
   SYMLINK: 'Put the file itself there instead of the link, then submit.',
@@ -15,21 +15,21 @@ const NEXT = {
   BAD_BASE: 'Remove the record of the bases, begin the drafts again, then submit.',
 } as const;
 
-export type DraftCode = keyof typeof NEXT;
+export type DraftRefusalCode = keyof typeof NEXT_STEPS;
 
 export interface DraftRefusal {
-  readonly refused: DraftCode;
+  readonly refused: DraftRefusalCode;
   /** From the drafts folder, which is from the project's root. */
   readonly path: string;
   readonly says: string;
   readonly next: string;
 }
 
-export const refusal = (refused: DraftCode, path: string, says: string): DraftRefusal => ({
+export const draftRefusal = (refused: DraftRefusalCode, path: string, message: string): DraftRefusal => ({
   refused,
   path,
-  says,
-  next: NEXT[refused],
+  says: message,
+  next: NEXT_STEPS[refused],
 });
 
-export const isRefusal = (value: object): value is DraftRefusal => 'refused' in value;
+export const isDraftRefusal = (value: object): value is DraftRefusal => 'refused' in value;

@@ -3,14 +3,14 @@ import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { pathFault } from '../../core/graph/asset-path.js';
 import { FILE_BYTES_MAX, MANIFEST_FILES_MAX } from '../../core/graph/manifest.js';
 import { isErrorCode } from '../../stores/file/disk.js';
-import { HeldFolder, isSame } from '../held-folder.js';
-import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
+import { isSameFile, OpenFolder } from '../open-folder.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 
 /** Told at each step, so that a test can put something in between. */
-export type Steps = (step: string, path: string) => void | Promise<void>;
-export const NO_STEPS: Steps = () => {};
+export type StepHook = (step: string, path: string) => void | Promise<void>;
+export const noopStepHook: StepHook = () => {};
 
-export interface ReadFile {
+export interface FileContent {
   readonly bytes: Buffer;
   readonly executable: boolean;
   readonly mode: number;
@@ -18,59 +18,59 @@ export interface ReadFile {
 
 export interface FoundFile {
   readonly path: string;
-  readonly folder: HeldFolder;
+  readonly folder: OpenFolder;
   readonly name: string;
 }
 
-interface ReadOptions {
+interface SafeReadOptions {
   /** A draft has one name. A file of the project may have more. */
   readonly links: 'one' | 'any';
-  readonly steps?: Steps;
+  readonly onStep?: StepHook;
 }
 
 /** Reads a regular file once, and is sure that it was one and the same file all the while. Null: there is none. */
 export async function readSafely(
   { path, folder, name }: FoundFile,
-  { links, steps = NO_STEPS }: ReadOptions,
-): Promise<ReadFile | DraftRefusal | null> {
-  const at = folder.nameOf(name);
+  { links, onStep: steps = noopStepHook }: SafeReadOptions,
+): Promise<FileContent | DraftRefusal | null> {
+  const at = folder.pathOf(name);
   let file: FileHandle | null = null;
   try {
-    const looked = await lstat(at, { bigint: true });
-    const fault = kindFault(looked, path, links);
+    const before = await lstat(at, { bigint: true });
+    const fault = kindFault(before, path, links);
     if (fault !== null) return fault;
     await steps('looked', path);
     file = await open(at, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     const opened = await file.stat({ bigint: true });
-    if (!isUntouched(looked, opened)) return swapped(path);
+    if (!isUnchanged(before, opened)) return swapped(path);
     const bytes = await readExactly(file, Number(opened.size));
     await steps('read', path);
-    const there = await lstat(at, { bigint: true });
-    const steady = isUntouched(opened, there) && (await folder.isThere());
-    if (bytes === null || !steady) return swapped(path);
+    const after = await lstat(at, { bigint: true });
+    const isUnchangedFile = isUnchanged(opened, after) && (await folder.isInPlace());
+    if (bytes === null || !isUnchangedFile) return swapped(path);
     const mode = Number(opened.mode) & 0o777;
     return { bytes, executable: (mode & 0o100) !== 0, mode };
   } catch (error) {
-    return fromError(error, path, file !== null);
+    return refusalOfError(error, path, file !== null);
   } finally {
     await file?.close();
   }
 }
 
 function kindFault(stats: BigIntStats, path: string, links: 'one' | 'any'): DraftRefusal | null {
-  if (stats.isSymbolicLink()) return refusal('SYMLINK', path, `${path} is a symbolic link.`);
-  if (!stats.isFile()) return refusal('NOT_A_FILE', path, `${path} is neither a file nor a folder.`);
+  if (stats.isSymbolicLink()) return draftRefusal('SYMLINK', path, `${path} is a symbolic link.`);
+  if (!stats.isFile()) return draftRefusal('NOT_A_FILE', path, `${path} is neither a file nor a folder.`);
   if (links === 'one' && stats.nlink > 1n) {
-    return refusal('HARD_LINK', path, `${path} is also a file somewhere else, by a hard link.`);
+    return draftRefusal('HARD_LINK', path, `${path} is also a file somewhere else, by a hard link.`);
   }
   if (stats.size > BigInt(FILE_BYTES_MAX)) {
-    return refusal('TOO_LARGE', path, `${path} has more than ${FILE_BYTES_MAX} bytes.`);
+    return draftRefusal('TOO_LARGE', path, `${path} has more than ${FILE_BYTES_MAX} bytes.`);
   }
   return null;
 }
 
-const isUntouched = (one: BigIntStats, other: BigIntStats): boolean =>
-  isSame(one, other) &&
+const isUnchanged = (one: BigIntStats, other: BigIntStats): boolean =>
+  isSameFile(one, other) &&
   one.mode === other.mode &&
   one.nlink === other.nlink &&
   one.size === other.size &&
@@ -78,69 +78,73 @@ const isUntouched = (one: BigIntStats, other: BigIntStats): boolean =>
   one.ctimeNs === other.ctimeNs;
 
 /** Null: the file ends sooner or later than it said. */
-async function readExactly(file: FileHandle, size_bytes: number): Promise<Buffer | null> {
-  const bytes = Buffer.alloc(size_bytes + 1);
+async function readExactly(file: FileHandle, sizeBytes: number): Promise<Buffer | null> {
+  const bytes = Buffer.alloc(sizeBytes + 1);
   let filled = 0;
   while (filled < bytes.length) {
     const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, filled);
     if (bytesRead === 0) break;
     filled += bytesRead;
   }
-  return filled === size_bytes ? bytes.subarray(0, size_bytes) : null;
+  return filled === sizeBytes ? bytes.subarray(0, sizeBytes) : null;
 }
 
-function fromError(error: unknown, path: string, opened: boolean): DraftRefusal | null {
+function refusalOfError(error: unknown, path: string, opened: boolean): DraftRefusal | null {
   const is = (code: string) => isErrorCode(error, code);
   if (is('ENOENT')) return opened ? swapped(path) : null;
   if (is('ELOOP') || is('ENXIO') || is('ENOTDIR')) return swapped(path);
-  if (is('EACCES') || is('EPERM')) return refusal('UNREADABLE', path, `${path} cannot be read.`);
+  if (is('EACCES') || is('EPERM')) return draftRefusal('UNREADABLE', path, `${path} cannot be read.`);
   throw error;
 }
 
 const swapped = (path: string): DraftRefusal =>
-  refusal('SWAPPED', path, `${path} was changed or replaced while it was read.`);
+  draftRefusal('SWAPPED', path, `${path} was changed or replaced while it was read.`);
 
-type Visit = (file: FoundFile) => Promise<DraftRefusal | null>;
+type FileVisitor = (file: FoundFile) => Promise<DraftRefusal | null>;
 
 /** Visits every file below a folder, folder by folder, by name. The first refusal ends it. */
-export async function walk(folder: HeldFolder, visit: Visit, prefix = ''): Promise<DraftRefusal | null> {
+export async function walkFiles(
+  folder: OpenFolder,
+  visit: FileVisitor,
+  prefix = '',
+): Promise<DraftRefusal | null> {
   const budget = { names_left: 2 * MANIFEST_FILES_MAX };
-  return walkIn({ folder, prefix, visit, budget });
+  return walkFolder({ folder, prefix, visit, budget });
 }
 
-interface Walk {
-  readonly folder: HeldFolder;
+interface WalkState {
+  readonly folder: OpenFolder;
   readonly prefix: string;
-  readonly visit: Visit;
+  readonly visit: FileVisitor;
   readonly budget: { names_left: number };
 }
 
-async function walkIn(at: Walk): Promise<DraftRefusal | null> {
+async function walkFolder(at: WalkState): Promise<DraftRefusal | null> {
   const names = await namesIn(at);
   if (!Array.isArray(names)) return names;
   for (const name of names) {
     const path = `${at.prefix}${name.normalize('NFC')}`;
     const fault = pathFault(path);
-    if (fault !== null) return refusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
+    if (fault !== null) return draftRefusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
     const inner = await at.folder.enter(name);
     const refused =
-      inner instanceof HeldFolder
-        ? await walkIn({ ...at, folder: inner, prefix: `${path}/` }).finally(() => inner.close())
+      inner instanceof OpenFolder
+        ? await walkFolder({ ...at, folder: inner, prefix: `${path}/` }).finally(() => inner.close())
         : await at.visit({ path, folder: at.folder, name });
     if (refused !== null) return refused;
   }
   return null;
 }
 
-async function namesIn({ folder, prefix, budget }: Walk): Promise<string[] | DraftRefusal> {
+async function namesIn({ folder, prefix, budget }: WalkState): Promise<string[] | DraftRefusal> {
   const names: string[] = [];
   // The names are read as bytes: one that is no text must not be taken for another.
-  const folderBytes = await opendir(folder.nameOf('.'), { encoding: 'buffer' as BufferEncoding });
+  const folderBytes = await opendir(folder.pathOf('.'), { encoding: 'buffer' as BufferEncoding });
   for await (const entry of folderBytes) {
     budget.names_left -= 1;
     const bytes = entry.name as unknown as Buffer;
     if (budget.names_left < 0) {
-      return refusal(
+      return draftRefusal(
         'TOO_MANY',
         prefix,
         `There are more than ${2 * MANIFEST_FILES_MAX} names in the drafts.`,
@@ -148,7 +152,7 @@ async function namesIn({ folder, prefix, budget }: Walk): Promise<string[] | Dra
     }
     const name = bytes.toString('utf8');
     if (!Buffer.from(name).equals(bytes)) {
-      return refusal('BAD_NAME', prefix + name, `A name in ${prefix || 'the drafts'} is no UTF-8.`);
+      return draftRefusal('BAD_NAME', prefix + name, `A name in ${prefix || 'the drafts'} is no UTF-8.`);
     }
     names.push(name);
   }
@@ -159,16 +163,16 @@ async function namesIn({ folder, prefix, budget }: Walk): Promise<string[] | Dra
 export async function readBelow(
   root: string,
   path: string,
-  options: ReadOptions,
-): Promise<ReadFile | DraftRefusal | null> {
+  options: SafeReadOptions,
+): Promise<FileContent | DraftRefusal | null> {
   const names = path.split('/');
   const name = names.pop() as string;
-  const folder = await HeldFolder.reach(root, names);
+  const folder = await OpenFolder.openBelow(root, names);
   if (folder === 'absent') return null;
   if (folder === 'symlink')
-    return refusal('SYMLINK', path, `A folder on the way to ${path} is a symbolic link.`);
+    return draftRefusal('SYMLINK', path, `A folder on the way to ${path} is a symbolic link.`);
   if (folder === 'not_a_folder')
-    return refusal('NOT_A_FILE', path, `The way to ${path} leads through a file.`);
+    return draftRefusal('NOT_A_FILE', path, `The way to ${path} leads through a file.`);
   try {
     return await readSafely({ path, folder, name }, options);
   } finally {
@@ -176,5 +180,5 @@ export async function readBelow(
   }
 }
 
-export const isRead = (read: ReadFile | DraftRefusal | null): read is ReadFile =>
-  read !== null && !isRefusal(read);
+export const isFileContent = (read: FileContent | DraftRefusal | null): read is FileContent =>
+  read !== null && !isDraftRefusal(read);

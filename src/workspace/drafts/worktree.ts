@@ -4,18 +4,24 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../coordinator/identity.js';
 import { pathFault } from '../../core/graph/asset-path.js';
-import { MANIFEST_FILES_MAX, type Manifest } from '../../core/graph/manifest.js';
-import { HeldFolder } from '../held-folder.js';
-import type { Bases } from './base-record.js';
-import { Collection } from './collection.js';
-import { type GitResult, git, namesOf } from './git.js';
-import { type DraftPlaces, type DraftsOf, type ProjectPlace, type PutShelf, placesOf } from './places.js';
-import { type DraftRefusal, isRefusal, refusal } from './refusal.js';
-import { isRead, NO_STEPS, readBelow, type Steps } from './safe-read.js';
+import { MANIFEST_FILES_MAX, type ResultManifest } from '../../core/graph/manifest.js';
+import { OpenFolder } from '../open-folder.js';
+import type { BaseDigests } from './base-record.js';
+import { DraftCollector } from './draft-collector.js';
+import {
+  type BlobTarget,
+  type DraftFolders,
+  type DraftScope,
+  draftFoldersOf,
+  type ProjectFolder,
+} from './draft-folders.js';
+import { type GitResult, nullSeparated, runGit } from './git.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
+import { isFileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 
 /** Whose worktree, of what, under which grant. */
-export interface WorktreeOf extends DraftsOf {
+export interface WorktreeScope extends DraftScope {
   readonly generation: number;
 }
 
@@ -30,62 +36,73 @@ const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const recordSchema = z.strictObject({ base_commit: z.string().regex(COMMIT) });
 
 /** Where the worktree of a grant lies, and its branch. Ids are escaped, dots too: a name of git's has no two in a row. */
-export function placeOf(places: DraftPlaces, generation: number) {
-  const folder = [...places.agent, 'worktrees'];
-  const name = `${places.feature}__${places.edge}-gen${generation}`;
+export function worktreePaths(folders: DraftFolders, generation: number) {
+  const folder = [...folders.agent, 'worktrees'];
+  const name = `${folders.feature}__${folders.edge}-gen${generation}`;
   const ref = (part: string) => part.replaceAll('.', '%2E');
-  const branch = `gen/${ref(places.feature)}/${ref(places.edge)}/${generation}`;
+  const branch = `gen/${ref(folders.feature)}/${ref(folders.edge)}/${generation}`;
   return { names: [...folder, name], record: [...folder, `${name}.base.json`], branch };
 }
 
 /** The folder of the repository itself; null: the project is none, or only part of one. */
-export async function gitFolder(place: ProjectPlace): Promise<string | null> {
-  const prefix = await git(place.root, ['rev-parse', '--show-prefix']);
-  if (!prefix.ok || lineOf(prefix) !== '') return null;
-  const common = await git(place.root, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
-  return common.ok ? lineOf(common) : null;
+export async function gitFolder(project: ProjectFolder): Promise<string | null> {
+  const prefix = await runGit(project.root, ['rev-parse', '--show-prefix']);
+  if (!prefix.ok || outputLine(prefix) !== '') return null;
+  const common = await runGit(project.root, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
+  return common.ok ? outputLine(common) : null;
 }
 
-const lineOf = (asked: GitResult): string => (asked.ok ? asked.out.toString('utf8').replace(/\n$/, '') : '');
+const outputLine = (result: GitResult): string =>
+  result.ok ? result.out.toString('utf8').replace(/\n$/, '') : '';
 
-export async function hasWorktree(place: ProjectPlace, of: WorktreeOf): Promise<boolean> {
-  const places = placesOf(place, of);
-  return !isRefusal(places) && (await readBase(place, placeOf(places, of.generation).record)) !== null;
+export async function hasWorktree(project: ProjectFolder, scope: WorktreeScope): Promise<boolean> {
+  const folders = draftFoldersOf(project, scope);
+  return (
+    !isDraftRefusal(folders) &&
+    (await readBaseCommit(project, worktreePaths(folders, scope.generation).record)) !== null
+  );
 }
 
 /** A worktree for a grant, at the commit the project is at. There already: the same again, with all that is in it. */
-export async function addWorktree(place: ProjectPlace, of: WorktreeOf): Promise<Worktree | DraftRefusal> {
-  const places = placesOf(place, of);
-  if (isRefusal(places)) return places;
-  const { names, record, branch } = placeOf(places, of.generation);
+export async function addWorktree(
+  project: ProjectFolder,
+  scope: WorktreeScope,
+): Promise<Worktree | DraftRefusal> {
+  const folders = draftFoldersOf(project, scope);
+  if (isDraftRefusal(folders)) return folders;
+  const { names, record, branch } = worktreePaths(folders, scope.generation);
   const folder = names.join('/');
-  const before = await readBase(place, record);
-  const base_commit = before ?? lineOf(await git(place.root, ['rev-parse', '--verify', 'HEAD^{commit}']));
-  if (!COMMIT.test(base_commit)) return noWorktree(folder, 'the project has no commit to start from');
-  if (before !== null && (await isFolder(place, names))) return { folder, branch, base_commit };
+  const before = await readBaseCommit(project, record);
+  const base_commit =
+    before ?? outputLine(await runGit(project.root, ['rev-parse', '--verify', 'HEAD^{commit}']));
+  if (!COMMIT.test(base_commit)) return noWorktreeRefusal(folder, 'the project has no commit to start from');
+  if (before !== null && (await isFolder(project, names))) return { folder, branch, base_commit };
   const bytes = Buffer.from(`${JSON.stringify({ base_commit })}\n`);
-  if (!(await writeBelow(place.root, record, { bytes })))
-    return noWorktree(folder, 'something is in its way');
-  const known = await git(place.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  if (!(await writeBelow(project.root, record, { bytes })))
+    return noWorktreeRefusal(folder, 'something is in its way');
+  const known = await runGit(project.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
   // Who lost the folder keeps what was committed on its branch.
   const what = known.ok ? ['--', folder, branch] : ['-b', branch, '--', folder, base_commit];
-  const added = await git(place.root, ['worktree', 'add', '--quiet', '--force', ...what]);
-  return added.ok ? { folder, branch, base_commit } : noWorktree(folder, added.says);
+  const added = await runGit(project.root, ['worktree', 'add', '--quiet', '--force', ...what]);
+  return added.ok ? { folder, branch, base_commit } : noWorktreeRefusal(folder, added.message);
 }
 
-async function isFolder(place: ProjectPlace, names: readonly string[]): Promise<boolean> {
-  const folder = await HeldFolder.reach(place.root, names);
+async function isFolder(project: ProjectFolder, names: readonly string[]): Promise<boolean> {
+  const folder = await OpenFolder.openBelow(project.root, names);
   if (typeof folder === 'string') return false;
   await folder.close();
   return true;
 }
 
-const noWorktree = (path: string, why: string): DraftRefusal =>
-  refusal('NO_WORKTREE', path, `There is no worktree at ${path}: ${why}.`);
+const noWorktreeRefusal = (path: string, why: string): DraftRefusal =>
+  draftRefusal('NO_WORKTREE', path, `There is no worktree at ${path}: ${why}.`);
 
-export async function readBase(place: ProjectPlace, record: readonly string[]): Promise<string | null> {
-  const read = await readBelow(place.root, record.join('/'), { links: 'one' });
-  if (!isRead(read)) return null;
+export async function readBaseCommit(
+  project: ProjectFolder,
+  record: readonly string[],
+): Promise<string | null> {
+  const read = await readBelow(project.root, record.join('/'), { links: 'one' });
+  if (!isFileContent(read)) return null;
   try {
     return recordSchema.parse(JSON.parse(read.bytes.toString('utf8'))).base_commit;
   } catch {
@@ -95,40 +112,41 @@ export async function readBase(place: ProjectPlace, record: readonly string[]): 
 
 /** What was changed in a worktree since its base becomes the candidate, read as drafts are. */
 export async function collectWorktree(
-  place: ProjectPlace,
-  shelf: PutShelf,
-  of: WorktreeOf,
-  steps: Steps = NO_STEPS,
-): Promise<Manifest | DraftRefusal> {
-  const places = placesOf(place, of);
-  if (isRefusal(places)) return places;
-  const { names, record } = placeOf(places, of.generation);
+  project: ProjectFolder,
+  target: BlobTarget,
+  scope: WorktreeScope,
+  onStep: StepHook = noopStepHook,
+): Promise<ResultManifest | DraftRefusal> {
+  const folders = draftFoldersOf(project, scope);
+  if (isDraftRefusal(folders)) return folders;
+  const { names, record } = worktreePaths(folders, scope.generation);
   const where = names.join('/');
-  const base_commit = await readBase(place, record);
-  if (!(await isFolder(place, names))) return noWorktree(where, 'it was never made, or is gone');
-  if (base_commit === null) return refusal('BAD_BASE', where, `Nothing says what ${where} was begun from.`);
-  const changed = await changedIn(place, where, base_commit);
-  if (isRefusal(changed)) return changed;
-  const bases = await basesAt(place, base_commit, changed);
-  if (isRefusal(bases)) return bases;
-  const collection = new Collection(place, shelf, bases, steps);
+  const baseCommit = await readBaseCommit(project, record);
+  if (!(await isFolder(project, names))) return noWorktreeRefusal(where, 'it was never made, or is gone');
+  if (baseCommit === null)
+    return draftRefusal('BAD_BASE', where, `Nothing says what ${where} was begun from.`);
+  const changed = await changedPaths(project, where, baseCommit);
+  if (isDraftRefusal(changed)) return changed;
+  const bases = await baseDigestsAt(project, baseCommit, changed);
+  if (isDraftRefusal(bases)) return bases;
+  const collection = new DraftCollector(project, target, bases, onStep);
   for (const path of changed) {
-    const refused = await addFrom(place, names, path, collection);
+    const refused = await addFile(project, names, path, collection);
     if (refused !== null) return refused;
   }
   return collection.manifest(where);
 }
 
-async function addFrom(
-  place: ProjectPlace,
+async function addFile(
+  project: ProjectFolder,
   names: readonly string[],
   path: string,
-  collection: Collection,
+  collection: DraftCollector,
 ): Promise<DraftRefusal | null> {
   const parts = path.split('/');
-  const folder = await HeldFolder.reach(place.root, [...names, ...parts.slice(0, -1)]);
+  const folder = await OpenFolder.openBelow(project.root, [...names, ...parts.slice(0, -1)]);
   if (typeof folder === 'string')
-    return refusal('SYMLINK', path, `A folder on the way to ${path} is a link.`);
+    return draftRefusal('SYMLINK', path, `A folder on the way to ${path} is a link.`);
   try {
     return await collection.add({ path, folder, name: parts.at(-1) as string });
   } finally {
@@ -140,66 +158,79 @@ async function addFrom(
  * What differs from the base, and what is new and not ignored. The repository and the index are ours: whatever the
  * worktree says about itself could lead git to settings of somebody else's.
  */
-export async function changedIn(
-  place: ProjectPlace,
+export async function changedPaths(
+  project: ProjectFolder,
   where: string,
-  base_commit: string,
+  baseCommit: string,
 ): Promise<string[] | DraftRefusal> {
-  const git_folder = await gitFolder(place);
-  if (git_folder === null) return noWorktree(where, 'the project is no git repository');
+  const git_folder = await gitFolder(project);
+  if (git_folder === null) return noWorktreeRefusal(where, 'the project is no git repository');
   const scratch = await mkdtemp(join(tmpdir(), 'gen-index-'));
-  const worktree = join(place.root, where);
+  const worktree = join(project.root, where);
   const env = { GIT_DIR: git_folder, GIT_WORK_TREE: worktree, GIT_INDEX_FILE: join(scratch, 'index') };
   try {
-    const read = await git(worktree, ['read-tree', base_commit], { env });
-    if (!read.ok) return noWorktree(where, read.says);
-    const base = await git(worktree, ['ls-files', '--stage', '-z', '--'], { env });
+    const read = await runGit(worktree, ['read-tree', baseCommit], { env });
+    if (!read.ok) return noWorktreeRefusal(where, read.message);
+    const base = await runGit(worktree, ['ls-files', '--stage', '-z', '--'], { env });
     // Once: whatever it has no times of, it reads whole.
     const diff = ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules=all', '-z'];
-    const differs = await git(worktree, [...diff, '--name-status', '--'], { env });
-    const added = await git(worktree, ['ls-files', '--others', '--exclude-standard', '-z', '--'], { env });
-    for (const asked of [base, differs, added]) if (!asked.ok) return noWorktree(where, asked.says);
-    return (await submoduleFault(place, where, base)) ?? judged(statusesOf(differs), listed(added));
+    const differs = await runGit(worktree, [...diff, '--name-status', '--'], { env });
+    const added = await runGit(worktree, ['ls-files', '--others', '--exclude-standard', '-z', '--'], { env });
+    for (const result of [base, differs, added])
+      if (!result.ok) return noWorktreeRefusal(where, result.message);
+    return (
+      (await submoduleRefusal(project, where, base)) ??
+      validateChanges(statusesOf(differs), outputPaths(added))
+    );
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-const listed = (asked: GitResult): string[] => (asked.ok ? namesOf(asked.out) : []);
+const outputPaths = (result: GitResult): string[] => (result.ok ? nullSeparated(result.out) : []);
 
 /** Of each path that differs a letter: `D` where it is gone. */
 function statusesOf(differs: GitResult): ReadonlyMap<string, string> {
-  const said = listed(differs);
-  const pairs = Array.from({ length: said.length / 2 }, (_, at) => [said[2 * at + 1], said[2 * at]] as const);
+  const entries = outputPaths(differs);
+  const pairs = Array.from(
+    { length: entries.length / 2 },
+    (_, at) => [entries[2 * at + 1], entries[2 * at]] as const,
+  );
   return new Map(pairs as [string, string][]);
 }
 
 /** No git is run in a submodule, whose settings are the agent's: what lies there would be lost without a word. */
-async function submoduleFault(
-  place: ProjectPlace,
+async function submoduleRefusal(
+  project: ProjectFolder,
   where: string,
   base: GitResult,
 ): Promise<DraftRefusal | null> {
-  for (const line of listed(base)) {
+  for (const line of outputPaths(base)) {
     const [, path] = /^160000 [^\t]*\t(.*)$/s.exec(line) ?? [];
     if (path === undefined) continue;
-    const folder = await HeldFolder.reach(place.root, [...where.split('/'), ...path.split('/')]);
+    const folder = await OpenFolder.openBelow(project.root, [...where.split('/'), ...path.split('/')]);
     if (folder === 'absent') continue;
     const empty = typeof folder !== 'string' && (await folder.names()).length === 0;
     if (typeof folder !== 'string') await folder.close();
-    if (!empty) return refusal('NOT_A_FILE', path, `${path} is a submodule, and stays empty in a worktree.`);
+    if (!empty)
+      return draftRefusal('NOT_A_FILE', path, `${path} is a submodule, and stays empty in a worktree.`);
   }
   return null;
 }
 
-function judged(differs: ReadonlyMap<string, string>, added: readonly string[]): string[] | DraftRefusal {
+function validateChanges(
+  differs: ReadonlyMap<string, string>,
+  added: readonly string[],
+): string[] | DraftRefusal {
   const [deleted] = [...differs].find(([, status]) => status === 'D') ?? [];
-  if (deleted !== undefined) return refusal('DELETION', deleted, `${deleted} was removed in the worktree.`);
+  if (deleted !== undefined)
+    return draftRefusal('DELETION', deleted, `${deleted} was removed in the worktree.`);
   const nested = added.find((path) => path.endsWith('/'));
-  if (nested !== undefined) return refusal('NOT_A_FILE', nested, `${nested} is a repository of its own.`);
+  if (nested !== undefined)
+    return draftRefusal('NOT_A_FILE', nested, `${nested} is a repository of its own.`);
   const paths = [...differs.keys(), ...added];
   if (paths.length > MANIFEST_FILES_MAX) {
-    return refusal(
+    return draftRefusal(
       'TOO_MANY',
       '',
       `There are more than ${MANIFEST_FILES_MAX} changed files in the worktree.`,
@@ -207,7 +238,7 @@ function judged(differs: ReadonlyMap<string, string>, added: readonly string[]):
   }
   for (const path of paths) {
     const fault = pathFault(path);
-    if (fault !== null) return refusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
+    if (fault !== null) return draftRefusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
   }
   return paths;
 }
@@ -216,52 +247,55 @@ function judged(differs: ReadonlyMap<string, string>, added: readonly string[]):
  * The digests of files at a commit, as git would put them on this disk: their line ends may differ from what it keeps.
  * Null where a path was not there. They are written where nobody else is, a link as the text it holds.
  */
-export async function basesAt(
-  place: ProjectPlace,
+export async function baseDigestsAt(
+  project: ProjectFolder,
   commit: string,
   paths: readonly string[],
-): Promise<Bases | DraftRefusal> {
-  const git_folder = await gitFolder(place);
-  if (git_folder === null) return noWorktree(commit, 'the project is no git repository');
+): Promise<BaseDigests | DraftRefusal> {
+  const git_folder = await gitFolder(project);
+  if (git_folder === null) return noWorktreeRefusal(commit, 'the project is no git repository');
   const scratch = await mkdtemp(join(tmpdir(), 'gen-base-'));
   const files = join(scratch, 'files');
   const env = { GIT_DIR: git_folder, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(scratch, 'index') };
   try {
     await mkdir(files);
-    const read = await git(files, ['read-tree', commit], { env });
-    const known = new Set(listed(await git(files, ['ls-files', '-z', '--'], { env })));
+    const read = await runGit(files, ['read-tree', commit], { env });
+    const known = new Set(outputPaths(await runGit(files, ['ls-files', '-z', '--'], { env })));
     const input = paths.filter((path) => known.has(path)).map((path) => `${path}\0`);
     const put = ['-c', 'core.symlinks=false', 'checkout-index', '-z', '--stdin'];
-    const written = await git(files, put, { env, input: input.join('') });
-    for (const asked of [read, written]) if (!asked.ok) return noWorktree(commit, asked.says);
+    const written = await runGit(files, put, { env, input: input.join('') });
+    for (const result of [read, written]) if (!result.ok) return noWorktreeRefusal(commit, result.message);
     return await digestsBelow(files, paths);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function digestsBelow(folder: string, paths: readonly string[]): Promise<Bases> {
-  const bases: Bases = new Map();
+async function digestsBelow(folder: string, paths: readonly string[]): Promise<BaseDigests> {
+  const bases: BaseDigests = new Map();
   for (const path of paths) {
     const read = await readBelow(folder, path, { links: 'any' });
-    bases.set(path, isRead(read) ? sha256Hex(read.bytes) : null);
+    bases.set(path, isFileContent(read) ? sha256Hex(read.bytes) : null);
   }
   return bases;
 }
 
 /** Takes a worktree away once it is of no more use. What was refused keeps its worktree: nothing in it is lost. */
-export async function removeWorktree(place: ProjectPlace, of: WorktreeOf): Promise<DraftRefusal | null> {
-  const places = placesOf(place, of);
-  if (isRefusal(places)) return places;
-  const { names, record, branch } = placeOf(places, of.generation);
-  if (await isFolder(place, names)) {
-    const removed = await git(place.root, ['worktree', 'remove', '--force', '--', names.join('/')]);
-    if (!removed.ok) return noWorktree(names.join('/'), removed.says);
+export async function removeWorktree(
+  project: ProjectFolder,
+  scope: WorktreeScope,
+): Promise<DraftRefusal | null> {
+  const folders = draftFoldersOf(project, scope);
+  if (isDraftRefusal(folders)) return folders;
+  const { names, record, branch } = worktreePaths(folders, scope.generation);
+  if (await isFolder(project, names)) {
+    const removed = await runGit(project.root, ['worktree', 'remove', '--force', '--', names.join('/')]);
+    if (!removed.ok) return noWorktreeRefusal(names.join('/'), removed.message);
   }
-  await git(place.root, ['branch', '--quiet', '-D', '--', branch]);
-  const folder = await HeldFolder.reach(place.root, record.slice(0, -1));
+  await runGit(project.root, ['branch', '--quiet', '-D', '--', branch]);
+  const folder = await OpenFolder.openBelow(project.root, record.slice(0, -1));
   if (typeof folder === 'string') return null;
-  await rm(folder.nameOf(record.at(-1) as string), { force: true });
+  await rm(folder.pathOf(record.at(-1) as string), { force: true });
   await folder.close();
   return null;
 }

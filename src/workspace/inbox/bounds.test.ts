@@ -1,28 +1,36 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  EDGE,
+  FEATURE,
+  namesIn,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 import { BROKEN_MAX } from './broken.js';
 import type { InboxFiles } from './files.js';
-import { OUTCOMES_KEPT } from './mail.js';
-import { nodeFiles } from './node-files.js';
+import { nodeInboxFiles } from './node-files.js';
+import { OUTCOMES_MAX } from './outcomes.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 
 it('keeps the newest outcomes of an agent, and lets the oldest go', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
   const old = Array.from(
-    { length: OUTCOMES_KEPT + 100 },
+    { length: OUTCOMES_MAX + 100 },
     (_, at) => `old-${String(at).padStart(5, '0')}.json`,
   );
   for (const name of old) writeFileSync(`${folder}/${name}`, '{}');
-  await drop(workspace, 'a-01', 'new.json', claim);
+  await dropCommand(workspace, 'a-01', 'new.json', claim);
   await site.serialiser.pass();
   const names = await namesIn(workspace, 'outcome', 'a-01');
-  expect(names).toHaveLength(OUTCOMES_KEPT);
+  expect(names).toHaveLength(OUTCOMES_MAX);
   expect(names).toContain('new.json');
   expect(names).not.toContain(old[0]);
   expect(names).toContain(old.at(-1));
@@ -32,13 +40,13 @@ it('loses nothing by outcomes that their agent takes away, or has put a link in 
   const workspace = await bareWorkspace();
   const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
-  for (let at = 0; at < OUTCOMES_KEPT + 200; at += 1) writeFileSync(`${folder}/${at}.json`, '{}');
+  for (let at = 0; at < OUTCOMES_MAX + 200; at += 1) writeFileSync(`${folder}/${at}.json`, '{}');
   await symlink('/nowhere', `${folder}/link.json`);
   let listed = 0;
   const taking: InboxFiles = {
-    ...nodeFiles,
+    ...nodeInboxFiles,
     async make(path) {
-      const held = await nodeFiles.make(path);
+      const held = await nodeInboxFiles.make(path);
       const names = held.names.bind(held);
       held.names = async () => {
         const found = await names();
@@ -49,20 +57,20 @@ it('loses nothing by outcomes that their agent takes away, or has put a link in 
       return held;
     },
   };
-  const site = await Site.open(workspace, { files: taking });
-  await drop(workspace, 'a-01', 'new.json', claim);
+  const site = await WorkspaceHarness.open(workspace, { files: taking });
+  await dropCommand(workspace, 'a-01', 'new.json', claim);
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect(site.warnings).toEqual([]);
   expect(listed).toBeGreaterThan(1);
-  expect((await namesIn(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_KEPT);
+  expect((await namesIn(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_MAX);
 });
 
 it('serves every agent in turn, however many never stop', async () => {
   const workspace = await bareWorkspace();
   const agents = Array.from({ length: 502 }, (_, at) => `a-${String(at).padStart(3, '0')}`);
-  const served = new Map(agents.map((agent_id) => [agent_id, 0]));
+  const served = new Map(agents.map((agentId) => [agentId, 0]));
   const stop = new AbortController();
-  const site = await Site.open(workspace, {
+  const site = await WorkspaceHarness.open(workspace, {
     onStep: (step, { agent_id }) => {
       if (step !== 'told') return;
       const times = (served.get(agent_id) as number) + 1;
@@ -72,7 +80,7 @@ it('serves every agent in turn, however many never stop', async () => {
       if (times === 2) stop.abort();
     },
   });
-  for (const agent_id of agents) await drop(workspace, agent_id, '0.json', claim);
+  for (const agentId of agents) await dropCommand(workspace, agentId, '0.json', claim);
   await site.serialiser.pass(stop.signal);
   expect(Math.min(...served.values())).toBe(1);
 });
@@ -84,13 +92,13 @@ it.each([
   'stops an agent that has sent too much that is no command, until a person has looked: %i %s',
   async (count, ending) => {
     const workspace = await bareWorkspace();
-    const site = await Site.open(workspace);
+    const site = await WorkspaceHarness.open(workspace);
     const folder = workspace.path('events', 'broken', 'eve');
     await mkdir(folder, { recursive: true });
     for (let at = 0; at < count; at += 1) writeFileSync(`${folder}/${at}${ending}`, '');
-    await drop(workspace, 'eve', '1.json', 'no command');
-    await drop(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
-    await drop(workspace, 'good', '1.json', claim);
+    await dropCommand(workspace, 'eve', '1.json', 'no command');
+    await dropCommand(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
+    await dropCommand(workspace, 'good', '1.json', claim);
     expect((await site.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
     expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
     expect(site.warnings).toEqual([expect.stringContaining('is full')]);
@@ -99,16 +107,16 @@ it.each([
 
 it('takes the drafts of an agent for its result, and brings them into the project', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  await drop(workspace, 'a-01', '1.json', claim);
-  await drop(workspace, 'a-01', '2.json', {
+  const site = await WorkspaceHarness.open(workspace);
+  await dropCommand(workspace, 'a-01', '1.json', claim);
+  await dropCommand(workspace, 'a-01', '2.json', {
     event_type: 'edge_converged',
     feature: FEATURE,
     edge: EDGE,
     generation: 1,
   });
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, NO_DRAFTS: 1 });
-  expect((await outcome(workspace, 'a-01', '2.json')).reply.next).toContain('drafts folder');
+  expect((await readOutcome(workspace, 'a-01', '2.json')).reply.next).toContain('drafts folder');
   const drafts = workspace.path(
     'agents',
     'a-01',
@@ -119,7 +127,7 @@ it('takes the drafts of an agent for its result, and brings them into the projec
   );
   await mkdir(drafts, { recursive: true });
   await writeFile(`${drafts}/auth.ts`, 'export {};\n');
-  await drop(workspace, 'a-01', '3.json', {
+  await dropCommand(workspace, 'a-01', '3.json', {
     event_type: 'edge_converged',
     feature: FEATURE,
     edge: EDGE,

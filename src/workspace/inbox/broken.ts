@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { Folder, InboxFiles } from './files.js';
-import { putWhole } from './mail.js';
-import { isCommandFile, REASON_ENDING } from './names.js';
+import type { AgentFolder, InboxFiles } from './files.js';
+import { isCommandFile, REASON_SUFFIX } from './names.js';
+import { writeJsonAtomically } from './outcomes.js';
 
 /** So many files of one agent are kept aside; then its inbox waits until a person has looked. */
 export const BROKEN_MAX = 500;
 
 /** What lay in an inbox and is no command. It is kept with the reason, and nobody but a person removes it. */
 export class BrokenFiles {
-  private constructor(private readonly folder: Folder) {}
+  private constructor(private readonly folder: AgentFolder) {}
 
   static async open(files: InboxFiles, path: string): Promise<BrokenFiles> {
     return new BrokenFiles(await files.make(path));
@@ -17,14 +17,18 @@ export class BrokenFiles {
   /** Reasons count as well: it is looked through for every file that comes. */
   async isFull(): Promise<boolean> {
     const names = await this.folder.names();
-    const kept = names.filter((name) => !name.toString('utf8').endsWith(REASON_ENDING)).length;
+    const kept = names.filter((name) => !name.toString('utf8').endsWith(REASON_SUFFIX)).length;
     return kept >= BROKEN_MAX || names.length >= 2 * BROKEN_MAX;
   }
 
   /** Returns the name under which it is kept. */
-  async take(inbox: Folder, name: Buffer, reason: string, at: string): Promise<string> {
+  async quarantine(inbox: AgentFolder, name: Buffer, reason: string, at: string): Promise<string> {
     const kept = await this.freeName(name);
-    await putWhole(this.folder, `${kept}${REASON_ENDING}`, { file: name.toString('utf8'), reason, at });
+    await writeJsonAtomically(this.folder, `${kept}${REASON_SUFFIX}`, {
+      file: name.toString('utf8'),
+      reason,
+      at,
+    });
     // Whatever it is, it moves as it is: nothing is opened or followed.
     await inbox.moveInto(this.folder, name, kept);
     return kept;

@@ -1,23 +1,30 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { verifyLog } from '../../cli/verify/verify-log.js';
-import { bareWorkspace, drop, EDGE, FEATURE, outcome, Site } from '../testing/site.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  EDGE,
+  FEATURE,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const BEGAN_MS = Date.UTC(2026, 0, 1);
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const told = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
+const reply = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
 const heartbeat = { event_type: 'heartbeat', ...about };
 const released = { event_type: 'edge_released', ...about };
 
 afterEach(() => void vi.useRealTimers());
 
 /** A process that serves once, while the clock of its machine shows this time. */
-async function serveAt(workspace: Workspace, at_ms: number): Promise<string[]> {
+async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
   vi.useFakeTimers({ toFake: ['Date'] });
-  vi.setSystemTime(at_ms);
-  const site = await Site.open(workspace);
+  vi.setSystemTime(atMs);
+  const site = await WorkspaceHarness.open(workspace);
   await site.serialiser.pass();
   const story = (await site.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
   await site.close();
@@ -27,17 +34,18 @@ async function serveAt(workspace: Workspace, at_ms: number): Promise<string[]> {
 it('does nothing twice that is dropped again when only the log still knows of it', async () => {
   const workspace = await bareWorkspace();
   const intent = { event_type: 'intent_raised', intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
-  const commands = [claim, told, intent, released];
+  const commands = [claim, reply, intent, released];
   const dropAll = async () => {
-    for (const [at, command] of commands.entries()) await drop(workspace, 'a-01', `${at}.json`, command);
+    for (const [at, command] of commands.entries())
+      await dropCommand(workspace, 'a-01', `${at}.json`, command);
   };
   const outcomes = () =>
-    Promise.all(commands.map(async (_, at) => (await outcome(workspace, 'a-01', `${at}.json`)).reply));
+    Promise.all(commands.map(async (_, at) => (await readOutcome(workspace, 'a-01', `${at}.json`)).reply));
   await dropAll();
   await serveAt(workspace, BEGAN_MS);
   const before = await outcomes();
   // What comes days later lets the requests of before be forgotten.
-  await drop(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
+  await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
   const story = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
   await dropAll();
   expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(story);
@@ -46,18 +54,18 @@ it('does nothing twice that is dropped again when only the log still knows of it
 
 it('goes on from the time of the log, though the clock was set back, or to the end of time', async () => {
   const workspace = await bareWorkspace();
-  const end_ms = Date.UTC(275760, 8, 12);
+  const endMs = Date.UTC(275760, 8, 12);
   const days: readonly [number, object][] = [
     [BEGAN_MS, claim],
     [BEGAN_MS - 400 * DAY_MS, heartbeat],
     [0, { ...heartbeat, lease_duration_seconds: 60 }],
-    [end_ms, released],
+    [endMs, released],
     [BEGAN_MS, claim],
   ];
-  for (const [at, [at_ms, command]] of days.entries()) {
-    await drop(workspace, 'a-01', `${at}.json`, command);
-    await serveAt(workspace, at_ms);
-    expect(await outcome(workspace, 'a-01', `${at}.json`)).toMatchObject({ ok: true });
+  for (const [at, [atMs, command]] of days.entries()) {
+    await dropCommand(workspace, 'a-01', `${at}.json`, command);
+    await serveAt(workspace, atMs);
+    expect(await readOutcome(workspace, 'a-01', `${at}.json`)).toMatchObject({ ok: true });
   }
   expect((await verifyLog({ folder: workspace.events }, () => {})).breaks).toEqual([]);
 });
@@ -72,16 +80,16 @@ it.each([
 ])('believes no time that an agent tells: %j', async (at) => {
   vi.useFakeTimers({ toFake: ['Date'], now: BEGAN_MS });
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const commands = [
     { ...claim, timestamp: at },
     { ...claim, occurred_at: at },
-    { ...told, timestamp: at },
-    { ...told, occurred_at: at },
-    { ...told, data: { occurred_at: at } },
+    { ...reply, timestamp: at },
+    { ...reply, occurred_at: at },
+    { ...reply, data: { occurred_at: at } },
   ];
   for (const [number, command] of commands.entries())
-    await drop(workspace, 'a-01', `${number}.json`, command);
+    await dropCommand(workspace, 'a-01', `${number}.json`, command);
   const { outcomes } = await site.serialiser.pass();
   expect(outcomes).toEqual({ GRANTED: 1, INVALID_REQUEST: 1, APPENDED: 1, INVALID_EVENT: 2 });
   const days = (await site.events()).map(({ timestamp }) => timestamp.slice(0, 10));

@@ -1,11 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FILES, reported } from '../../../test/support/workspace-files.js';
-import { bareWorkspace, drop, EDGE, FEATURE, KEY, namesIn, outcome, Site } from '../testing/site.js';
+import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  EDGE,
+  FEATURE,
+  KEY,
+  namesIn,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 import type { InboxCommand } from './command.js';
-import { STEPS, type Step } from './serialiser.js';
+import { SERIALISER_STEPS, type SerialiserStep } from './serialiser.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
@@ -70,8 +79,8 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-async function crashingAt(workspace: Workspace, at: Step): Promise<void> {
-  const site = await Site.open(workspace, {
+async function crashingAt(workspace: Workspace, at: SerialiserStep): Promise<void> {
+  const site = await WorkspaceHarness.open(workspace, {
     onStep: (step, command: InboxCommand) => {
       if (step === at && command.agent_id === 'a-01') throw new Crash();
     },
@@ -81,53 +90,59 @@ async function crashingAt(workspace: Workspace, at: Step): Promise<void> {
 }
 
 for (const [name, { before, command, rival, reply, story }] of Object.entries(CASES)) {
-  it.each(STEPS)(`${name} is done once and told, though the serialiser dies when it is %s`, async (step) => {
-    const workspace = await bareWorkspace();
-    const prelude = await Site.open(workspace);
-    for (const [at, each] of before.entries()) await drop(workspace, 'a-01', `0${at}.json`, each);
-    await prelude.serialiser.pass();
-    await prelude.close();
+  it.each(SERIALISER_STEPS)(
+    `${name} is done once and told, though the serialiser dies when it is %s`,
+    async (step) => {
+      const workspace = await bareWorkspace();
+      const prelude = await WorkspaceHarness.open(workspace);
+      for (const [at, each] of before.entries()) await dropCommand(workspace, 'a-01', `0${at}.json`, each);
+      await prelude.serialiser.pass();
+      await prelude.close();
 
-    await drop(workspace, 'a-01', '1.json', command);
-    if (rival !== undefined) await drop(workspace, 'b-01', '1.json', rival);
-    // Twice at the same point: who dies always there must not do it again each time.
-    await crashingAt(workspace, step);
-    if (step !== 'removed') await crashingAt(workspace, step);
-    const site = await Site.open(workspace);
-    await site.serialiser.pass();
+      await dropCommand(workspace, 'a-01', '1.json', command);
+      if (rival !== undefined) await dropCommand(workspace, 'b-01', '1.json', rival);
+      // Twice at the same point: who dies always there must not do it again each time.
+      await crashingAt(workspace, step);
+      if (step !== 'removed') await crashingAt(workspace, step);
+      const site = await WorkspaceHarness.open(workspace);
+      await site.serialiser.pass();
 
-    expect(await site.story()).toEqual(story);
-    expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
-    expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
-    if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
-    const ids = (await site.events()).map(({ event_id }) => event_id);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
+      expect(await site.edgeHistory()).toEqual(story);
+      expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
+      expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
+      if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
+      const ids = (await site.events()).map(({ event_id }) => event_id);
+      expect(new Set(ids).size).toBe(ids.length);
+    },
+  );
 }
 
 it('a convergence accepted with a warning stays accepted, though the serialiser dies before it is told', async () => {
   const workspace = await bareWorkspace();
-  const prelude = await Site.open(workspace);
+  const prelude = await WorkspaceHarness.open(workspace);
   const warn = 'roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: warn }\n';
   const files = { ...FILES, 'agent_roles.yml': warn };
   expect(await prelude.coordinator.settings.configure(KEY, { files })).not.toHaveProperty('problem');
   const edge = { feature: 'REQ-F-A', edge: EDGE };
-  await drop(workspace, 'a-01', '0.json', { event_type: 'edge_claim', ...edge, agent_role: 'a' });
+  await dropCommand(workspace, 'a-01', '0.json', { event_type: 'edge_claim', ...edge, agent_role: 'a' });
   await prelude.serialiser.pass();
   await prelude.close();
-  const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...reported() };
-  await drop(workspace, 'a-01', '1.json', done);
+  const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...evaluatorReport() };
+  await dropCommand(workspace, 'a-01', '1.json', done);
   await crashingAt(workspace, 'decided');
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   await site.serialiser.pass();
-  expect((await site.story()).slice(1)).toEqual(['edge_converged a-01 1', 'convergence_escalated a-01 1']);
-  expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'ACCEPTED' });
+  expect((await site.edgeHistory()).slice(1)).toEqual([
+    'edge_converged a-01 1',
+    'convergence_escalated a-01 1',
+  ]);
+  expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'ACCEPTED' });
 });
 
 it('leaves a command where it is while the store cannot be reached, and decides it when it can', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  await drop(workspace, 'a-01', '1.json', claim);
+  const site = await WorkspaceHarness.open(workspace);
+  await dropCommand(workspace, 'a-01', '1.json', claim);
   const real = site.coordinator.claimTask.bind(site.coordinator);
   site.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
   await expect(site.serialiser.pass()).rejects.toThrow('The disk is full.');
@@ -143,24 +158,24 @@ describe('a refusal that left nothing in the log', () => {
   /** It was told, and the serialiser died before its file was gone; what was refused would be granted now. */
   async function refusedAndCrashed(): Promise<Workspace> {
     const workspace = await bareWorkspace();
-    await drop(workspace, 'a-01', '1.json', heartbeat);
+    await dropCommand(workspace, 'a-01', '1.json', heartbeat);
     await crashingAt(workspace, 'told');
-    expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
-    await drop(workspace, 'a-01', '0.json', claim);
+    expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
+    await dropCommand(workspace, 'a-01', '0.json', claim);
     return workspace;
   }
 
   async function served(workspace: Workspace): Promise<string[]> {
-    const site = await Site.open(workspace);
+    const site = await WorkspaceHarness.open(workspace);
     await site.serialiser.pass();
-    return site.story();
+    return site.edgeHistory();
   }
 
   it('stays what its agent was told', async () => {
     const workspace = await refusedAndCrashed();
-    const before = await outcome(workspace, 'a-01', '1.json');
+    const before = await readOutcome(workspace, 'a-01', '1.json');
     expect(await served(workspace)).toEqual(['edge_started a-01 1']);
-    expect(await outcome(workspace, 'a-01', '1.json')).toEqual(before);
+    expect(await readOutcome(workspace, 'a-01', '1.json')).toEqual(before);
     expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
   });
 
@@ -175,6 +190,6 @@ describe('a refusal that left nothing in the log', () => {
     const text = typeof left === 'string' ? left : JSON.stringify(left);
     await writeFile(join(workspace.events, 'outcome', 'a-01', '1.json'), text);
     expect(await served(workspace)).toEqual(['edge_started a-01 1', 'heartbeat a-01 1']);
-    expect((await outcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'RENEWED' });
+    expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'RENEWED' });
   });
 });

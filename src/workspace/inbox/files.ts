@@ -9,26 +9,26 @@ export interface InboxFiles {
   list(path: string): Promise<string[]>;
 
   /** Null where there is no such folder, or a link or a file in its place. */
-  open(path: string): Promise<Folder | null>;
+  open(path: string): Promise<AgentFolder | null>;
 
   /** The same, made when it is not there. */
-  make(path: string): Promise<Folder>;
+  make(path: string): Promise<AgentFolder>;
 }
 
 /** A link or a file lies where one agent's folder should be. */
-export class NotAFolder extends Error {
+export class NotAFolderError extends Error {
   override readonly name = 'NotAFolder';
 }
 
 /** A folder that is held open: what is done by a name in it happens in it. Nothing in it is followed. */
-export interface Folder {
+export interface AgentFolder {
   /** As bytes: what others put here need not be text. */
   names(): Promise<Buffer[]>;
 
   has(name: string): Promise<boolean>;
 
   /** A file whole, if it is a plain file of at most so many bytes. */
-  read(name: string, bytes_max: number): Promise<Buffer | FileFault>;
+  read(name: string, bytesMax: number): Promise<Buffer | FileFault>;
 
   /** Fails with `EEXIST` where the name is taken. Not synced: what is written here can be told again. */
   write(name: string, text: string): Promise<void>;
@@ -36,7 +36,7 @@ export interface Folder {
   rename(from: string, to: string): Promise<void>;
 
   /** Moves whatever it is, as it is, into another folder. */
-  moveInto(folder: Folder, from: Buffer, to: string): Promise<void>;
+  moveInto(folder: AgentFolder, from: Buffer, to: string): Promise<void>;
 
   /** Removes a file. Fails with `ENOENT` where there is none. */
   unlink(name: string): Promise<void>;

@@ -14,15 +14,23 @@ import {
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { skipGroup } from '../../stores/testing/on-engine.js';
-import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  EDGE,
+  FEATURE,
+  namesIn,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const CLAIM = JSON.stringify(claim);
 
-async function scene(): Promise<{ workspace: Workspace; site: Site; inbox: string }> {
+async function scene(): Promise<{ workspace: Workspace; site: WorkspaceHarness; inbox: string }> {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const inbox = workspace.path('events', 'inbox', 'eve');
   await mkdir(inbox);
   return { workspace, site, inbox };
@@ -51,7 +59,7 @@ it.each([
 ])('keeps a file by the name %j aside, and nothing by that name is opened', async (name) => {
   const { workspace, site, inbox } = await scene();
   await writeFile(join(inbox, name), CLAIM);
-  await drop(workspace, 'good', '1.json', claim);
+  await dropCommand(workspace, 'good', '1.json', claim);
   expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
   const [kept = ''] = await namesIn(workspace, 'broken', 'eve');
   expect(kept).toMatch(/^unnamed-[0-9a-f]{16}$/);
@@ -128,10 +136,10 @@ it.each(PARTS)(
   async (_, plant, says) => {
     const { workspace, site, inbox } = await scene();
     await plant(join(inbox, 'x.json'), workspace);
-    await drop(workspace, 'good', '1.json', claim);
+    await dropCommand(workspace, 'good', '1.json', claim);
     expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
     expect(await keptFor(workspace, 'x.json')).toMatch(says);
-    expect(await outcome(workspace, 'eve', 'x.json')).toMatchObject({
+    expect(await readOutcome(workspace, 'eve', 'x.json')).toMatchObject({
       ok: false,
       reply: { problem: 'INVALID_REQUEST', detail: expect.stringContaining('events/broken/eve') },
     });
@@ -140,9 +148,9 @@ it.each(PARTS)(
 
 it('keeps both of two broken files by one name', async () => {
   const { workspace, site } = await scene();
-  await drop(workspace, 'eve', 'x.json', 'one');
+  await dropCommand(workspace, 'eve', 'x.json', 'one');
   await site.serialiser.pass();
-  await drop(workspace, 'eve', 'x.json', 'two');
+  await dropCommand(workspace, 'eve', 'x.json', 'two');
   await site.serialiser.pass();
   const kept = await namesIn(workspace, 'broken', 'eve');
   expect(kept).toEqual(['x.json', 'x.json.reason.json', 'x.json~1', 'x.json~1.reason.json']);
@@ -151,23 +159,23 @@ it('keeps both of two broken files by one name', async () => {
 
 it('looks into no folder that is a link, nor one that becomes a link while it is looked into', async () => {
   const { workspace, site } = await scene();
-  await drop(workspace, 'bob', '1.json', claim);
+  await dropCommand(workspace, 'bob', '1.json', claim);
   await symlink(workspace.path('events', 'inbox', 'bob'), workspace.path('events', 'inbox', 'mallory'));
   await mkdir(workspace.path('events', 'inbox', '.hidden'));
   await mkdir(workspace.path('events', 'inbox', 'no agent'));
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
-  expect((await outcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
+  expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
   expect(await namesIn(workspace, 'outcome')).toEqual(['bob']);
   expect(site.warnings).toEqual([
     expect.stringContaining('"no agent" is the name of no agent'),
     expect.stringMatching(/mallory is no folder/),
   ]);
 
-  await drop(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
-  await drop(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
+  await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
+  await dropCommand(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
   const swapping = await (async () => {
     await site.close();
-    return Site.open(workspace, {
+    return WorkspaceHarness.open(workspace, {
       onStep: (step, command) => {
         if (step !== 'decided' || command.agent_id !== 'eve') return;
         const inbox = workspace.path('events', 'inbox');
@@ -176,24 +184,24 @@ it('looks into no folder that is a link, nor one that becomes a link while it is
       },
     });
   })();
-  await drop(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
+  await dropCommand(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
   await swapping.serialiser.pass();
   // Its own file went, in the folder that was moved; the one of the same name behind the link was served for bob.
   expect(await namesIn(workspace, 'inbox', 'eve-before')).toEqual([]);
-  expect((await outcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
+  expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
 });
 
 it('stops the agent whose outcome cannot be written, and nobody else', async () => {
   const { workspace, site } = await scene();
   await mkdir(workspace.path('events', 'outcome', 'eve', '1.json', 'in-the-way'), { recursive: true });
-  await drop(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
-  await drop(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
-  await drop(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
+  await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
+  await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
+  await dropCommand(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 2 });
   expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: /)]);
   await rename(workspace.path('events', 'outcome', 'eve', '1.json'), workspace.path('events', 'away'));
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
-  expect((await site.story()).filter((line) => line.includes('eve'))).toEqual(['edge_started eve 1']);
+  expect((await site.edgeHistory()).filter((line) => line.includes('eve'))).toEqual(['edge_started eve 1']);
 });
 
 it.each(['outcome', 'broken'])(
@@ -204,9 +212,9 @@ it.each(['outcome', 'broken'])(
     await symlink(workspace.path('features'), workspace.path('events', folder, 'eve'));
     await mkdir(workspace.path('features'));
     await writeFile(join(inbox, '1.json'), folder === 'broken' ? 'no command' : CLAIM);
-    await drop(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
+    await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
     expect((await site.serialiser.pass()).outcomes).toMatchObject({ GRANTED: expect.any(Number) });
-    expect((await outcome(workspace, 'good', '1.json')).ok).toBe(true);
+    expect((await readOutcome(workspace, 'good', '1.json')).ok).toBe(true);
     expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: .*no folder/)]);
     expect(await readdir(workspace.path('features'))).toEqual([]);
   },
@@ -219,8 +227,8 @@ else {
     ['drafts', ['agents', 'eve', 'drafts']],
   ])('stops the agent whose %s may not be entered, and nobody else', async (_, folder) => {
     const { workspace, site } = await scene();
-    await drop(workspace, 'eve', '1.json', { ...claim, event_type: 'edge_converged', generation: 1 });
-    await drop(workspace, 'good', '1.json', claim);
+    await dropCommand(workspace, 'eve', '1.json', { ...claim, event_type: 'edge_converged', generation: 1 });
+    await dropCommand(workspace, 'good', '1.json', claim);
     await mkdir(workspace.path(...folder), { recursive: true });
     await chmod(workspace.path(...folder), 0);
     expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
@@ -239,7 +247,7 @@ it('notices the silent, and stops when it is told to, while an agent never stops
     writeFileSync(join(folder, `${String(sent).padStart(6, '0')}.json`), CLAIM);
   };
   const stop = new AbortController();
-  const site = await Site.open(workspace, { onStep: (step) => step === 'told' && send() });
+  const site = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'told' && send() });
   let swept = 0;
   const sweep = site.coordinator.sweep.bind(site.coordinator);
   site.coordinator.sweep = async () => {
@@ -255,15 +263,15 @@ it('notices the silent, and stops when it is told to, while an agent never stops
 
 it('refuses fields that no command has, by their names', async () => {
   const { workspace, site } = await scene();
-  await drop(workspace, 'eve', '1.json', { ...claim, generation: 7 });
-  await drop(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });
-  await drop(
+  await dropCommand(workspace, 'eve', '1.json', { ...claim, generation: 7 });
+  await dropCommand(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });
+  await dropCommand(
     workspace,
     'eve',
     '3.json',
     `{"event_type":"edge_claim","feature":"F","edge":"e","__proto__":{"a":1}}`,
   );
-  await drop(workspace, 'eve', '4.json', { event_type: 'iteration_completed', iteration: 'one' });
+  await dropCommand(workspace, 'eve', '4.json', { event_type: 'iteration_completed', iteration: 'one' });
   expect((await site.serialiser.pass()).outcomes).toEqual({ INVALID_REQUEST: 3, INVALID_EVENT: 1 });
-  expect((await outcome(workspace, 'eve', '1.json')).reply.detail).toContain('generation');
+  expect((await readOutcome(workspace, 'eve', '1.json')).reply.detail).toContain('generation');
 });

@@ -1,24 +1,24 @@
 import { join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
 import type { FileFault } from '../regular-file.js';
-import type { Reply } from './ask.js';
 import { BrokenFiles } from './broken.js';
-import { COMMAND_BYTES_MAX, type InboxCommand, readCommand } from './command.js';
-import type { Folder, InboxFiles } from './files.js';
-import { Outcomes } from './mail.js';
-import { isCommandFile, isIgnored } from './names.js';
+import { COMMAND_BYTES_MAX, type InboxCommand, parseCommand } from './command.js';
+import type { InboxReply } from './execute-command.js';
+import type { AgentFolder, InboxFiles } from './files.js';
+import { isCommandFile, isTemporaryFile } from './names.js';
+import { Outcomes } from './outcomes.js';
 
 /** So many of one agent's commands are looked at before the others' are listed anew. */
-const NAMES_PER_LOOK_MAX = 1000;
+const NAMES_PER_SCAN_MAX = 1000;
 
 /** Why something in an inbox is no command. `file` is null where its name is none that an outcome could have. */
-export interface Flaw {
+export interface InvalidFile {
   readonly file: string | null;
   readonly reason: string;
 }
 
 /** One agent's folders, open for as long as a pass lasts: what it asks, what it is told, what it left broken. */
-export class Inbox {
+export class AgentInbox {
   private waiting: Buffer[] = [];
   private outcomes: Outcomes | null = null;
 
@@ -26,16 +26,16 @@ export class Inbox {
     readonly agent_id: string,
     private readonly files: InboxFiles,
     private readonly events: string,
-    private readonly folder: Folder,
+    private readonly folder: AgentFolder,
   ) {}
 
   /** Looked into once; null where the agent's folder is none. */
-  static async open(files: InboxFiles, events: string, agent_id: string): Promise<Inbox | null> {
-    const folder = await files.open(join(events, 'inbox', agent_id));
+  static async open(files: InboxFiles, events: string, agentId: string): Promise<AgentInbox | null> {
+    const folder = await files.open(join(events, 'inbox', agentId));
     if (folder === null) return null;
-    const inbox = new Inbox(agent_id, files, events, folder);
+    const inbox = new AgentInbox(agentId, files, events, folder);
     try {
-      await inbox.look();
+      await inbox.scan();
       return inbox;
     } catch (error) {
       await inbox.close();
@@ -48,15 +48,15 @@ export class Inbox {
   }
 
   /** Looks which commands lie here, the first by name first. */
-  private async look(): Promise<void> {
+  private async scan(): Promise<void> {
     const names = await this.folder.names();
-    const commands = names.filter((name) => !isIgnored(name.toString('utf8')));
+    const commands = names.filter((name) => !isTemporaryFile(name.toString('utf8')));
     // From the back, so that taking the next one moves nothing.
-    this.waiting = commands.sort(Buffer.compare).slice(0, NAMES_PER_LOOK_MAX).reverse();
+    this.waiting = commands.sort(Buffer.compare).slice(0, NAMES_PER_SCAN_MAX).reverse();
   }
 
   /** The next command; what is wrong with it, if it is none; null when it was taken back meanwhile. */
-  async next(): Promise<InboxCommand | Flaw | null> {
+  async next(): Promise<InboxCommand | InvalidFile | null> {
     const bytes = this.waiting.at(-1);
     if (bytes === undefined) return null;
     const name = bytes.toString('utf8');
@@ -66,38 +66,38 @@ export class Inbox {
       this.waiting.pop();
       return null;
     }
-    if (typeof content === 'string') return { file: name, reason: FLAWS[content] };
-    const command = readCommand(this.agent_id, name, content);
+    if (typeof content === 'string') return { file: name, reason: FAULT_MESSAGES[content] };
+    const command = parseCommand(this.agent_id, name, content);
     return 'unreadable' in command ? { file: name, reason: command.unreadable } : command;
   }
 
   async putOutcome(name: string, outcome: object): Promise<void> {
-    await (await this.told()).put(name, outcome);
+    await (await this.openOutcomes()).put(name, outcome);
   }
 
   /** The refusal that a command was told before a crash; null: it was told none. */
-  async refusalTold({ name, request_id }: InboxCommand): Promise<Reply | null> {
-    return (await this.told()).refusal(name, request_id);
+  async earlierRefusal({ name, request_id }: InboxCommand): Promise<InboxReply | null> {
+    return (await this.openOutcomes()).refusal(name, request_id);
   }
 
-  private async told(): Promise<Outcomes> {
+  private async openOutcomes(): Promise<Outcomes> {
     this.outcomes ??= await Outcomes.open(this.files, join(this.events, 'outcome', this.agent_id));
     return this.outcomes;
   }
 
   /** The command that `next` gave has been answered. */
   async remove(name: string): Promise<void> {
-    await this.folder.unlink(name).catch(orTakenBack);
+    await this.folder.unlink(name).catch(ignoreRemoved);
     this.waiting.pop();
   }
 
   /** Puts away what `next` found to be no command. False: too much of this agent's has been put away before. */
-  async setAside(reason: string, at: string): Promise<boolean> {
+  async quarantine(reason: string, at: string): Promise<boolean> {
     const broken = await BrokenFiles.open(this.files, join(this.events, 'broken', this.agent_id));
     try {
       if (await broken.isFull()) return false;
       const name = this.waiting.at(-1) as Buffer;
-      await broken.take(this.folder, name, reason, at).catch(orTakenBack);
+      await broken.quarantine(this.folder, name, reason, at).catch(ignoreRemoved);
       this.waiting.pop();
       return true;
     } finally {
@@ -112,7 +112,7 @@ export class Inbox {
 }
 
 /** Its agent may have removed it meanwhile. */
-function orTakenBack(error: unknown): void {
+function ignoreRemoved(error: unknown): void {
   if (!isErrorCode(error, 'ENOENT')) throw error;
 }
 
@@ -120,7 +120,7 @@ const BAD_NAME =
   'The name of a command begins with a letter or digit, goes on with letters, digits and . _ ~ @ + -, has at most ' +
   '128 characters, and ends in .json.';
 
-const FLAWS: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
+const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
   link: 'It is a link. A command is a plain file, moved here under its final name.',
   not_a_file: 'It is no plain file. A command is a plain file, moved here under its final name.',
   hard_link: 'It has a second name elsewhere. Write a file of its own, and move it here.',

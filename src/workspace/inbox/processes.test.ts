@@ -1,9 +1,15 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verifyLog } from '../../cli/verify/verify-log.js';
-import { numbersFrom } from '../../stores/file/testing.js';
+import { seededRandom } from '../../stores/file/testing.js';
 import { childProgram } from '../testing/child-program.js';
-import { bareWorkspace, drop, namesIn, outcome, Site } from '../testing/site.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  namesIn,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 8);
@@ -27,9 +33,9 @@ async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
 }
 
 /** What each agent asks in a round: its own edge from claim to end, and one edge that all of them want. */
-function commandsOf(agent_id: string, round: number): Record<string, object> {
+function commandsOf(agentId: string, round: number): Record<string, object> {
   const number = String(round).padStart(4, '0');
-  const own = { feature: `F-${agent_id}-${number}`, edge: EDGE };
+  const own = { feature: `F-${agentId}-${number}`, edge: EDGE };
   const held = { ...own, generation: 1 };
   const end =
     round % 2 === 0
@@ -46,9 +52,9 @@ function commandsOf(agent_id: string, round: number): Record<string, object> {
 
 async function dropRound(workspace: Workspace, round: number): Promise<void> {
   await Promise.all(
-    AGENTS.map(async (agent_id) => {
-      for (const [name, command] of Object.entries(commandsOf(agent_id, round))) {
-        await drop(workspace, agent_id, name, command);
+    AGENTS.map(async (agentId) => {
+      for (const [name, command] of Object.entries(commandsOf(agentId, round))) {
+        await dropCommand(workspace, agentId, name, command);
       }
     }),
   );
@@ -58,7 +64,7 @@ const TYPES = ['edge_started', 'heartbeat', 'iteration_completed'];
 const CODES = ['GRANTED', 'RENEWED', 'APPENDED'];
 
 async function inspect(workspace: Workspace, rounds: readonly number[]): Promise<void> {
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   await site.serialiser.pass();
   const events = await site.events();
   await site.close();
@@ -69,19 +75,19 @@ async function inspect(workspace: Workspace, rounds: readonly number[]): Promise
     const number = String(round).padStart(4, '0');
     const shared = typesOf(`F-all-${number}`);
     expect(shared.toSorted()).toEqual([...Array(AGENTS.length - 1).fill('claim_rejected'), 'edge_started']);
-    for (const agent_id of AGENTS) {
+    for (const agentId of AGENTS) {
       const end = round % 2 === 0 ? 'edge_converged' : 'edge_released';
-      expect(typesOf(`F-${agent_id}-${number}`)).toEqual([...TYPES, end]);
-      const names = Object.keys(commandsOf(agent_id, round)).slice(1);
-      const told = await Promise.all(names.map((name) => outcome(workspace, agent_id, name)));
+      expect(typesOf(`F-${agentId}-${number}`)).toEqual([...TYPES, end]);
+      const names = Object.keys(commandsOf(agentId, round)).slice(1);
+      const appended = await Promise.all(names.map((name) => readOutcome(workspace, agentId, name)));
       const last = round % 2 === 0 ? 'ACCEPTED' : 'RELEASED';
-      expect(told.map(({ reply }) => reply.reason)).toEqual([...CODES, last]);
+      expect(appended.map(({ reply }) => reply.reason)).toEqual([...CODES, last]);
     }
   }
-  for (const agent_id of AGENTS) {
-    expect(await namesIn(workspace, 'inbox', agent_id)).toEqual([]);
-    const names = rounds.flatMap((round) => Object.keys(commandsOf(agent_id, round)));
-    const outcomes = (await namesIn(workspace, 'outcome', agent_id)).filter((name) => !name.startsWith('.'));
+  for (const agentId of AGENTS) {
+    expect(await namesIn(workspace, 'inbox', agentId)).toEqual([]);
+    const names = rounds.flatMap((round) => Object.keys(commandsOf(agentId, round)));
+    const outcomes = (await namesIn(workspace, 'outcome', agentId)).filter((name) => !name.startsWith('.'));
     expect(outcomes).toEqual(names.sort());
   }
   expect((await verifyLog({ folder: workspace.events }, () => {})).breaks).toEqual([]);
@@ -90,7 +96,7 @@ async function inspect(workspace: Workspace, rounds: readonly number[]): Promise
 it(
   `does every command once and tells of it, through ${ROUNDS} kills while agents go on asking`,
   async () => {
-    const random = numbersFrom(11);
+    const random = seededRandom(11);
     for (let begun = 0; begun < ROUNDS; begun += ROUNDS_PER_WORKSPACE) {
       const workspace = await bareWorkspace();
       const rounds = Array.from({ length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - begun) }, (_, at) => at);

@@ -12,7 +12,7 @@ const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
 const coordinator = await Coordinator.open({ store, blobs });
 const serialiser = new Serialiser({
   events: workspace.events,
-  desk: { place: workspace, coordinator, store, blobs, key },
+  context: { project: workspace, coordinator, store, blobs, key },
   now: () => new Date(),
   warn: (sentence) => writeSync(2, `${sentence}\n`),
   onStep: (step, { agent_id, name }) => writeSync(1, `${step} ${agent_id} ${name}\n`),

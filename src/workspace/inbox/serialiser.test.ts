@@ -1,21 +1,33 @@
 import { expect, it } from 'vitest';
-import { bareWorkspace, drop, EDGE, FEATURE, namesIn, outcome, Site } from '../testing/site.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  EDGE,
+  FEATURE,
+  namesIn,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_role: 'architect' };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
 
 it('carries an edge from claim to convergence, as seed 002 draws it', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  await drop(workspace, 'a-01', '1.json', claim);
-  await drop(workspace, 'b-01', '1.json', { ...claim, timestamp: '2026-02-21T00:00:00Z', agent_id: 'b-01' });
+  const site = await WorkspaceHarness.open(workspace);
+  await dropCommand(workspace, 'a-01', '1.json', claim);
+  await dropCommand(workspace, 'b-01', '1.json', {
+    ...claim,
+    timestamp: '2026-02-21T00:00:00Z',
+    agent_id: 'b-01',
+  });
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 1 });
-  expect(await outcome(workspace, 'a-01', '1.json')).toMatchObject({
+  expect(await readOutcome(workspace, 'a-01', '1.json')).toMatchObject({
     event_type: 'edge_claim',
     ok: true,
     reply: { reason: 'GRANTED', claim: { generation: 1, session_id: 'inbox.a-01' } },
   });
-  expect(await outcome(workspace, 'b-01', '1.json')).toMatchObject({
+  expect(await readOutcome(workspace, 'b-01', '1.json')).toMatchObject({
     ok: false,
     reply: {
       reason: 'DENIED_ACTIVE_CLAIM',
@@ -23,28 +35,28 @@ it('carries an edge from claim to convergence, as seed 002 draws it', async () =
       next: expect.stringContaining('other work'),
     },
   });
-  await drop(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...about });
-  await drop(workspace, 'a-01', '3.json', {
+  await dropCommand(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...about });
+  await dropCommand(workspace, 'a-01', '3.json', {
     event_type: 'iteration_completed',
     ...about,
     iteration: 1,
     status: 'iterating',
     delta: 2,
   });
-  await drop(workspace, 'a-01', '4.json', {
+  await dropCommand(workspace, 'a-01', '4.json', {
     event_type: 'edge_converged',
     ...about,
     iteration: 2,
     result: { asset: 'code' },
   });
-  await drop(workspace, 'b-01', '2.json', claim);
+  await dropCommand(workspace, 'b-01', '2.json', claim);
   expect((await site.serialiser.pass()).outcomes).toEqual({
     RENEWED: 1,
     APPENDED: 1,
     ACCEPTED: 1,
     DENIED_ACTIVE_CLAIM: 1,
   });
-  expect(await site.story()).toEqual([
+  expect(await site.edgeHistory()).toEqual([
     'edge_started a-01 1',
     'claim_rejected b-01 1',
     'heartbeat a-01 1',
@@ -64,8 +76,8 @@ it('carries an edge from claim to convergence, as seed 002 draws it', async () =
 
 it('lets nobody but the holder renew, release or converge, whatever session it names', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
-  await drop(workspace, 'a-01', '1.json', claim);
+  const site = await WorkspaceHarness.open(workspace);
+  await dropCommand(workspace, 'a-01', '1.json', claim);
   await site.serialiser.pass();
   const commands = [
     { event_type: 'heartbeat', ...about },
@@ -73,44 +85,48 @@ it('lets nobody but the holder renew, release or converge, whatever session it n
     { event_type: 'edge_converged', ...about, result: 1 },
   ];
   for (const [at, command] of commands.entries()) {
-    await drop(workspace, 'b-01', `${at}-own.json`, command);
-    await drop(workspace, 'b-01', `${at}-theirs.json`, { ...command, session_id: 'inbox.a-01' });
-    await drop(workspace, 'b-01', `${at}-other.json`, { ...command, session_id: 'sess-1' });
+    await dropCommand(workspace, 'b-01', `${at}-own.json`, command);
+    await dropCommand(workspace, 'b-01', `${at}-theirs.json`, { ...command, session_id: 'inbox.a-01' });
+    await dropCommand(workspace, 'b-01', `${at}-other.json`, { ...command, session_id: 'sess-1' });
   }
   expect((await site.serialiser.pass()).outcomes).toEqual({
     SESSION_MISMATCH: 3,
     FORBIDDEN: 3,
     CLAIM_ID_REQUIRED: 3,
   });
-  expect(await site.story()).toEqual(['edge_started a-01 1']);
+  expect(await site.edgeHistory()).toEqual(['edge_started a-01 1']);
 });
 
 it('grants an edge to one of many, and tells the others who has it', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const agents = Array.from({ length: 20 }, (_, at) => `agent-${at + 10}`);
-  for (const agent_id of agents) await drop(workspace, agent_id, 'claim.json', claim);
+  for (const agentId of agents) await dropCommand(workspace, agentId, 'claim.json', claim);
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 19 });
-  const replies = await Promise.all(agents.map((agent_id) => outcome(workspace, agent_id, 'claim.json')));
+  const replies = await Promise.all(agents.map((agentId) => readOutcome(workspace, agentId, 'claim.json')));
   const holder = replies.find(({ ok }) => ok)?.reply.claim.agent_id;
   expect(replies.filter(({ ok }) => !ok).map(({ reply }) => reply.current_holder)).toEqual(
     Array(19).fill(holder),
   );
-  const story = await site.story();
+  const story = await site.edgeHistory();
   expect(story.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
   expect(story.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
 });
 
 it('begins each round with another agent, so that no name wins by itself', async () => {
   const workspace = await bareWorkspace();
-  const site = await Site.open(workspace);
+  const site = await WorkspaceHarness.open(workspace);
   const agents = ['a', 'b', 'c'];
-  for (const agent_id of agents) {
+  for (const agentId of agents) {
     for (const feature of ['F-1', 'F-2', 'F-3']) {
-      await drop(workspace, agent_id, `${feature}.json`, { event_type: 'edge_claim', feature, edge: EDGE });
+      await dropCommand(workspace, agentId, `${feature}.json`, {
+        event_type: 'edge_claim',
+        feature,
+        edge: EDGE,
+      });
     }
   }
   await site.serialiser.pass();
-  const started = (await site.story()).filter((line) => line.startsWith('edge_started'));
+  const started = (await site.edgeHistory()).filter((line) => line.startsWith('edge_started'));
   expect(started).toEqual(['edge_started a 1', 'edge_started b 1', 'edge_started c 1']);
 });

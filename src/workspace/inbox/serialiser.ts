@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { isProblem, isUndecided, type Problem, problem } from '../../coordinator/problem.js';
-import { ask, type Desk, isDone, type Reply } from './ask.js';
 import type { InboxCommand } from './command.js';
-import { type InboxFiles, NotAFolder } from './files.js';
-import { type Flaw, Inbox } from './inbox.js';
+import { DecidedCommands } from './decided-commands.js';
+import { executeCommand, type InboxReply, isSuccess, type WorkspaceContext } from './execute-command.js';
+import { type InboxFiles, NotAFolderError } from './files.js';
+import { AgentInbox, type InvalidFile } from './inbox.js';
 import { isAgentFolder } from './names.js';
-import { nodeFiles } from './node-files.js';
-import { Memory } from './recall.js';
-import { Tally } from './tally.js';
+import { nodeInboxFiles } from './node-files.js';
+import { PassCounts } from './pass-counts.js';
 
 /** Agents whose folders are open at once. Where there are more, the others are served by the next look. */
 const AGENTS_AT_ONCE_MAX = 500;
@@ -15,29 +15,29 @@ const AGENTS_AT_ONCE_MAX = 500;
 /** Whoever makes a thousand wrong folders is not told of each. */
 const WARNINGS_MAX = 100;
 
-export const STEPS = ['read', 'decided', 'told', 'removed'] as const;
-export type Step = (typeof STEPS)[number];
+export const SERIALISER_STEPS = ['read', 'decided', 'told', 'removed'] as const;
+export type SerialiserStep = (typeof SERIALISER_STEPS)[number];
 
 export interface SerialiserOptions {
   /** The folder with `inbox/`, `outcome/` and `broken/`: the one of the log. */
   readonly events: string;
-  readonly desk: Desk;
+  readonly context: WorkspaceContext;
   /** Where those folders are; left out: on the disk of this machine. */
   readonly files?: InboxFiles;
   readonly now: () => Date;
   /** Something in an inbox needs a person. */
   readonly warn: (sentence: string) => void;
   /** Hears of every step of every command, so that a test can end the world between any two. */
-  readonly onStep?: (step: Step, command: InboxCommand) => void;
+  readonly onStep?: (step: SerialiserStep, command: InboxCommand) => void;
 }
 
 /** The store could not be reached: what is not answered yet stays where it is. */
-export class Undecided extends Error {
+export class UndecidedError extends Error {
   override readonly name = 'Undecided';
 }
 
-interface Turn {
-  readonly inbox: Inbox;
+interface CommandTurn {
+  readonly inbox: AgentInbox;
   readonly command: InboxCommand;
 }
 
@@ -48,31 +48,31 @@ interface Turn {
  */
 export class Serialiser {
   /** Whose turn it is to be first. */
-  private first = 0;
+  private roundOffset = 0;
   /** The agent at whom the last look ended: the next begins with who comes after. */
-  private last_looked = '';
+  private lastScanned = '';
   private readonly warned = new Set<string>();
 
   private readonly files: InboxFiles;
-  private readonly memory: Memory;
+  private readonly decidedCommands: DecidedCommands;
 
   constructor(private readonly options: SerialiserOptions) {
-    this.files = options.files ?? nodeFiles;
-    this.memory = new Memory(options.desk);
+    this.files = options.files ?? nodeInboxFiles;
+    this.decidedCommands = new DecidedCommands(options.context);
   }
 
   /** Serves every inbox until all are empty, or until it is told to stop: some are never empty. */
-  async pass(signal?: AbortSignal): Promise<Tally> {
-    const tally = new Tally();
+  async pass(signal?: AbortSignal): Promise<PassCounts> {
+    const counts = new PassCounts();
     const stuck = new Set<string>();
     for (;;) {
       // Whoever is silent is written down however busy the others are.
-      tally.expired += await this.options.desk.coordinator.sweep();
-      if (signal?.aborted) return tally;
+      counts.expired += await this.options.context.coordinator.sweep();
+      if (signal?.aborted) return counts;
       const inboxes = await this.open(stuck);
       try {
-        if (inboxes.length === 0) return tally;
-        await this.serve(inboxes, tally, stuck);
+        if (inboxes.length === 0) return counts;
+        await this.serve(inboxes, counts, stuck);
       } finally {
         await Promise.all(inboxes.map((inbox) => inbox.close()));
       }
@@ -91,24 +91,24 @@ export class Serialiser {
     return names.filter(isAgentFolder).sort();
   }
 
-  private async open(stuck: Set<string>): Promise<Inbox[]> {
-    const names = (await this.agents()).filter((agent_id) => !stuck.has(agent_id));
-    const agents = rotated(names, names.filter((agent_id) => agent_id <= this.last_looked).length);
-    const open = (agent_id: string) => this.guarded(agent_id, stuck, () => this.openOne(agent_id));
-    const opened: Inbox[] = [];
+  private async open(stuck: Set<string>): Promise<AgentInbox[]> {
+    const names = (await this.agents()).filter((agentId) => !stuck.has(agentId));
+    const agents = rotated(names, names.filter((agentId) => agentId <= this.lastScanned).length);
+    const open = (agentId: string) => this.isolateFailure(agentId, stuck, () => this.openOne(agentId));
+    const opened: AgentInbox[] = [];
     for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
       const some = agents.slice(at, at + AGENTS_AT_ONCE_MAX);
       const found = await Promise.all(some.map(open));
       opened.push(...found.filter((inbox) => inbox !== null));
-      this.last_looked = some.at(-1) as string;
+      this.lastScanned = some.at(-1) as string;
     }
     return opened;
   }
 
-  private async openOne(agent_id: string): Promise<Inbox | null> {
-    const inbox = await Inbox.open(this.files, this.options.events, agent_id);
+  private async openOne(agentId: string): Promise<AgentInbox | null> {
+    const inbox = await AgentInbox.open(this.files, this.options.events, agentId);
     if (inbox === null) {
-      this.warnOnce(join(this.options.events, 'inbox', agent_id), 'is no folder, and no inbox');
+      this.warnOnce(join(this.options.events, 'inbox', agentId), 'is no folder, and no inbox');
       return null;
     }
     if (!inbox.isEmpty) return inbox;
@@ -116,70 +116,76 @@ export class Serialiser {
     return null;
   }
 
-  private async serve(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
+  private async serve(inboxes: readonly AgentInbox[], counts: PassCounts, stuck: Set<string>): Promise<void> {
     for (;;) {
       const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !stuck.has(inbox.agent_id));
       if (waiting.length === 0) return;
-      await this.round(rotated(waiting, this.first), tally, stuck);
-      this.first += 1;
+      await this.round(rotated(waiting, this.roundOffset), counts, stuck);
+      this.roundOffset += 1;
     }
   }
 
-  private async round(inboxes: readonly Inbox[], tally: Tally, stuck: Set<string>): Promise<void> {
-    const turns: Turn[] = [];
-    const taken = await allOf(
-      inboxes.map((inbox) => this.guarded(inbox.agent_id, stuck, () => this.take(inbox, tally, stuck))),
+  private async round(inboxes: readonly AgentInbox[], counts: PassCounts, stuck: Set<string>): Promise<void> {
+    const turns: CommandTurn[] = [];
+    const taken = await settleAll(
+      inboxes.map((inbox) =>
+        this.isolateFailure(inbox.agent_id, stuck, () => this.nextCommand(inbox, counts, stuck)),
+      ),
     );
     taken.forEach((command, at) => {
-      if (command != null) turns.push({ inbox: inboxes[at] as Inbox, command });
+      if (command != null) turns.push({ inbox: inboxes[at] as AgentInbox, command });
     });
     const replies = await this.decide(turns, stuck);
-    await allOf(
+    await settleAll(
       turns.map((turn, at) =>
-        this.guarded(turn.inbox.agent_id, stuck, () => this.finish(turn, replies[at] ?? null, tally)),
+        this.isolateFailure(turn.inbox.agent_id, stuck, () => this.finish(turn, replies[at] ?? null, counts)),
       ),
     );
     const undecided = replies.find((reply) => reply !== null && isUndecided(reply)) as Problem | undefined;
-    if (undecided !== undefined) throw new Undecided(undecided.detail);
+    if (undecided !== undefined) throw new UndecidedError(undecided.detail);
   }
 
   /** What one agent's folders do to us stops that agent, and nobody else. */
-  private async guarded<T>(
-    agent_id: string,
+  private async isolateFailure<T>(
+    agentId: string,
     stuck: Set<string>,
     action: () => Promise<T>,
   ): Promise<T | null> {
     try {
       return await action();
     } catch (error) {
-      if (!isOfFolders(error)) throw error;
-      stuck.add(agent_id);
-      this.warnOnce(`The inbox of ${agent_id}`, `waits: ${(error as Error).message}`);
+      if (!isFolderError(error)) throw error;
+      stuck.add(agentId);
+      this.warnOnce(`The inbox of ${agentId}`, `waits: ${(error as Error).message}`);
       return null;
     }
   }
 
-  private async take(inbox: Inbox, tally: Tally, stuck: Set<string>): Promise<InboxCommand | null> {
+  private async nextCommand(
+    inbox: AgentInbox,
+    counts: PassCounts,
+    stuck: Set<string>,
+  ): Promise<InboxCommand | null> {
     const found = await inbox.next();
     if (found === null) return null;
     if (!('reason' in found)) {
       this.options.onStep?.('read', found);
       return found;
     }
-    if (!(await this.setAside(inbox, found))) stuck.add(inbox.agent_id);
-    else tally.broken += 1;
+    if (!(await this.quarantine(inbox, found))) stuck.add(inbox.agent_id);
+    else counts.broken += 1;
     return null;
   }
 
   /** Whoever waits for an outcome gets one, also for what is no command. */
-  private async setAside(inbox: Inbox, { file, reason }: Flaw): Promise<boolean> {
+  private async quarantine(inbox: AgentInbox, { file, reason }: InvalidFile): Promise<boolean> {
     const { events, now } = this.options;
     const kept = join('events', 'broken', inbox.agent_id);
     if (file !== null) {
       const reply = problem('INVALID_REQUEST', `${reason} It is kept in ${kept}.`);
       await inbox.putOutcome(file, { file, ok: false, reply });
     }
-    if (await inbox.setAside(reason, now().toISOString())) return true;
+    if (await inbox.quarantine(reason, now().toISOString())) return true;
     this.warnOnce(
       join(events, 'broken', inbox.agent_id),
       'is full: this inbox waits until somebody has looked and emptied it',
@@ -188,35 +194,42 @@ export class Serialiser {
   }
 
   /** Null: what the agent has drafted could not be read or brought over, and stops it alone. */
-  private async decide(turns: readonly Turn[], stuck: Set<string>): Promise<(Reply | null)[]> {
-    const { desk } = this.options;
-    const recalled = await Promise.all(turns.map((turn) => this.recall(turn, stuck)));
+  private async decide(turns: readonly CommandTurn[], stuck: Set<string>): Promise<(InboxReply | null)[]> {
+    const { context } = this.options;
+    const recalled = await Promise.all(turns.map((turn) => this.earlierReply(turn, stuck)));
     const replies = turns.map(
       ({ inbox, command }, at) =>
-        recalled[at] ?? this.guarded(inbox.agent_id, stuck, () => ask(desk, command)),
+        recalled[at] ?? this.isolateFailure(inbox.agent_id, stuck, () => executeCommand(context, command)),
     );
     return Promise.all(replies);
   }
 
   /** What was decided before: by the log, or, where a refusal left nothing in it, by what its agent was told. */
-  private async recall({ inbox, command }: Turn, stuck: Set<string>): Promise<Reply | null> {
-    const decided = await this.memory.recall(command);
-    return decided ?? this.guarded(inbox.agent_id, stuck, () => inbox.refusalTold(command));
+  private async earlierReply(
+    { inbox, command }: CommandTurn,
+    stuck: Set<string>,
+  ): Promise<InboxReply | null> {
+    const decided = await this.decidedCommands.replyFor(command);
+    return decided ?? this.isolateFailure(inbox.agent_id, stuck, () => inbox.earlierRefusal(command));
   }
 
-  private async finish({ inbox, command }: Turn, reply: Reply | null, tally: Tally): Promise<void> {
+  private async finish(
+    { inbox, command }: CommandTurn,
+    reply: InboxReply | null,
+    counts: PassCounts,
+  ): Promise<void> {
     const { onStep } = this.options;
     if (reply !== null) onStep?.('decided', command);
     if (reply === null || isUndecided(reply)) {
-      this.memory.unsure(command);
+      this.decidedCommands.invalidate(command);
       return;
     }
-    await this.memory.decided(command);
+    await this.decidedCommands.add(command);
     const { name, event_type, request_id } = command;
-    await inbox.putOutcome(name, { file: name, event_type, request_id, ok: isDone(reply), reply });
+    await inbox.putOutcome(name, { file: name, event_type, request_id, ok: isSuccess(reply), reply });
     onStep?.('told', command);
     await inbox.remove(name);
-    tally.count(isProblem(reply) ? reply.problem : reply.reason);
+    counts.count(isProblem(reply) ? reply.problem : reply.reason);
     onStep?.('removed', command);
   }
 
@@ -227,11 +240,11 @@ export class Serialiser {
   }
 }
 
-const isOfFolders = (error: unknown): boolean =>
-  error instanceof NotAFolder || typeof (error as NodeJS.ErrnoException).syscall === 'string';
+const isFolderError = (error: unknown): boolean =>
+  error instanceof NotAFolderError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
 /** Waits for all of them, whatever happens to one: nobody is at work any more in folders that are then closed. */
-async function allOf<T>(works: readonly Promise<T>[]): Promise<T[]> {
+async function settleAll<T>(works: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(works);
   return Promise.all(works);
 }

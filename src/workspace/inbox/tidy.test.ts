@@ -2,8 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isolate, tidyWorktree } from '../drafts/index.js';
-import { bareWorkspace, drop, EDGE, FEATURE, KEY, outcome, Site } from '../testing/site.js';
+import { cleanUpWorktree, createGrantFolders } from '../drafts/index.js';
+import {
+  bareWorkspace,
+  dropCommand,
+  EDGE,
+  FEATURE,
+  KEY,
+  readOutcome,
+  WorkspaceHarness,
+} from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 import { Serialiser } from './serialiser.js';
 
@@ -32,26 +40,26 @@ async function bench(): Promise<Bench> {
   await writeFile(join(workspace.root, '.gitignore'), '.ai-workspace/\n');
   git('add', '.');
   git('commit', '-qm', 'x');
-  const { coordinator, store } = await Site.open(workspace);
+  const { coordinator, store } = await WorkspaceHarness.open(workspace);
   const { FolderBlobs } = await import('../../stores/file/folder-blobs.js');
   const serialiser = new Serialiser({
     events: workspace.events,
-    desk: {
-      place: workspace,
+    context: {
+      project: workspace,
       coordinator,
       store,
       blobs: new FolderBlobs(workspace.events),
       key: KEY,
-      isolate: (grant) => isolate(workspace, grant),
-      tidy: (grant) => tidyWorktree(workspace, grant),
+      createGrantFolders: (grant) => createGrantFolders(workspace, grant),
+      cleanUpGrant: (grant) => cleanUpWorktree(workspace, grant),
     },
     now: () => new Date(),
     warn: () => {},
   });
   const send = async (name: string, command: object) => {
-    await drop(workspace, 'a-01', name, command);
+    await dropCommand(workspace, 'a-01', name, command);
     await serialiser.pass();
-    return outcome(workspace, 'a-01', name);
+    return readOutcome(workspace, 'a-01', name);
   };
   const { reply } = await send('0.json', { event_type: 'edge_claim', feature: FEATURE, edge: EDGE });
   return { workspace, git, send, work: join(workspace.root, reply.work as string) };

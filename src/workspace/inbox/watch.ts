@@ -1,10 +1,10 @@
 import { type FSWatcher, watch as watchFolder } from 'node:fs';
 import { join } from 'node:path';
-import { type Serialiser, Undecided } from './serialiser.js';
-import type { Tally } from './tally.js';
+import type { PassCounts } from './pass-counts.js';
+import { type Serialiser, UndecidedError } from './serialiser.js';
 
 /** The system may miss a change, and some disks tell of none: every inbox is looked into as often as this. */
-const LOOK_EVERY_MS = 2000;
+const SCAN_INTERVAL_MS = 2000;
 
 export interface WatchOptions {
   readonly events: string;
@@ -12,26 +12,26 @@ export interface WatchOptions {
   /** Aborted: what is being decided is answered, and nothing else begun. */
   readonly signal: AbortSignal;
   readonly warn: (sentence: string) => void;
-  readonly onPass?: (tally: Tally) => void;
+  readonly onPass?: (tally: PassCounts) => void;
 }
 
 /** Serves the inboxes until it is told to stop. */
 export async function watchInboxes(options: WatchOptions): Promise<void> {
   const { serialiser, signal, warn } = options;
-  const bell = new Bell(signal);
-  const watchers = new Watchers(join(options.events, 'inbox'), () => bell.ring());
+  const wakeSignal = new WakeSignal(signal);
+  const watchers = new FolderWatchers(join(options.events, 'inbox'), () => wakeSignal.notify());
   try {
     while (!signal.aborted) {
       // Watched before it is looked into: what comes in between rings.
       watchers.watch(await serialiser.agents());
       try {
-        const tally = await serialiser.pass(signal);
-        options.onPass?.(tally);
+        const counts = await serialiser.pass(signal);
+        options.onPass?.(counts);
       } catch (error) {
-        if (!(error instanceof Undecided)) throw error;
+        if (!(error instanceof UndecidedError)) throw error;
         warn(`${error.message} What lies in the inboxes is kept, and tried again.`);
       }
-      await bell.heard(LOOK_EVERY_MS);
+      await wakeSignal.wait(SCAN_INTERVAL_MS);
     }
   } finally {
     watchers.close();
@@ -39,35 +39,35 @@ export async function watchInboxes(options: WatchOptions): Promise<void> {
 }
 
 /** Rung any number of times, heard once. */
-class Bell {
-  private rung = false;
+class WakeSignal {
+  private isNotified = false;
   private wake: () => void = () => {};
 
   constructor(signal: AbortSignal) {
-    signal.addEventListener('abort', () => this.ring(), { once: true });
+    signal.addEventListener('abort', () => this.notify(), { once: true });
   }
 
-  ring(): void {
-    this.rung = true;
+  notify(): void {
+    this.isNotified = true;
     this.wake();
   }
 
-  async heard(within_ms: number): Promise<void> {
-    if (!this.rung) {
+  async wait(withinMs: number): Promise<void> {
+    if (!this.isNotified) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, within_ms);
+        const timer = setTimeout(resolve, withinMs);
         this.wake = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    this.rung = false;
+    this.isNotified = false;
   }
 }
 
 /** Where nothing can be watched, looking now and then is all there is: nobody needs to be told. */
-class Watchers {
+class FolderWatchers {
   private readonly open = new Map<string, FSWatcher>();
 
   constructor(
@@ -76,13 +76,13 @@ class Watchers {
   ) {}
 
   watch(agents: readonly string[]): void {
-    const wanted = new Set([this.inbox, ...agents.map((agent_id) => join(this.inbox, agent_id))]);
-    for (const path of this.open.keys()) if (!wanted.has(path)) this.forget(path);
-    for (const path of wanted) {
+    const paths = new Set([this.inbox, ...agents.map((agentId) => join(this.inbox, agentId))]);
+    for (const path of this.open.keys()) if (!paths.has(path)) this.unwatch(path);
+    for (const path of paths) {
       if (this.open.has(path)) continue;
       try {
         const watcher = watchFolder(path, this.onChange);
-        watcher.on('error', () => this.forget(path));
+        watcher.on('error', () => this.unwatch(path));
         this.open.set(path, watcher);
       } catch {
         // A folder that is gone again, or one too many to watch: what lies in it is found by the next look at all of them.
@@ -91,10 +91,10 @@ class Watchers {
   }
 
   close(): void {
-    for (const path of [...this.open.keys()]) this.forget(path);
+    for (const path of [...this.open.keys()]) this.unwatch(path);
   }
 
-  private forget(path: string): void {
+  private unwatch(path: string): void {
     this.open.get(path)?.close();
     this.open.delete(path);
   }

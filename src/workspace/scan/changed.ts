@@ -4,29 +4,35 @@ import { INTENT_FILE, type Workspace } from '../workspace.js';
 
 const DEPTH_MAX = 8;
 /** Made by the work itself: none of it says how the project works. */
-const NOT_READ: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews', 'fold-back']);
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
+  'events',
+  'agents',
+  'snapshots',
+  'reviews',
+  'fold-back',
+]);
 
 /**
  * Whether a file that says how the project works may have changed since. Times can mislead only towards yes, unless
  * somebody sets them back. At once: giving way for each of some hundred files takes ten times as long.
  */
-export function mayHaveChanged(workspace: Workspace, since_ms: number): boolean {
-  if (isNewer(join(workspace.root, INTENT_FILE), since_ms)) return true;
-  return folderChanged(workspace.folder, since_ms, 0);
+export function mayHaveChanged(workspace: Workspace, sinceMs: number): boolean {
+  if (isNewer(join(workspace.root, INTENT_FILE), sinceMs)) return true;
+  return hasFolderChanged(workspace.folder, sinceMs, 0);
 }
 
-function folderChanged(folder: string, since_ms: number, depth: number): boolean {
+function hasFolderChanged(folder: string, sinceMs: number, depth: number): boolean {
   if (depth > DEPTH_MAX) return true;
   // What comes and goes in the workspace's own folder are mostly folders of the work.
-  if (depth > 0 && isNewer(folder, since_ms)) return true;
+  if (depth > 0 && isNewer(folder, sinceMs)) return true;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (NOT_READ.has(entry.name) || entry.name.startsWith('.')) continue;
-    if (entry.isDirectory() && folderChanged(path, since_ms, depth + 1)) return true;
-    if (/\.ya?ml$/.test(entry.name) && isNewer(path, since_ms)) return true;
+    if (SKIPPED_FOLDERS.has(entry.name) || entry.name.startsWith('.')) continue;
+    if (entry.isDirectory() && hasFolderChanged(path, sinceMs, depth + 1)) return true;
+    if (/\.ya?ml$/.test(entry.name) && isNewer(path, sinceMs)) return true;
   }
   return false;
 }
 
-const isNewer = (path: string, since_ms: number): boolean =>
-  (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > since_ms;
+const isNewer = (path: string, sinceMs: number): boolean =>
+  (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > sinceMs;

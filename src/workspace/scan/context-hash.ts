@@ -16,20 +16,23 @@ export interface ContextManifest {
  */
 export function contextManifest(files: ContextFiles): ContextManifest {
   const entries = [...files]
-    .map(([path, content]) => ({ path: normalPath(path), sha256: `sha256:${sha256(normal(content))}` }))
+    .map(([path, content]) => ({
+      path: normalPath(path),
+      sha256: `sha256:${sha256(normalizeContent(content))}`,
+    }))
     .sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
-  return { aggregate_hash: `sha256:${sha256(listOf(entries))}`, entries };
+  return { aggregate_hash: `sha256:${sha256(serializeEntries(entries))}`, entries };
 }
 
 /** Block style, one entry after the other, and no line ever folded. */
-const listOf = (entries: ContextManifest['entries']): string =>
+const serializeEntries = (entries: ContextManifest['entries']): string =>
   stringify(entries, { sortMapEntries: true, lineWidth: 0, version: '1.2' });
 
 const normalPath = (path: string): string => path.replaceAll('\\', '/').normalize('NFC');
 
 const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function normal(content: Uint8Array | string): Uint8Array {
+function normalizeContent(content: Uint8Array | string): Uint8Array {
   const text = typeof content === 'string' ? content : textOf(content);
   if (text === null) return content as Uint8Array;
   return Buffer.from(text.replace(/\r\n?/g, '\n').normalize('NFC'));

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 
 /** What a file of the project is, as its path tells it. */
-export type FileKind = 'specification' | 'design' | 'test' | 'code' | 'prose' | 'other';
+export type SourceFileKind = 'specification' | 'design' | 'test' | 'code' | 'prose' | 'other';
 
 const SPECIFICATION = /(^|\/)(specifications?|specs?|requirements)\//i;
 const DESIGN = /(^|\/)(designs?|adrs?|decisions)\//i;
@@ -15,11 +15,11 @@ const CODE = new Set(
 );
 
 /** Tests before the rest: `spec/` holds tests in some languages, and a program in it is one. */
-export function fileKind(path: string): FileKind {
+export function fileKind(path: string): SourceFileKind {
   const extension = extname(path).toLowerCase();
-  const is_code = CODE.has(extension);
-  const is_test = TEST_FOLDER.test(path) || TEST_NAME.test(path) || TEST_CLASS.test(path);
-  if (is_code) return is_test || SPECIFICATION.test(path) ? 'test' : 'code';
+  const isCode = CODE.has(extension);
+  const isTest = TEST_FOLDER.test(path) || TEST_NAME.test(path) || TEST_CLASS.test(path);
+  if (isCode) return isTest || SPECIFICATION.test(path) ? 'test' : 'code';
   if (SPECIFICATION.test(path)) return 'specification';
   if (DESIGN.test(path)) return 'design';
   return PROSE.has(extension) ? 'prose' : 'other';

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { commitsWithKeys, gitRef, latestTag, tagRelease } from './git-ref.js';
+import { commitsWithKeys, headCommit, latestTag, tagRelease } from './git-ref.js';
 
 async function folder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'gen-git-'));
@@ -28,11 +28,11 @@ async function repository() {
 }
 
 it('names the commit, or nothing where there is none', async () => {
-  expect(await gitRef(await folder())).toBe(null);
+  expect(await headCommit(await folder())).toBe(null);
   const { root, git, commit } = await repository();
-  expect(await gitRef(root)).toBe(null);
+  expect(await headCommit(root)).toBe(null);
   commit('first');
-  expect(await gitRef(root)).toBe(git('rev-parse', 'HEAD'));
+  expect(await headCommit(root)).toBe(git('rev-parse', 'HEAD'));
 });
 
 it('tells the commits that name requirements, after the last release', async () => {
@@ -43,13 +43,13 @@ it('tells the commits that name requirements, after the last release', async () 
   commit('Nothing to see');
   commit('REQ-COORD-001: one holder');
   expect(await latestTag(root)).toBe('v1.0.0');
-  const told = async (since: string | null) =>
+  const reply = async (since: string | null) =>
     (await commitsWithKeys(root, since)).map(({ subject, keys }) => [subject, keys]);
-  expect(await told('v1.0.0')).toEqual([
+  expect(await reply('v1.0.0')).toEqual([
     ['REQ-COORD-001: one holder', ['REQ-COORD-001']],
     ['Log in', ['REQ-F-AUTH-001', 'REQ-F-AUTH-002']],
   ]);
-  expect(await told(null)).toHaveLength(3);
+  expect(await reply(null)).toHaveLength(3);
 });
 
 it('never moves a tag, and starts no hook', async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
 
-export interface Commit {
+export interface TaggedCommit {
   readonly sha: string;
   readonly at: string;
   readonly subject: string;
@@ -9,21 +9,21 @@ export interface Commit {
 }
 
 /** The commit that is checked out; null: no git here, or nothing committed yet. */
-export async function gitRef(root: string): Promise<string | null> {
-  const said = await git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']);
-  const sha = said?.trim() ?? '';
+export async function headCommit(root: string): Promise<string | null> {
+  const output = await git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+  const sha = output?.trim() ?? '';
   return /^[0-9a-f]{40,64}$/.test(sha) ? sha : null;
 }
 
 /** Why there is no commit to name. */
-export async function whyNoCommit(root: string): Promise<string> {
-  const is_repository = (await git(root, ['rev-parse', '--git-dir'])) !== null;
-  return is_repository ? 'none: nothing has been committed yet' : 'none: this is no git repository';
+export async function noCommitReason(root: string): Promise<string> {
+  const isRepository = (await git(root, ['rev-parse', '--git-dir'])) !== null;
+  return isRepository ? 'none: nothing has been committed yet' : 'none: this is no git repository';
 }
 
 export async function latestTag(root: string): Promise<string | null> {
-  const said = await git(root, ['describe', '--tags', '--abbrev=0', 'HEAD']);
-  return said?.trim() || null;
+  const output = await git(root, ['describe', '--tags', '--abbrev=0', 'HEAD']);
+  return output?.trim() || null;
 }
 
 const COMMITS_MAX = 2000;
@@ -31,10 +31,10 @@ const FIELD = '\u001f';
 const RECORD = '\u001e';
 
 /** The commits that name a requirement, newest first: all of them, or those after a tag. */
-export async function commitsWithKeys(root: string, since: string | null): Promise<Commit[]> {
+export async function commitsWithKeys(root: string, since: string | null): Promise<TaggedCommit[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
-  const said = await git(root, [
+  const output = await git(root, [
     'log',
     `--max-count=${COMMITS_MAX}`,
     '--no-show-signature',
@@ -42,7 +42,7 @@ export async function commitsWithKeys(root: string, since: string | null): Promi
     range,
     '--',
   ]);
-  return (said ?? '').split(RECORD).flatMap((record) => {
+  return (output ?? '').split(RECORD).flatMap((record) => {
     const [sha = '', at = '', subject = '', body = ''] = record.trim().split(FIELD);
     const keys = keysIn(`${subject}\n${body}`);
     return keys.length === 0 ? [] : [{ sha, at, subject, keys }];
@@ -62,20 +62,29 @@ export async function tagRelease(root: string, name: string, message: string): P
  * What a folder's own configuration could start is turned off: no hook, no pager, no watcher. No shell is between, and
  * nobody is asked for anything. Null: git is not there, or said no.
  */
-const QUIET = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.pager=cat'];
+const SAFE_GIT_OPTIONS = [
+  '-c',
+  'core.hooksPath=/dev/null',
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'core.pager=cat',
+];
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
-const PATIENCE_MS = 20_000;
+const GIT_TIMEOUT_MS = 20_000;
 
 function git(root: string, args: readonly string[]): Promise<string | null> {
   const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
   const options = {
     cwd: root,
     env,
-    timeout: PATIENCE_MS,
+    timeout: GIT_TIMEOUT_MS,
     maxBuffer: OUTPUT_BYTES_MAX,
     encoding: 'utf8',
   } as const;
   return new Promise((resolve) => {
-    execFile('git', [...QUIET, ...args], options, (error, stdout) => resolve(error === null ? stdout : null));
+    execFile('git', [...SAFE_GIT_OPTIONS, ...args], options, (error, stdout) =>
+      resolve(error === null ? stdout : null),
+    );
   });
 }

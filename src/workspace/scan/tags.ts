@@ -1,11 +1,11 @@
-import { type FileKind, fileKind } from './file-kind.js';
+import { fileKind, type SourceFileKind } from './file-kind.js';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
-import { type TextFile, type WalkBounds, walkTexts } from './walk.js';
+import { type TextFile, type WalkBounds, walkTextFiles } from './walk.js';
 
 /** What a key is doing where it stands: demanded, designed for, built, tested, measured. */
 export type TagKind = 'specified' | 'designed' | 'implements' | 'validates' | 'telemetry';
 
-export interface Tag {
+export interface RequirementTag {
   readonly kind: TagKind;
   /** Without its version. */
   readonly key: string;
@@ -15,13 +15,13 @@ export interface Tag {
 
 export interface ScannedFile {
   readonly path: string;
-  readonly kind: FileKind;
+  readonly kind: SourceFileKind;
   /** It carries a tag of its own, whatever key that names. */
   readonly is_tagged: boolean;
 }
 
 export interface TagScan {
-  readonly tags: readonly Tag[];
+  readonly tags: readonly RequirementTag[];
   readonly files: readonly ScannedFile[];
   /** What was not looked at, and why. */
   readonly left_out: readonly string[];
@@ -32,19 +32,19 @@ const LEFT_OUT_MAX = 50;
 
 /** Looks through the text files of a project for requirement keys. */
 export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagScan> {
-  const tags: Tag[] = [];
+  const tags: RequirementTag[] = [];
   const files: ScannedFile[] = [];
   const left_out: string[] = [];
-  const leftOut = (says: string) => {
-    if (left_out.length < LEFT_OUT_MAX) left_out.push(says);
+  const onSkipped = (message: string) => {
+    if (left_out.length < LEFT_OUT_MAX) left_out.push(message);
   };
-  for await (const file of walkTexts(root, leftOut, bounds)) {
+  for await (const file of walkTextFiles(root, onSkipped, bounds)) {
     const kind = fileKind(file.path);
     const found = tagsIn(file, kind);
     tags.push(...found);
     files.push({ path: file.path, kind, is_tagged: found.length > 0 });
     if (tags.length > TAGS_MAX) {
-      leftOut(`everything after ${file.path}: ${TAGS_MAX} keys were found`);
+      onSkipped(`everything after ${file.path}: ${TAGS_MAX} keys were found`);
       break;
     }
   }
@@ -58,16 +58,16 @@ const TELEMETRY = new RegExp(`\\breq["']?\\s*[=:]\\s*["'\`](${KEY_IN_TEXT})["'\`
 const NEXT_KEY = new RegExp(`[\\s,;*_\`"'&+\\[(]*(?:and\\s+)?(${KEY_IN_TEXT})`, 'y');
 
 /** In a specification or a design every key counts; in a program only what is written as a tag does. */
-export function tagsIn({ path, text }: TextFile, kind: FileKind): Tag[] {
+export function tagsIn({ path, text }: TextFile, kind: SourceFileKind): RequirementTag[] {
   if (!text.includes('REQ-') || kind === 'prose') return [];
-  const tags: Tag[] = [];
+  const tags: RequirementTag[] = [];
   for (const [at, content] of text.split('\n').entries()) {
     if (!content.includes('REQ-')) continue;
     const add = (tag: TagKind, key: string) =>
       tags.push({ kind: tag, key: withoutVersion(key), file: path, line: at + 1 });
     if (kind === 'specification' || kind === 'design') {
-      const said = kind === 'specification' ? 'specified' : 'designed';
-      for (const [key] of content.matchAll(ANY_KEY)) add(said, key);
+      const tagKind = kind === 'specification' ? 'specified' : 'designed';
+      for (const [key] of content.matchAll(ANY_KEY)) add(tagKind, key);
     } else {
       for (const { tag, key } of writtenTags(content)) add(tag, key);
     }

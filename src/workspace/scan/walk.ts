@@ -23,7 +23,7 @@ export interface TextFile {
 }
 
 /** Folders that hold what others wrote, or what was made from what is here. Those with a dot before are out anyway. */
-const NOT_OURS = new Set([
+const SKIPPED_FOLDERS = new Set([
   'node_modules',
   'bower_components',
   'vendor',
@@ -37,21 +37,21 @@ const NOT_OURS = new Set([
 ]);
 
 /** Every text file of a project, in the order of their paths. Follows no link, and ends where a bound is reached. */
-export async function* walkTexts(
+export async function* walkTextFiles(
   root: string,
-  leftOut: (says: string) => void,
+  onSkipped: (message: string) => void,
   bounds: WalkBounds = WALK_BOUNDS,
 ): AsyncGenerator<TextFile> {
   let files = 0;
   let bytes = 0;
-  for await (const path of paths(root, '', bounds.depth_max, leftOut)) {
-    if (files === bounds.files_max) return leftOut(`everything from ${path} on: ${files} files were read`);
-    const content = await contentOf(join(root, path), path, bounds.file_bytes_max, leftOut);
+  for await (const path of paths(root, '', bounds.depth_max, onSkipped)) {
+    if (files === bounds.files_max) return onSkipped(`everything from ${path} on: ${files} files were read`);
+    const content = await readContent(join(root, path), path, bounds.file_bytes_max, onSkipped);
     if (content === null) continue;
     files += 1;
     bytes += content.byteLength;
     if (bytes > bounds.bytes_max)
-      return leftOut(`everything from ${path} on: ${bounds.bytes_max} bytes were read`);
+      return onSkipped(`everything from ${path} on: ${bounds.bytes_max} bytes were read`);
     if (!isBinary(content)) yield { path, text: content.toString('utf8') };
   }
 }
@@ -59,15 +59,15 @@ export async function* walkTexts(
 async function* paths(
   root: string,
   folder: string,
-  depth_left: number,
-  leftOut: (says: string) => void,
+  depthLeft: number,
+  onSkipped: (message: string) => void,
 ): AsyncGenerator<string> {
   for (const entry of await entriesOf(join(root, folder))) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (entry.isFile()) yield path;
-    if (!entry.isDirectory() || entry.name.startsWith('.') || NOT_OURS.has(entry.name)) continue;
-    if (depth_left === 0) leftOut(`${path}: too deep`);
-    else yield* paths(root, path, depth_left - 1, leftOut);
+    if (!entry.isDirectory() || entry.name.startsWith('.') || SKIPPED_FOLDERS.has(entry.name)) continue;
+    if (depthLeft === 0) onSkipped(`${path}: too deep`);
+    else yield* paths(root, path, depthLeft - 1, onSkipped);
   }
 }
 
@@ -80,37 +80,37 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 /** Opened without following a link, and without waiting for one who writes into a pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-async function contentOf(
+async function readContent(
   file: string,
   path: string,
-  bytes_max: number,
-  leftOut: (says: string) => void,
+  bytesMax: number,
+  onSkipped: (message: string) => void,
 ): Promise<Buffer | null> {
   const opened = await open(file, FLAGS).catch(() => null);
   if (opened === null) return null;
   try {
-    return await wholeOf(opened, path, bytes_max, leftOut);
+    return await readWhole(opened, path, bytesMax, onSkipped);
   } finally {
     await opened.close();
   }
 }
 
-async function wholeOf(
+async function readWhole(
   opened: FileHandle,
   path: string,
-  bytes_max: number,
-  leftOut: (says: string) => void,
+  bytesMax: number,
+  onSkipped: (message: string) => void,
 ): Promise<Buffer | null> {
   const stat = await opened.stat();
   if (!stat.isFile()) return null;
-  if (stat.size > bytes_max) {
-    leftOut(`${path}: ${stat.size} bytes`);
+  if (stat.size > bytesMax) {
+    onSkipped(`${path}: ${stat.size} bytes`);
     return null;
   }
   return opened.readFile();
 }
 
-const LOOKED_AT_BYTES = 8000;
+const BINARY_CHECK_BYTES = 8000;
 
 /** As git tells it: a text has no zero byte in its beginning. */
-const isBinary = (content: Buffer): boolean => content.subarray(0, LOOKED_AT_BYTES).includes(0);
+const isBinary = (content: Buffer): boolean => content.subarray(0, BINARY_CHECK_BYTES).includes(0);

@@ -3,9 +3,9 @@ import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/problem.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import type { Remote } from './remote.js';
+import type { SyncRemote } from './remote.js';
 
-export interface RemoteHouse {
+export interface RemoteDependencies {
   readonly name: string;
   readonly coordinator: Coordinator;
   readonly store: Store;
@@ -14,7 +14,7 @@ export interface RemoteHouse {
 }
 
 /** A remote in this process: a store that is opened here, and a coordinator over it. */
-export function coordinatorRemote({ name, coordinator, store, blobs, key }: RemoteHouse): Remote {
+export function coordinatorRemote({ name, coordinator, store, blobs, key }: RemoteDependencies): SyncRemote {
   const { tenant_id } = key;
   return {
     name,

@@ -1,13 +1,13 @@
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { answered } from '../../../test/support/house.js';
+import { unwrap } from '../../../test/support/coordinator-harness.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { childProgram } from '../testing/child-program.js';
-import { folderOfATest, KEY, logOf, offline, placeIn } from './testing/laptop.js';
+import { KEY, readLog, syncWorkspaceIn, temporaryFolder, workOffline } from './testing/sync-harness.js';
 import { syncOnce } from './testing/sync-once.js';
 
 const syncing = childProgram(join(import.meta.dirname, 'sync.child.ts'));
@@ -50,14 +50,14 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
 
 /** A laptop and an office where things happened while they could not reach each other. */
 async function begin(): Promise<{ folder: string; office: string }> {
-  const folder = await folderOfATest('laptop', onTestFinished);
-  const office = await folderOfATest('office', onTestFinished);
-  await inOffice(office, async (there) => answered(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
-  await offline(placeIn(folder), async (here) => {
-    answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+  const folder = await temporaryFolder('laptop', onTestFinished);
+  const office = await temporaryFolder('office', onTestFinished);
+  await inOffice(office, async (there) => unwrap(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
+  await workOffline(syncWorkspaceIn(folder), async (here) => {
+    unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
     const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-    answered(await here.submitResult(KEY, result));
+    unwrap(await here.submitResult(KEY, result));
   });
   return { folder, office };
 }
@@ -66,9 +66,9 @@ test('killed at any step, and run again, it ends as if it had never been', async
   const seen: string[] = [];
   const begun = await begin();
   for (let diesAt = 1; ; diesAt += 1) {
-    const folder = await folderOfATest('laptop', onTestFinished);
-    const office = await folderOfATest('office', onTestFinished);
-    const place = placeIn(folder);
+    const folder = await temporaryFolder('laptop', onTestFinished);
+    const office = await temporaryFolder('office', onTestFinished);
+    const place = syncWorkspaceIn(folder);
     await cp(begun.folder, folder, { recursive: true });
     await cp(begun.office, office, { recursive: true });
     const { signal, step } = await syncAndDie(folder, office, diesAt);
@@ -76,7 +76,7 @@ test('killed at any step, and run again, it ends as if it had never been', async
     seen.push(step);
     await syncOnce(folder, office);
     const log = await officeLog(office);
-    expect(await logOf(place), step).toEqual(log);
+    expect(await readLog(place), step).toEqual(log);
     const story = log.filter(({ subject }) => subject?.startsWith('REQ')).map(({ event_type }) => event_type);
     expect(story, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
     expect(await readdir(join(place.events, 'offline')), step).toHaveLength(1);

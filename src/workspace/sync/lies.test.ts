@@ -1,37 +1,48 @@
 import { appendFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { answered, House } from '../../../test/support/house.js';
-import { LogJudge } from '../../core/claims/log-judge.js';
+import { CoordinatorHarness, unwrap } from '../../../test/support/coordinator-harness.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { coordinatorRemote } from './coordinator-remote.js';
-import { isRefusal, type SyncPlace } from './place.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
-import { type Remote, RemoteUnavailable } from './remote.js';
-import { folderOfATest, KEY, logOf, offline, opened, placeIn, quiet } from './testing/laptop.js';
+import { RemoteUnavailable, type SyncRemote } from './remote.js';
+import { isSyncRefusal, type SyncWorkspace } from './sync-workspace.js';
+import {
+  KEY,
+  quietOptions,
+  readLog,
+  syncWorkspaceIn,
+  temporaryFolder,
+  withLocalLog,
+  workOffline,
+} from './testing/sync-harness.js';
 
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
-const place = async () => placeIn(await folderOfATest('laptop', onTestFinished));
+const place = async () => syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
 
-async function office(): Promise<{ house: House; remote: Remote }> {
-  const house = await House.open('memory');
-  const { coordinator, store, blobs } = house;
-  return { house, remote: coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY }) };
+async function office(): Promise<{ house: CoordinatorHarness; remote: SyncRemote }> {
+  const harness = await CoordinatorHarness.open('memory');
+  const { coordinator, store, blobs } = harness;
+  return {
+    house: harness,
+    remote: coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY }),
+  };
 }
 
-const pulling = (at: SyncPlace, remote: Remote, keep_aside = false) =>
-  pull(at, remote, { ...quiet, keep_aside });
-const pushing = (at: SyncPlace, remote: Remote) =>
-  opened(at, (local) => push(at, local, remote, new Map(), quiet));
+const pulling = (at: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
+  pull(at, remote, { ...quietOptions, keep_aside });
+const pushing = (at: SyncWorkspace, remote: SyncRemote) =>
+  withLocalLog(at, (local) => push(at, local, remote, new Map(), quietOptions));
 
 /** The same remote, with another word for its log. */
 const telling = (
-  remote: Remote,
+  remote: SyncRemote,
   tell: (events: readonly EventEnvelope[]) => readonly EventEnvelope[],
-): Remote => ({
+): SyncRemote => ({
   ...remote,
   events: async (after, limit) => tell(await remote.events(after, limit)),
 });
@@ -89,82 +100,87 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
 ];
 
 /** Four events and more: a claim, a release, a claim. */
-async function busy(house: House): Promise<void> {
-  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  answered(await house.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
-  answered(
-    await house.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }),
+async function busy(harness: CoordinatorHarness): Promise<void> {
+  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+  unwrap(
+    await harness.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }),
   );
-  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
+  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
 }
 
 describe('a remote that', () => {
   test.each(LIES)('%s is not believed, and the next that tells the truth is', async (_, tell) => {
-    const { house, remote } = await office();
-    await busy(house);
+    const { house: harness, remote } = await office();
+    await busy(harness);
     const at = await place();
     expect(await pulling(at, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
-    expect(isRefusal(await pulling(at, remote))).toBe(false);
-    expect(await logOf(at)).toEqual(await house.events(KEY));
+    expect(isSyncRefusal(await pulling(at, remote))).toBe(false);
+    expect(await readLog(at)).toEqual(await harness.events(KEY));
   });
 
   test.each(LIES)('%s after the workspace has worked alone takes nothing from it', async (_, tell) => {
-    const { house, remote } = await office();
-    await busy(house);
+    const { house: harness, remote } = await office();
+    await busy(harness);
     const at = await place();
     await pulling(at, remote);
-    await offline(at, async (here) =>
-      answered(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+    await workOffline(at, async (here) =>
+      unwrap(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
-    const before = await logOf(at);
-    const said = (await pulling(at, telling(remote, tell), true)) as { aside: string };
-    const aside = (await readFile(said.aside, 'utf8')).trimEnd().split('\n');
-    expect([...(await logOf(at)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
+    const before = await readLog(at);
+    const reply = (await pulling(at, telling(remote, tell), true)) as { aside: string };
+    const aside = (await readFile(reply.aside, 'utf8')).trimEnd().split('\n');
+    expect([...(await readLog(at)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
   });
 
   test('agrees first, and then tells another story, does not replace what was shared', async () => {
-    const { house, remote } = await office();
-    await busy(house);
+    const { house: harness, remote } = await office();
+    await busy(harness);
     const at = await place();
     await pulling(at, remote);
-    await offline(at, async (here) =>
-      answered(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+    await workOffline(at, async (here) =>
+      unwrap(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
-    const shared = (await logOf(at)).slice(0, await remote.position());
+    const shared = (await readLog(at)).slice(0, await remote.position());
     const other = await office();
-    answered(await other.house.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
-    let asked = 0;
-    const turning: Remote = {
+    unwrap(await other.house.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
+    let request = 0;
+    const turning: SyncRemote = {
       ...remote,
-      position: async () => (asked === 0 ? remote.position() : other.remote.position()),
+      position: async () => (request === 0 ? remote.position() : other.remote.position()),
       events: (after, limit) => {
-        asked += 1;
-        return asked === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
+        request += 1;
+        return request === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
       },
     };
     await pulling(at, turning, true).catch(() => {});
-    expect((await logOf(at)).slice(0, shared.length)).toEqual(shared);
+    expect((await readLog(at)).slice(0, shared.length)).toEqual(shared);
   });
 
   test('says that its log goes on for ever is told so', async () => {
-    const { house, remote } = await office();
-    await busy(house);
-    const endless = (position: number): Remote => ({ ...remote, position: async () => position });
+    const { house: harness, remote } = await office();
+    await busy(harness);
+    const endless = (position: number): SyncRemote => ({ ...remote, position: async () => position });
     const at = await place();
     await expect(pulling(at, endless(1e15))).rejects.toThrow(RemoteUnavailable);
     for (const none of [Number.NaN, -1, 1.5, 'x' as never]) {
       expect(await pulling(await place(), endless(none)).catch((error) => error)).toSatisfy(
-        (said) => said instanceof RemoteUnavailable || isRefusal(said),
+        (reply) => reply instanceof RemoteUnavailable || isSyncRefusal(reply),
       );
     }
   });
 
   test('gives a blob other bytes is not believed', async () => {
-    const { house, remote } = await office();
-    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const { house: harness, remote } = await office();
+    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     const result_data = 'y'.repeat(100_000);
-    answered(
-      await house.coordinator.submitResult(KEY, { ...EDGE, session_id: 's-ada', generation: 1, result_data }),
+    unwrap(
+      await harness.coordinator.submitResult(KEY, {
+        ...EDGE,
+        session_id: 's-ada',
+        generation: 1,
+        result_data,
+      }),
     );
     const at = await place();
     const lying = { ...remote, getBlob: async () => Buffer.from('other') };
@@ -177,15 +193,15 @@ describe('a remote that', () => {
 });
 
 /** Fails at the request of that number: before it is done, or after it was, unheard. */
-function breaking(remote: Remote, at: number, when: 'before' | 'after'): Remote {
-  let asked = 0;
+function breaking(remote: SyncRemote, at: number, when: 'before' | 'after'): SyncRemote {
+  let request = 0;
   const guarded = Object.entries(remote).map(([name, call]) => {
     if (typeof call !== 'function') return [name, call];
     return [
       name,
       async (...given: unknown[]) => {
-        asked += 1;
-        const now = asked === at;
+        request += 1;
+        const now = request === at;
         if (now && when === 'before') throw new RemoteUnavailable(name);
         const reply = await (call as (...given: unknown[]) => Promise<unknown>)(...given);
         if (now) throw new RemoteUnavailable(name);
@@ -193,25 +209,25 @@ function breaking(remote: Remote, at: number, when: 'before' | 'after'): Remote 
       },
     ];
   });
-  return Object.fromEntries(guarded) as Remote;
+  return Object.fromEntries(guarded) as SyncRemote;
 }
 
 test.each(['before', 'after'] as const)(
   'cut off %s any request, and run again, it ends as if it had not been',
   async (when) => {
-    for (let dies_at = 1; ; dies_at += 1) {
-      const { house, remote } = await office();
-      answered(await house.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+    for (let diesAt = 1; ; diesAt += 1) {
+      const { house: harness, remote } = await office();
+      unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
       const at = await place();
-      await offline(at, async (here) => {
-        answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-        answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
-        answered(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
+      await workOffline(at, async (here) => {
+        unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+        unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+        unwrap(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
         const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-        answered(await here.submitResult(KEY, result));
+        unwrap(await here.submitResult(KEY, result));
       });
-      const failing = breaking(remote, dies_at, when);
-      const both = async (through: Remote) => {
+      const failing = breaking(remote, diesAt, when);
+      const both = async (through: SyncRemote) => {
         await pushing(at, through);
         return pulling(at, through);
       };
@@ -223,16 +239,16 @@ test.each(['before', 'after'] as const)(
         },
       );
       if (whole) {
-        expect(dies_at).toBeGreaterThan(10);
+        expect(diesAt).toBeGreaterThan(10);
         return;
       }
       await both(remote);
-      const log = await house.events(KEY);
-      expect(await logOf(at), `request ${dies_at}`).toEqual(log);
+      const log = await harness.events(KEY);
+      expect(await readLog(at), `request ${diesAt}`).toEqual(log);
       const story = log
         .filter(({ subject }) => subject?.startsWith('REQ'))
         .map(({ event_type }) => event_type);
-      expect(story, `request ${dies_at}`).toEqual([
+      expect(story, `request ${diesAt}`).toEqual([
         'edge_started',
         'edge_started',
         'claim_rejected',
@@ -244,13 +260,13 @@ test.each(['before', 'after'] as const)(
 );
 
 test('two workspaces that tell the same office at once, each twice: one has the edge, and all is told once', async () => {
-  const { house, remote } = await office();
+  const { house: harness, remote } = await office();
   const places = await Promise.all(
     ['ada', 'bob'].map(async (agent) => {
       const at = await place();
-      await offline(at, async (here) => {
-        answered(await here.claimTask(KEY, { ...EDGE, ...by(agent) }));
-        answered(
+      await workOffline(at, async (here) => {
+        unwrap(await here.claimTask(KEY, { ...EDGE, ...by(agent) }));
+        unwrap(
           await here.submitResult(KEY, {
             ...EDGE,
             session_id: `s-${agent}`,
@@ -262,46 +278,46 @@ test('two workspaces that tell the same office at once, each twice: one has the 
       return at;
     }),
   );
-  const told = async (at: SyncPlace) => {
+  const reply = async (at: SyncWorkspace) => {
     await pushing(at, remote);
     await pushing(at, remote);
   };
-  await Promise.all(places.map(told));
-  const log = await house.events(KEY);
+  await Promise.all(places.map(reply));
+  const log = await harness.events(KEY);
   expect(log.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
   expect(log.filter(({ event_type }) => event_type === 'edge_converged')).toHaveLength(1);
-  const judge = new LogJudge();
-  expect(log.flatMap((event) => judge.see(event))).toEqual([]);
+  const judge = new PolicyAwareLogChecker();
+  expect(log.flatMap((event) => judge.checkEvent(event))).toEqual([]);
   for (const at of places) {
     await pulling(at, remote);
-    expect(await logOf(at)).toEqual(log);
+    expect(await readLog(at)).toEqual(log);
   }
 });
 
 test('what was done under a claim that another has by now is refused, and kept', async () => {
-  const { house, remote } = await office();
+  const { house: harness, remote } = await office();
   const at = await place();
-  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
   await pulling(at, remote);
-  await offline(at, async (here) => {
-    answered(
+  await workOffline(at, async (here) => {
+    unwrap(
       await here.submitResult(KEY, { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'mine' }),
     );
   });
   const taken = { expected_generation: 1, reason: 'gone', ...by('bob') };
-  answered(await house.coordinator.operate(KEY, EDGE.task_id, 'reassign', taken));
+  unwrap(await harness.coordinator.operate(KEY, EDGE.task_id, 'reassign', taken));
   expect(await pushing(at, remote)).toMatchObject({
     sent: 0,
     refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],
   });
-  const said = await pulling(at, remote);
-  expect(await logOf(at)).toEqual(await house.events(KEY));
-  expect(await readFile((said as { aside: string }).aside, 'utf8')).toContain('edge_converged');
+  const reply = await pulling(at, remote);
+  expect(await readLog(at)).toEqual(await harness.events(KEY));
+  expect(await readFile((reply as { aside: string }).aside, 'utf8')).toContain('edge_converged');
 });
 
 test('a half-written line at the end of the log here is no event, and hinders nothing', async () => {
-  const { house, remote } = await office();
-  await busy(house);
+  const { house: harness, remote } = await office();
+  await busy(harness);
   const at = await place();
   await pulling(at, remote);
   const line = (await readFile(join(at.events, 'events.jsonl'), 'utf8'))
@@ -309,10 +325,10 @@ test('a half-written line at the end of the log here is no event, and hinders no
     .split('\n')
     .at(-1) as string;
   await appendFile(join(at.events, 'events.jsonl'), line.slice(0, 80));
-  answered(
-    await house.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 2 }),
+  unwrap(
+    await harness.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 2 }),
   );
   expect(await pulling(at, remote)).toMatchObject({ rebuilt: false });
-  expect(await logOf(at)).toEqual(await house.events(KEY));
+  expect(await readLog(at)).toEqual(await harness.events(KEY));
   expect(await readdir(at.events)).not.toContain('offline');
 });

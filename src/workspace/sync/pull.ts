@@ -9,15 +9,21 @@ import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { ACTIVE_FILE, DURABLE_FILE, paddedPosition } from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { type Standing, standing } from './common.js';
-import { isRefusal, type LocalLog, type SyncOptions, type SyncPlace, type SyncRefusal } from './place.js';
-import type { Remote } from './remote.js';
+import type { SyncRemote } from './remote.js';
 import { remoteArchive } from './remote-archive.js';
 import { finishSwap, REBUILT_FOLDER, swapLog } from './swap.js';
 import { readCursor, type SyncCursor, writeCursor } from './sync-file.js';
+import { readSyncState, type SyncState } from './sync-state.js';
+import {
+  isSyncRefusal,
+  type LocalLog,
+  type SyncOptions,
+  type SyncRefusal,
+  type SyncWorkspace,
+} from './sync-workspace.js';
 
 const OFFLINE_FOLDER = 'offline';
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 export interface PullOptions extends SyncOptions {
   /** Whatever was done offline and not told to the remote is put aside. */
@@ -39,18 +45,18 @@ export interface PullReport {
  * remote by then, and is in its log in the remote's order: the local tail is put aside and the log built anew.
  */
 export async function pull(
-  place: SyncPlace,
-  remote: Remote,
+  workspace: SyncWorkspace,
+  remote: SyncRemote,
   options: PullOptions,
 ): Promise<PullReport | SyncRefusal> {
-  await finishSwap(place.events, options.onStep);
-  const cursor = await readCursor(place, remote.name);
-  const report = (await isLost(place))
-    ? await rebuildLost(place, remote, options)
-    : await pullOpened(place, remote, cursor, options);
-  if (isRefusal(report)) return report;
+  await finishSwap(workspace.events, options.onStep);
+  const cursor = await readCursor(workspace, remote.name);
+  const report = (await isLogLost(workspace))
+    ? await rebuildLostLog(workspace, remote, options)
+    : await pullOpened(workspace, remote, cursor, options);
+  if (isSyncRefusal(report)) return report;
   await options.onStep('pulled');
-  await writeCursor(place, remote.name, {
+  await writeCursor(workspace, remote.name, {
     replicated_position: report.position,
     pushed_position: report.position,
     last_pull: isoTime(options.now_ms),
@@ -60,43 +66,46 @@ export async function pull(
 }
 
 async function pullOpened(
-  place: SyncPlace,
-  remote: Remote,
+  workspace: SyncWorkspace,
+  remote: SyncRemote,
   cursor: SyncCursor | null,
   options: PullOptions,
 ): Promise<PullReport | SyncRefusal> {
-  const local = await place.open();
+  const local = await workspace.open();
   let position: number;
-  let tail: Tail;
+  let tail: OfflineTail;
   try {
-    const now = await standing(local.store, place.key, remote, cursor);
-    if (isRefusal(now)) return now;
-    if (now.local_position === now.common) return await replicate(place.key, local, remote, now);
-    if (!options.keep_aside && cursor?.pushed_position !== now.local_position) return notPushed(now);
-    tail = await setAside(place, local.store, now);
+    const state = await readSyncState(local.store, workspace.key, remote, cursor);
+    if (isSyncRefusal(state)) return state;
+    if (state.local_position === state.common) return await replicate(workspace.key, local, remote, state);
+    if (!options.keep_aside && cursor?.pushed_position !== state.local_position) return notPushed(state);
+    tail = await saveTail(workspace, local.store, state);
     await options.onStep('aside');
-    position = now.remote_position;
+    position = state.remote_position;
     // What both have is kept as it is here: a remote that tells it otherwise now does not replace it.
-    const archive = remoteArchive(remote, place.key, position, { store: local.store, until: now.common });
-    const fault = await build(place, archive, remote);
+    const archive = remoteArchive(remote, workspace.key, position, {
+      store: local.store,
+      until: state.common,
+    });
+    const fault = await rebuildLog(workspace, archive, remote);
     if (fault !== null) return fault;
   } finally {
     await local.store.close();
   }
-  return putInPlace(place, position, tail, options);
+  return swapIn(workspace, position, tail, options);
 }
 
-async function rebuildLost(
-  place: SyncPlace,
-  remote: Remote,
+async function rebuildLostLog(
+  workspace: SyncWorkspace,
+  remote: SyncRemote,
   options: PullOptions,
 ): Promise<PullReport | SyncRefusal> {
   const position = await remote.position();
-  const fault = await build(place, remoteArchive(remote, place.key, position, null), remote);
-  return fault ?? putInPlace(place, position, null, options);
+  const fault = await rebuildLog(workspace, remoteArchive(remote, workspace.key, position, null), remote);
+  return fault ?? swapIn(workspace, position, null, options);
 }
 
-const notPushed = ({ common, local_position }: Standing): SyncRefusal => ({
+const notPushed = ({ common, local_position }: SyncState): SyncRefusal => ({
   refused: 'TAIL_NOT_PUSHED',
   detail:
     `${local_position - common} events were written here and not told to the remote. Tell it first: gen sync push. ` +
@@ -107,31 +116,31 @@ const notPushed = ({ common, local_position }: Standing): SyncRefusal => ({
 async function replicate(
   key: ProjectKey,
   { store, blobs }: LocalLog,
-  remote: Remote,
-  { common, remote_position: position }: Standing,
+  remote: SyncRemote,
+  { common, remote_position: position }: SyncState,
 ): Promise<PullReport | SyncRefusal> {
   const report = { position, received: position - common, rebuilt: false, aside: null };
   if (position === common) return report;
   const archive = remoteArchive(remote, key, position, { store, until: common });
-  const fault = await bring(store, blobs, archive, remote);
+  const fault = await importArchive(store, blobs, archive, remote);
   return fault ?? report;
 }
 
-interface Tail {
+interface OfflineTail {
   readonly file: string;
   /** Of the active file, when the tail was read: whoever writes after that is noticed. */
   readonly size_bytes: number;
 }
 
 /** The events that are only here, one a line, in a file that stays. */
-async function setAside(
-  { events, key }: SyncPlace,
+async function saveTail(
+  { events, key }: SyncWorkspace,
   store: Store,
-  { common, local_position }: Standing,
-): Promise<Tail> {
+  { common, local_position }: SyncState,
+): Promise<OfflineTail> {
   const lines: string[] = [];
   for (let after = common; after < local_position; ) {
-    const page = await store.events(key, { after, until_position: local_position, limit: PAGE });
+    const page = await store.events(key, { after, until_position: local_position, limit: PAGE_SIZE });
     for (const event of page) lines.push(`${JSON.stringify(event)}\n`);
     after = page.at(-1)?.position ?? local_position;
   }
@@ -143,26 +152,26 @@ async function setAside(
 }
 
 /** The whole log, beside the one that is there. */
-async function build(
-  { events, key }: SyncPlace,
+async function rebuildLog(
+  { events, key }: SyncWorkspace,
   archive: ReturnType<typeof remoteArchive>,
-  remote: Remote,
+  remote: SyncRemote,
 ): Promise<SyncRefusal | null> {
   const root = join(events, REBUILT_FOLDER);
   await nodeDisk.removeFolder(root);
   const store = await openFileStore({ root, home: key });
   try {
-    return await bring(store, new FolderBlobs(events), archive, remote);
+    return await importArchive(store, new FolderBlobs(events), archive, remote);
   } finally {
     await store.close();
   }
 }
 
 /** The log that was built takes the place of the one that is there. */
-async function putInPlace(
-  { events }: SyncPlace,
+async function swapIn(
+  { events }: SyncWorkspace,
   position: number,
-  tail: Tail | null,
+  tail: OfflineTail | null,
   { onStep }: PullOptions,
 ): Promise<PullReport | SyncRefusal> {
   await onStep('rebuilt');
@@ -177,11 +186,11 @@ async function putInPlace(
   return { position, received: position, rebuilt: true, aside: tail?.file ?? null };
 }
 
-async function bring(
+async function importArchive(
   store: Store,
   blobs: Blobs,
   archive: ReturnType<typeof remoteArchive>,
-  remote: Remote,
+  remote: SyncRemote,
 ): Promise<SyncRefusal | null> {
   const moved = await importProject(store, blobs, archive);
   if (!('refused' in moved)) return null;
@@ -192,7 +201,7 @@ async function bring(
 }
 
 /** The log is not there, but what lies beside it says that there was one. */
-async function isLost({ events }: SyncPlace): Promise<boolean> {
+async function isLogLost({ events }: SyncWorkspace): Promise<boolean> {
   return (await sizeOf(join(events, ACTIVE_FILE))) === 0 && (await sizeOf(join(events, DURABLE_FILE))) > 0;
 }
 

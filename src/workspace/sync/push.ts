@@ -1,27 +1,33 @@
 import { isProblem, isUndecided, type Problem } from '../../coordinator/problem.js';
 import { blobsOf } from '../../coordinator/transfer/archive.js';
 import type * as wire from '../../coordinator/wire.js';
-import { factOf } from '../../core/claims/facts.js';
+import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { FeatureVector } from '../../core/graph/methodology.js';
-import { readMethodology } from '../../core/graph/read-methodology.js';
-import { vectorText } from '../../core/graph/write-feature.js';
+import { parseMethodology } from '../../core/graph/read-methodology.js';
+import { serializeFeature } from '../../core/graph/serialize-feature.js';
 import type { RecordHead } from '../../core/record.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { standing } from './common.js';
-import { isRefusal, type LocalLog, type SyncOptions, type SyncPlace, type SyncRefusal } from './place.js';
-import { type Remote, RemoteUnavailable } from './remote.js';
+import { RemoteUnavailable, type SyncRemote } from './remote.js';
 import { readCursor, writeCursor } from './sync-file.js';
-import { type RemoteHandle, stepFor, type TailStep, type Verb } from './tail-command.js';
+import { readSyncState } from './sync-state.js';
+import {
+  isSyncRefusal,
+  type LocalLog,
+  type SyncOptions,
+  type SyncRefusal,
+  type SyncWorkspace,
+} from './sync-workspace.js';
+import { type RemoteCommand, type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 const IMPORT_CHARS = 384 * 1024;
 const IMPORT_EVENTS = 256;
 /** What is listed of a kind; all of it is counted. */
 const LISTED_MAX = 200;
 
-export interface Untold {
+export interface UnsentEvent {
   readonly position: number;
   readonly event_id: string;
   readonly event_type: string;
@@ -34,7 +40,7 @@ export interface Untold {
 }
 
 /** A claim that was taken offline, and what it is called now. */
-export interface MovedClaim {
+export interface RemappedClaim {
   readonly subject: string;
   readonly agent_id: string;
   readonly session_id: string;
@@ -50,9 +56,9 @@ export interface PushReport {
   sent: number;
   refused_count: number;
   not_sent_count: number;
-  readonly refused: Untold[];
-  readonly not_sent: Untold[];
-  readonly claims: MovedClaim[];
+  readonly refused: UnsentEvent[];
+  readonly not_sent: UnsentEvent[];
+  readonly claims: RemappedClaim[];
 }
 
 /**
@@ -61,48 +67,48 @@ export interface PushReport {
  * rests on it is sent, and all of it stays here.
  */
 export async function push(
-  place: SyncPlace,
+  workspace: SyncWorkspace,
   local: LocalLog,
-  remote: Remote,
+  remote: SyncRemote,
   files: ReadonlyMap<string, string>,
   { now_ms, onStep }: SyncOptions,
 ): Promise<PushReport | SyncRefusal> {
-  const cursor = await readCursor(place, remote.name);
-  const now = await standing(local.store, place.key, remote, cursor);
-  if (isRefusal(now)) return now;
-  const { common, local_position } = now;
-  const pushing = new Push(local, remote, place, { from: common + 1, to: local_position }, onStep);
+  const cursor = await readCursor(workspace, remote.name);
+  const state = await readSyncState(local.store, workspace.key, remote, cursor);
+  if (isSyncRefusal(state)) return state;
+  const { common, local_position } = state;
+  const run = new PushRun(local, remote, workspace, { from: common + 1, to: local_position }, onStep);
   if (local_position > common) {
-    await pushing.configure(files);
-    await pushing.tell(common, local_position);
+    await run.configure(files);
+    await run.sendTail(common, local_position);
   }
   await onStep('pushed');
-  await writeCursor(place, remote.name, {
+  await writeCursor(workspace, remote.name, {
     replicated_position: common,
     pushed_position: local_position,
     last_pull: cursor?.last_pull ?? null,
     last_push: isoTime(now_ms),
   });
-  return pushing.report;
+  return run.report;
 }
 
 /** Features that no file speaks of, since they were spawned, go with those that have one. */
-async function withSpawned(
+async function withSpawnedFeatures(
   files: ReadonlyMap<string, string>,
   store: Store,
   key: ProjectKey,
 ): Promise<ReadonlyMap<string, string>> {
-  const reading = readMethodology(files);
+  const reading = parseMethodology(files);
   if (!reading.ok) return files;
   const written = new Set(reading.features.map(({ feature_id }) => feature_id));
   const all = new Map(files);
   for (let after = featureSubject(''); ; ) {
-    const page = (await store.scanHeads(key, { after, limit: PAGE })) as RecordHead[];
+    const page = (await store.scanHeads(key, { after, limit: PAGE_SIZE })) as RecordHead[];
     const vectors = page.filter(({ subject }) => subject.startsWith(featureSubject('')));
     for (const { value } of vectors) {
       const vector = value as unknown as FeatureVector;
       const { feature_id } = vector;
-      if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, vectorText(vector));
+      if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, serializeFeature(vector));
     }
     const last = page.at(-1);
     if (last === undefined || vectors.length < page.length) return all;
@@ -110,17 +116,17 @@ async function withSpawned(
   }
 }
 
-class Push {
+class PushRun {
   readonly report: PushReport;
   /** What each claim that was granted here is there; null: it was refused. */
   private readonly handles = new Map<string, RemoteHandle | null>();
   private importing: NewEvent[] = [];
-  private importing_chars = 0;
+  private importingChars = 0;
 
   constructor(
     private readonly local: LocalLog,
-    private readonly remote: Remote,
-    private readonly place: SyncPlace,
+    private readonly remote: SyncRemote,
+    private readonly workspace: SyncWorkspace,
     range: { from: number; to: number },
     private readonly onStep: SyncOptions['onStep'],
   ) {
@@ -137,78 +143,80 @@ class Push {
 
   /** A project that was never configured here has no rules of its own there either. */
   async configure(files: ReadonlyMap<string, string>): Promise<void> {
-    const [configured] = await this.local.store.heads(this.place.key, [METHODOLOGY_SUBJECT]);
+    const [configured] = await this.local.store.heads(this.workspace.key, [METHODOLOGY_SUBJECT]);
     if (configured == null) return;
     await this.onStep('configure');
-    const fault = await this.remote.configure(await withSpawned(files, this.local.store, this.place.key));
+    const fault = await this.remote.configure(
+      await withSpawnedFeatures(files, this.local.store, this.workspace.key),
+    );
     if (fault === null) return;
     this.report.refused_count += 1;
-    this.report.refused.push({ ...CONFIGURATION, ...whyOf(assertAnswered(fault)) });
+    this.report.refused.push({ ...CONFIGURATION, ...refusalReason(assertAnswered(fault)) });
   }
 
-  async tell(after: number, until_position: number): Promise<void> {
+  async sendTail(after: number, until_position: number): Promise<void> {
     for (let read = after; read < until_position; ) {
-      const query = { after: read, until_position, limit: PAGE };
-      const events = await this.local.store.events(this.place.key, query);
-      for (const event of events) await this.take(event);
+      const query = { after: read, until_position, limit: PAGE_SIZE };
+      const events = await this.local.store.events(this.workspace.key, query);
+      for (const event of events) await this.pushEvent(event);
       read = events.at(-1)?.position ?? until_position;
     }
     await this.flushImports();
   }
 
-  private async take(event: EventEnvelope): Promise<void> {
+  private async pushEvent(event: EventEnvelope): Promise<void> {
     const handle = this.handleOf(event);
-    if (handle === null && factOf(event.event_type) !== 'granted') {
-      return this.notSent(event, 'the claim that it rests on was refused');
+    if (handle === null && claimEventKindOf(event.event_type) !== 'granted') {
+      return this.addNotSent(event, 'the claim that it rests on was refused');
     }
-    const step = stepFor(event, handle ?? { generation: event.generation ?? 0 });
-    if (step.kind === 'import') return this.import(event);
-    if (step.kind === 'not_sent') return this.notSent(event, step.because);
-    if (step.kind === 'skip') return;
+    const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 });
+    if (action.kind === 'import') return this.queueImport(event);
+    if (action.kind === 'not_sent') return this.addNotSent(event, action.because);
+    if (action.kind === 'skip') return;
     // The remote must have heard all that came before.
     await this.flushImports();
     await this.onStep(`send ${event.position}`);
-    await this.send(event, step);
+    await this.send(event, action);
   }
 
   /** A claim that was granted before the workspace went offline has there the generation that it has here. */
   private handleOf(event: EventEnvelope): RemoteHandle | null {
     const generation = event.generation ?? 0;
-    const known = this.handles.get(nameOf(event));
+    const known = this.handles.get(claimKey(event));
     return known === undefined ? { generation } : known;
   }
 
-  private async send(event: EventEnvelope, step: TailStep & { kind: 'send' }): Promise<void> {
-    if (step.verb === 'submit') {
+  private async send(event: EventEnvelope, action: TailAction & { kind: 'send' }): Promise<void> {
+    if (action.verb === 'submit') {
       const fault = await this.sendBlobs(event);
-      if (fault !== null) return this.refused(event, fault);
+      if (fault !== null) return this.addRefused(event, fault);
     }
-    const reply = assertAnswered(await this.remote[step.verb](step.body));
-    if (step.verb === 'claim') this.claimed(event, reply as wire.ClaimResult | Problem);
-    if (isDone(step.verb, reply)) this.report.sent += 1;
-    else this.refused(event, reply);
+    const reply = assertAnswered(await this.remote[action.verb](action.body));
+    if (action.verb === 'claim') this.recordClaim(event, reply as wire.ClaimResult | Problem);
+    if (isDone(action.verb, reply)) this.report.sent += 1;
+    else this.addRefused(event, reply);
   }
 
   /** What is gone here may be there: then the submission that names it will be taken. */
   private async sendBlobs(event: EventEnvelope): Promise<Problem | null> {
-    const { tenant_id } = this.place.key;
-    const here = (sha256: string) => this.local.blobs.get(tenant_id, sha256);
-    for await (const { blob_sha256, bytes } of blobsOf(event, here)) {
+    const { tenant_id } = this.workspace.key;
+    const localBlob = (sha256: string) => this.local.blobs.get(tenant_id, sha256);
+    for await (const { blob_sha256, bytes } of blobsOf(event, localBlob)) {
       const fault = await this.remote.putBlob(blob_sha256, bytes);
       if (fault !== null) return assertAnswered(fault);
     }
     return null;
   }
 
-  private claimed(event: EventEnvelope, reply: wire.ClaimResult | Problem): void {
+  private recordClaim(event: EventEnvelope, reply: wire.ClaimResult | Problem): void {
     const claim = isProblem(reply) || !reply.success ? null : (reply.claim ?? null);
     const { subject = '', agent_id, session_id = '', generation: local_generation = 0 } = event;
     if (claim === null) {
-      this.handles.set(nameOf(event), null);
+      this.handles.set(claimKey(event), null);
       return;
     }
     const { generation, id } = claim;
-    this.handles.set(nameOf(event), { generation, ...(id === undefined ? {} : { claim_id: id }) });
+    this.handles.set(claimKey(event), { generation, ...(id === undefined ? {} : { claim_id: id }) });
     this.report.claims.push({
       subject,
       agent_id,
@@ -219,41 +227,41 @@ class Push {
     });
   }
 
-  private async import(event: EventEnvelope): Promise<void> {
+  private async queueImport(event: EventEnvelope): Promise<void> {
     const { position: _, ...said } = event;
     const chars = JSON.stringify(said).length;
-    if (this.importing.length >= IMPORT_EVENTS || this.importing_chars + chars > IMPORT_CHARS) {
+    if (this.importing.length >= IMPORT_EVENTS || this.importingChars + chars > IMPORT_CHARS) {
       await this.flushImports();
     }
     this.importing.push(said);
-    this.importing_chars += chars;
+    this.importingChars += chars;
     await this.sendBlobs(event);
   }
 
   private async flushImports(): Promise<void> {
     const events = this.importing;
     this.importing = [];
-    this.importing_chars = 0;
+    this.importingChars = 0;
     if (events.length === 0) return;
     await this.onStep('import');
     const reply = assertAnswered(await this.remote.importEvents(events));
     if (!isProblem(reply)) this.report.sent += events.length;
-    else for (const event of events) this.refused({ ...event, position: 0 }, reply);
+    else for (const event of events) this.addRefused({ ...event, position: 0 }, reply);
   }
 
-  private refused(event: EventEnvelope, reply: Reply): void {
+  private addRefused(event: EventEnvelope, reply: RemoteReply): void {
     this.report.refused_count += 1;
     if (this.report.refused.length < LISTED_MAX)
-      this.report.refused.push({ ...placeOf(event), ...whyOf(reply) });
+      this.report.refused.push({ ...eventRef(event), ...refusalReason(reply) });
   }
 
-  private notSent(event: EventEnvelope, reason: string): void {
+  private addNotSent(event: EventEnvelope, reason: string): void {
     this.report.not_sent_count += 1;
-    if (this.report.not_sent.length < LISTED_MAX) this.report.not_sent.push({ ...placeOf(event), reason });
+    if (this.report.not_sent.length < LISTED_MAX) this.report.not_sent.push({ ...eventRef(event), reason });
   }
 }
 
-type Reply = object | Problem;
+type RemoteReply = object | Problem;
 
 /** What the files say is no event of the tail, and stands before all of them. */
 const CONFIGURATION = {
@@ -263,9 +271,9 @@ const CONFIGURATION = {
   subject: METHODOLOGY_SUBJECT,
 };
 
-const nameOf = ({ subject = '', generation = 0 }: EventEnvelope): string => `${subject}\n${generation}`;
+const claimKey = ({ subject = '', generation = 0 }: EventEnvelope): string => `${subject}\n${generation}`;
 
-const placeOf = ({ position, event_id, event_type, subject }: EventEnvelope) => ({
+const eventRef = ({ position, event_id, event_type, subject }: EventEnvelope) => ({
   position,
   event_id,
   event_type,
@@ -273,7 +281,7 @@ const placeOf = ({ position, event_id, event_type, subject }: EventEnvelope) => 
 });
 
 /** What may yet happen, or may have happened, is no refusal: the push ends here, and is run again. */
-function assertAnswered<T extends Reply>(reply: T): T {
+function assertAnswered<T extends RemoteReply>(reply: T): T {
   if (isUndecided(reply)) {
     throw new RemoteUnavailable(`${reply.detail} Run it again: it goes on where it was.`);
   }
@@ -281,15 +289,15 @@ function assertAnswered<T extends Reply>(reply: T): T {
 }
 
 /** A result that has to wait for a human has arrived. */
-const ARRIVED: ReadonlySet<unknown> = new Set(['ESCALATED']);
+const DELIVERED_REASONS: ReadonlySet<unknown> = new Set(['ESCALATED']);
 
-function isDone(verb: Verb, reply: Reply): boolean {
+function isDone(verb: RemoteCommand, reply: RemoteReply): boolean {
   if (isProblem(reply)) return false;
   const { success, accepted, reason } = reply as { success?: boolean; accepted?: boolean; reason?: string };
-  return verb === 'submit' ? accepted === true || ARRIVED.has(reason) : success === true;
+  return verb === 'submit' ? accepted === true || DELIVERED_REASONS.has(reason) : success === true;
 }
 
-function whyOf(reply: Reply): Pick<Untold, 'reason' | 'holder' | 'next'> {
+function refusalReason(reply: RemoteReply): Pick<UnsentEvent, 'reason' | 'holder' | 'next'> {
   if (isProblem(reply)) return { reason: reply.problem, next: reply.detail };
   const { reason = '', current_holder, next } = reply as Partial<wire.ClaimResult>;
   return {

@@ -1,31 +1,31 @@
 import { ARCHIVE_FORMAT, type ArchiveLine, blobLine, blobsOf } from '../../coordinator/transfer/archive.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { type Remote, RemoteUnavailable } from './remote.js';
+import { RemoteUnavailable, type SyncRemote } from './remote.js';
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 /**
  * A remote's log as an archive, up to a position: what the workspace has of it already comes from `here`, the rest and
  * the blobs that it names from the remote.
  */
 export async function* remoteArchive(
-  remote: Remote,
+  remote: SyncRemote,
   key: ProjectKey,
   position: number,
-  here: { readonly store: Store; readonly until: number } | null,
+  local: { readonly store: Store; readonly until: number } | null,
 ): AsyncGenerator<ArchiveLine> {
-  const until = here?.until ?? 0;
+  const until = local?.until ?? 0;
   yield { archive: ARCHIVE_FORMAT, ...key, position };
   for (let after = 0; after < position; ) {
-    const is_here = here !== null && after < until;
-    const events: readonly EventEnvelope[] = is_here
-      ? await here.store.events(key, { after, until_position: until, limit: PAGE })
-      : await remote.events(after, Math.min(PAGE, position - after));
+    const isHere = local !== null && after < until;
+    const events: readonly EventEnvelope[] = isHere
+      ? await local.store.events(key, { after, until_position: until, limit: PAGE_SIZE })
+      : await remote.events(after, Math.min(PAGE_SIZE, position - after));
     for (const event of events) {
       // One that is gone there is gone here too: the event tells its digest and size all the same. And what is no event
       // names none: whoever takes it in says so.
-      if (!is_here && event?.payload)
+      if (!isHere && event?.payload)
         for await (const blob of blobsOf(event, (sha256) => remote.getBlob(sha256))) yield blobLine(blob);
       yield { event };
     }

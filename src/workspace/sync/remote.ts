@@ -3,7 +3,7 @@ import type { ImportedCount } from '../../coordinator/transfer/imported-events.j
 import type * as wire from '../../coordinator/wire.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 
-type Asked = Readonly<Record<string, unknown>>;
+type CommandBody = Readonly<Record<string, unknown>>;
 
 /**
  * The coordinator that a workspace is in step with, as far as that takes one: its log and its commands, in one project.
@@ -11,7 +11,7 @@ type Asked = Readonly<Record<string, unknown>>;
  *
  * A refusal is a value. Where the coordinator cannot be reached, a member rejects with `RemoteUnavailable`.
  */
-export interface Remote {
+export interface SyncRemote {
   /** What people call it: never with a secret in it. */
   readonly name: string;
   /** Of the last event; 0 where the project is not there yet. */
@@ -21,14 +21,14 @@ export interface Remote {
   /** Null: it is not there. */
   getBlob(sha256: string): Promise<Uint8Array | null>;
   putBlob(sha256: string, bytes: Uint8Array): Promise<Problem | null>;
-  claim(body: Asked): Promise<wire.ClaimResult | Problem>;
-  submit(body: Asked): Promise<wire.SubmissionResult | Problem>;
-  release(body: Asked): Promise<wire.ReleaseResult | Problem>;
-  suspend(body: Asked): Promise<wire.GateResult | Problem>;
-  resume(body: Asked): Promise<wire.GateResult | Problem>;
-  review(body: Asked): Promise<wire.GateResult | Problem>;
-  note(body: Asked): Promise<wire.ReleaseResult | Problem>;
-  append(body: Asked): Promise<wire.AppendResult | Problem>;
+  claim(body: CommandBody): Promise<wire.ClaimResult | Problem>;
+  submit(body: CommandBody): Promise<wire.SubmissionResult | Problem>;
+  release(body: CommandBody): Promise<wire.ReleaseResult | Problem>;
+  suspend(body: CommandBody): Promise<wire.GateResult | Problem>;
+  resume(body: CommandBody): Promise<wire.GateResult | Problem>;
+  review(body: CommandBody): Promise<wire.GateResult | Problem>;
+  note(body: CommandBody): Promise<wire.ReleaseResult | Problem>;
+  append(body: CommandBody): Promise<wire.AppendResult | Problem>;
   importEvents(events: readonly NewEvent[]): Promise<ImportedCount | Problem>;
   /** What the files of a workspace say of the project. */
   configure(files: ReadonlyMap<string, string>): Promise<Problem | null>;

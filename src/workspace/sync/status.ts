@@ -1,9 +1,9 @@
-import { standing } from './common.js';
-import { isRefusal, type LocalLog, type SyncPlace, type SyncRefusal } from './place.js';
-import type { Remote } from './remote.js';
+import type { SyncRemote } from './remote.js';
 import { readCursor } from './sync-file.js';
+import { readSyncState } from './sync-state.js';
+import { isSyncRefusal, type LocalLog, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 
-const OLD_MS = 3600 * 1000;
+const STALE_AFTER_MS = 3600 * 1000;
 
 export interface SyncStatus {
   readonly remote: string;
@@ -24,15 +24,15 @@ export interface SyncStatus {
 
 /** How far apart the two logs are. What the remote would say to the tail is not foretold: only it decides. */
 export async function syncStatus(
-  place: SyncPlace,
+  workspace: SyncWorkspace,
   local: LocalLog,
-  remote: Remote,
-  now_ms: number,
+  remote: SyncRemote,
+  nowMs: number,
 ): Promise<SyncStatus | SyncRefusal> {
-  const cursor = await readCursor(place, remote.name);
-  const now = await standing(local.store, place.key, remote, cursor);
-  if (isRefusal(now)) return now;
-  const { local_position, remote_position, common } = now;
+  const cursor = await readCursor(workspace, remote.name);
+  const state = await readSyncState(local.store, workspace.key, remote, cursor);
+  if (isSyncRefusal(state)) return state;
+  const { local_position, remote_position, common } = state;
   const last_pull = cursor?.last_pull ?? null;
   return {
     remote: remote.name,
@@ -44,12 +44,12 @@ export async function syncStatus(
     behind: remote_position - common,
     last_pull,
     last_push: cursor?.last_push ?? null,
-    warning: warningOf(last_pull, now_ms),
+    warning: staleWarning(last_pull, nowMs),
   };
 }
 
-function warningOf(last_pull: string | null, now_ms: number): string | null {
-  if (last_pull === null) return 'This workspace was never pulled from there.';
-  if (now_ms - Date.parse(last_pull) <= OLD_MS) return null;
-  return `Last in step at ${last_pull}, more than an hour ago: what is claimed here may be claimed there by now.`;
+function staleWarning(lastPull: string | null, nowMs: number): string | null {
+  if (lastPull === null) return 'This workspace was never pulled from there.';
+  if (nowMs - Date.parse(lastPull) <= STALE_AFTER_MS) return null;
+  return `Last in step at ${lastPull}, more than an hour ago: what is claimed here may be claimed there by now.`;
 }

@@ -3,7 +3,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { readSmallFile, writeAtomically } from '../../stores/file/disk.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import type { SyncPlace } from './place.js';
+import type { SyncWorkspace } from './sync-workspace.js';
 
 const position = z.int().nonnegative();
 const cursorSchema = z.object({
@@ -22,16 +22,19 @@ const cursorSchema = z.object({
 export type SyncCursor = z.infer<typeof cursorSchema>;
 
 /** Null where there is none, where it cannot be read, or where it speaks of another remote or project. */
-export async function readCursor({ sync_file, key }: SyncPlace, remote: string): Promise<SyncCursor | null> {
+export async function readCursor(
+  { sync_file, key }: SyncWorkspace,
+  remote: string,
+): Promise<SyncCursor | null> {
   const cursor = await readAnyCursor(sync_file);
-  const is_ours =
+  const isOurs =
     cursor?.remote === remote && cursor.tenant_id === key.tenant_id && cursor.project_id === key.project_id;
-  return is_ours ? cursor : null;
+  return isOurs ? cursor : null;
 }
 
-export async function readAnyCursor(sync_file: string): Promise<SyncCursor | null> {
+export async function readAnyCursor(syncFile: string): Promise<SyncCursor | null> {
   try {
-    const read = cursorSchema.safeParse(parse((await readSmallFile(nodeDisk, sync_file)) ?? ''));
+    const read = cursorSchema.safeParse(parse((await readSmallFile(nodeDisk, syncFile)) ?? ''));
     return read.success ? read.data : null;
   } catch {
     return null;
@@ -39,7 +42,7 @@ export async function readAnyCursor(sync_file: string): Promise<SyncCursor | nul
 }
 
 export async function writeCursor(
-  { sync_file, key }: SyncPlace,
+  { sync_file, key }: SyncWorkspace,
   remote: string,
   cursor: Omit<SyncCursor, 'remote' | 'tenant_id' | 'project_id'>,
 ): Promise<void> {

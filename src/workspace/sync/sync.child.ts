@@ -1,11 +1,11 @@
 import { syncOnce } from './testing/sync-once.js';
 
 /** Syncs once, and dies at the step of that number. */
-const [folder = '', office = '', dies_at = '0'] = process.argv.slice(2);
+const [folder = '', office = '', diesAt = '0'] = process.argv.slice(2);
 let steps = 0;
 await syncOnce(folder, office, (step) => {
   steps += 1;
-  if (steps !== Number(dies_at)) return;
+  if (steps !== Number(diesAt)) return;
   process.stdout.write(step);
   process.kill(process.pid, 'SIGKILL');
 });

@@ -1,44 +1,57 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { answered, House, STORES, type StoreName } from '../../../test/support/house.js';
+import {
+  CoordinatorHarness,
+  STORES,
+  type TestStoreName,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import { sha256Hex } from '../../coordinator/identity.js';
-import { CLAIMS_SCOPE } from '../../coordinator/rooms.js';
+import { CLAIMS_SCOPE } from '../../coordinator/permit-limits.js';
 import { importForeign } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
-import { LogJudge } from '../../core/claims/log-judge.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { coordinatorRemote } from './coordinator-remote.js';
-import { isRefusal, type SyncPlace, type SyncRefusal } from './place.js';
 import { type PullReport, pull } from './pull.js';
 import { type PushReport, push } from './push.js';
-import type { Remote } from './remote.js';
+import type { SyncRemote } from './remote.js';
 import { syncStatus } from './status.js';
-import { folderOfATest, KEY, logOf, offline, opened, placeIn, quiet } from './testing/laptop.js';
+import { isSyncRefusal, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
+import {
+  KEY,
+  quietOptions,
+  readLog,
+  syncWorkspaceIn,
+  temporaryFolder,
+  withLocalLog,
+  workOffline,
+} from './testing/sync-harness.js';
 
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-interface Scene {
-  readonly house: House;
-  readonly remote: Remote;
-  readonly place: SyncPlace;
+interface SyncScenario {
+  readonly house: CoordinatorHarness;
+  readonly remote: SyncRemote;
+  readonly place: SyncWorkspace;
 }
 
-async function scene(name: StoreName): Promise<Scene> {
-  const house = await House.open(name);
-  const { coordinator, store, blobs } = house;
+async function scene(name: TestStoreName): Promise<SyncScenario> {
+  const harness = await CoordinatorHarness.open(name);
+  const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  return { house, remote, place: placeIn(await folderOfATest('laptop', onTestFinished)) };
+  return { house: harness, remote, place: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
 }
 
-const pushed = (place: SyncPlace, remote: Remote): Promise<PushReport> =>
-  opened(place, (local) => push(place, local, remote, new Map(), quiet)).then(fine);
-const pulled = (place: SyncPlace, remote: Remote, keep_aside = false): Promise<PullReport> =>
-  pull(place, remote, { ...quiet, keep_aside }).then(fine);
+const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
+  withLocalLog(workspace, (local) => push(workspace, local, remote, new Map(), quietOptions)).then(fine);
+const pulled = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false): Promise<PullReport> =>
+  pull(workspace, remote, { ...quietOptions, keep_aside }).then(fine);
 
 function fine<T extends object>(reply: T | SyncRefusal): T {
-  if (isRefusal(reply)) throw new Error(reply.detail);
+  if (isSyncRefusal(reply)) throw new Error(reply.detail);
   return reply;
 }
 
@@ -58,78 +71,78 @@ const iterated = (generation: number, agent: string) => ({
 });
 
 /** Both logs are the same, and sound. */
-async function inStep({ house, place }: Scene): Promise<void> {
-  const log = await logOf(place);
-  expect(log).toEqual(await house.events(KEY));
-  const judge = new LogJudge();
-  for (const event of log) expect(judge.see(event)).toEqual([]);
-  await opened(place, async ({ store }) => {
+async function inStep({ house: harness, place }: SyncScenario): Promise<void> {
+  const log = await readLog(place);
+  expect(log).toEqual(await harness.events(KEY));
+  const judge = new PolicyAwareLogChecker();
+  for (const event of log) expect(judge.checkEvent(event)).toEqual([]);
+  await withLocalLog(place, async ({ store }) => {
     const page = { after: null, limit: 1000 };
-    expect(await store.scanHeads(KEY, page)).toEqual(await house.store.scanHeads(KEY, page));
+    expect(await store.scanHeads(KEY, page)).toEqual(await harness.store.scanHeads(KEY, page));
   });
 }
 
 describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('what happens there comes here, at the same positions, a bit at a time', async () => {
     const all = await scene(name);
-    const { house, remote, place } = all;
-    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const { house: harness, remote, place } = all;
+    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     expect(await pulled(place, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await inStep(all);
-    answered(await house.coordinator.submitResult(KEY, converged(1, 'ada', 'x'.repeat(100_000))));
-    answered(await house.coordinator.claimTask(KEY, { ...OTHER, ...by('ada') }));
+    unwrap(await harness.coordinator.submitResult(KEY, converged(1, 'ada', 'x'.repeat(100_000))));
+    unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('ada') }));
     expect(await pulled(place, remote)).toMatchObject({ received: 2 });
     await inStep(all);
     expect(await pulled(place, remote)).toMatchObject({ received: 0 });
-    await opened(place, async ({ blobs }) => {
-      const sha256 = (await logOfHouse(house, 'edge_converged'))?.payload.blob_sha256 as string;
+    await withLocalLog(place, async ({ blobs }) => {
+      const sha256 = (await logOfHouse(harness, 'edge_converged'))?.payload.blob_sha256 as string;
       expect((await blobs.get(KEY.tenant_id, sha256))?.byteLength).toBe(100_002);
     });
-    await opened(place, async ({ store }) => {
-      expect(await store.occupancy(KEY.tenant_id, CLAIMS_SCOPE)).toBe(
-        await house.store.occupancy(KEY.tenant_id, CLAIMS_SCOPE),
+    await withLocalLog(place, async ({ store }) => {
+      expect(await store.countPermits(KEY.tenant_id, CLAIMS_SCOPE)).toBe(
+        await harness.store.countPermits(KEY.tenant_id, CLAIMS_SCOPE),
       );
     });
   });
 
   test('files of a result go with it, there and back', async () => {
-    const { house, remote, place } = await scene(name);
+    const { house: harness, remote, place } = await scene(name);
     const text = Buffer.from('what the file is to become');
     const sha256 = sha256Hex(text);
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
     const manifest = { kind: 'files', files: [file], total_bytes: text.length };
-    await offline(place, async (here) => {
-      answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    await workOffline(place, async (here) => {
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       expect(await here.submitResult(KEY, converged(1, 'ada', manifest))).toMatchObject({
         problem: 'BLOB_MISSING',
       });
-      answered(await here.putBlob(KEY.tenant_id, sha256, text));
-      answered(await here.submitResult(KEY, converged(1, 'ada', manifest)));
+      unwrap(await here.putBlob(KEY.tenant_id, sha256, text));
+      unwrap(await here.submitResult(KEY, converged(1, 'ada', manifest)));
     });
     expect(await pushed(place, remote)).toMatchObject({ sent: 2, refused: [] });
-    expect(Buffer.from((await house.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
-    const elsewhere = placeIn(await folderOfATest('desk', onTestFinished));
+    expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
+    const elsewhere = syncWorkspaceIn(await temporaryFolder('desk', onTestFinished));
     await pulled(elsewhere, remote);
-    await opened(elsewhere, async ({ blobs }) =>
+    await withLocalLog(elsewhere, async ({ blobs }) =>
       expect(Buffer.from((await blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text),
     );
   });
 
   test('what was done offline is told there, and both are the same again', async () => {
     const all = await scene(name);
-    const { house, remote, place } = all;
-    answered(await house.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+    const { house: harness, remote, place } = all;
+    unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
     await pulled(place, remote);
-    await offline(place, async (here) => {
-      answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      answered(await here.appendEvent(KEY, iterated(1, 'ada')));
-      answered(await here.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
+    await workOffline(place, async (here) => {
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
     });
     // Meanwhile the edge had a life of its own there: its next generation is another than here.
-    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
+    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
-    answered(await house.coordinator.releaseClaim(KEY, release));
-    const tail = (await logOf(place)).slice(2);
+    unwrap(await harness.coordinator.releaseClaim(KEY, release));
+    const tail = (await readLog(place)).slice(2);
     const report = await pushed(place, remote);
     expect(report).toMatchObject({ from: 3, sent: 3, refused: [], not_sent: [] });
     expect(report.claims).toMatchObject([{ subject: EDGE.task_id, local_generation: 1, generation: 2 }]);
@@ -138,12 +151,12 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       aside: expect.stringContaining('offline'),
     });
     await inStep(all);
-    const told = await logOfHouse(house, 'iteration_completed');
-    const said = tail.find(({ event_type }) => event_type === 'iteration_completed');
-    expect(told).toMatchObject({
-      event_id: said?.event_id,
+    const shared = await logOfHouse(harness, 'iteration_completed');
+    const local = tail.find(({ event_type }) => event_type === 'iteration_completed');
+    expect(shared).toMatchObject({
+      event_id: local?.event_id,
       generation: 2,
-      payload: { occurred_at: said?.timestamp },
+      payload: { occurred_at: local?.timestamp },
     });
     const [aside = ''] = await readdir(join(place.events, 'offline'));
     const kept = (await readFile(join(place.events, 'offline', aside), 'utf8')).trimEnd().split('\n');
@@ -152,14 +165,14 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
   test('an offline claim may be refused: nothing that rests on it is sent, and all of it is kept', async () => {
     const all = await scene(name);
-    const { house, remote, place } = all;
-    await offline(place, async (here) => {
-      answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      answered(await here.appendEvent(KEY, iterated(1, 'ada')));
-      answered(await here.submitResult(KEY, converged(1, 'ada', 1)));
-      answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+    const { house: harness, remote, place } = all;
+    await workOffline(place, async (here) => {
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.submitResult(KEY, converged(1, 'ada', 1)));
+      unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
     });
-    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('bob') }));
+    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('bob') }));
     const report = await pushed(place, remote);
     expect(report).toMatchObject({ sent: 1, refused_count: 1, not_sent_count: 2 });
     expect(report.refused).toMatchObject([
@@ -172,34 +185,34 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const { aside } = await pulled(place, remote);
     await inStep(all);
     expect(await readFile(aside ?? '', 'utf8')).toContain('edge_converged');
-    expect((await logOf(place)).filter(({ event_type }) => event_type === 'claim_rejected')).toMatchObject([
+    expect((await readLog(place)).filter(({ event_type }) => event_type === 'claim_rejected')).toMatchObject([
       { agent_id: 'ada', payload: { holding_agent: 'bob' } },
     ]);
   });
 
   test('told twice it happens once, with the cursor and without it', async () => {
     const all = await scene(name);
-    const { house, remote, place } = all;
-    await offline(place, async (here) => {
-      answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      answered(await here.appendEvent(KEY, iterated(1, 'ada')));
-      answered(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
-      answered(await here.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
+    const { house: harness, remote, place } = all;
+    await workOffline(place, async (here) => {
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
+      unwrap(await here.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
     });
     await pushed(place, remote);
-    const before = await house.events(KEY);
+    const before = await harness.events(KEY);
     await pushed(place, remote);
     await rm(place.sync_file);
     await pushed(place, remote);
-    expect(await house.events(KEY)).toEqual(before);
+    expect(await harness.events(KEY)).toEqual(before);
     await pulled(place, remote);
     await inStep(all);
   });
 
   test('a log that was deleted is built anew, however it was deleted', async () => {
     const all = await scene(name);
-    const { house, remote, place } = all;
-    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const { house: harness, remote, place } = all;
+    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
     await rm(join(place.events, 'events.jsonl'));
     await pulled(place, remote);
@@ -220,20 +233,20 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     async function* bytes() {
       yield Buffer.from(`${line}\nnot a line\n${line}\n`);
     }
-    await opened(place, ({ store, blobs }) =>
+    await withLocalLog(place, ({ store, blobs }) =>
       importForeign(
         bytes(),
         {
           put: (events) => commitImported(store, KEY, events),
           putBlob: (sha256, blob) => blobs.put(KEY.tenant_id, sha256, blob),
         },
-        { ...KEY, source: 'old', now_ms: quiet.now_ms, known_edges: null },
+        { ...KEY, source: 'old', now_ms: quietOptions.now_ms, known_edges: null },
       ),
     );
     expect(await pushed(place, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
     await pulled(place, remote);
     await inStep(all);
-    expect(await logOf(place)).toHaveLength(3);
+    expect(await readLog(place)).toHaveLength(3);
   });
 });
 
@@ -241,8 +254,8 @@ describe('a pull', () => {
   test('demands that what was done offline is told first, or put aside', async () => {
     const all = await scene('memory');
     const { remote, place } = all;
-    await offline(place, async (here) => answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
-    expect(await pull(place, remote, { ...quiet, keep_aside: false })).toMatchObject({
+    await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
+    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
     expect(await pulled(place, remote, true)).toMatchObject({ position: 0, rebuilt: true });
@@ -252,10 +265,10 @@ describe('a pull', () => {
   test('of what was done after the push is refused until it is pushed too', async () => {
     const all = await scene('memory');
     const { remote, place } = all;
-    await offline(place, async (here) => answered(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
+    await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
     await pushed(place, remote);
-    await offline(place, async (here) => answered(await here.claimTask(KEY, { ...OTHER, ...by('ada') })));
-    expect(await pull(place, remote, { ...quiet, keep_aside: false })).toMatchObject({
+    await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') })));
+    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
     await pushed(place, remote);
@@ -264,32 +277,32 @@ describe('a pull', () => {
   });
 
   test('from a log that is not the one before is refused, and nothing is changed', async () => {
-    const { house, remote, place } = await scene('memory');
-    answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const { house: harness, remote, place } = await scene('memory');
+    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
-    const before = await logOf(place);
+    const before = await readLog(place);
     const { house: restored } = await scene('memory');
     const { coordinator, store, blobs } = restored;
     const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-    expect(await pull(place, other, { ...quiet, keep_aside: true })).toMatchObject({
+    expect(await pull(place, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
     for (const agent of ['x', 'y']) await coordinator.claimTask(KEY, { ...EDGE, ...by(agent) });
-    expect(await pull(place, other, { ...quiet, keep_aside: true })).toMatchObject({
+    expect(await pull(place, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
-    expect(await logOf(place)).toEqual(before);
+    expect(await readLog(place)).toEqual(before);
   });
 });
 
 test('status says how far apart they are, and warns of old news', async () => {
-  const { house, remote, place } = await scene('memory');
-  const status = (now_ms = quiet.now_ms) =>
-    opened(place, (local) => syncStatus(place, local, remote, now_ms)).then(fine);
+  const { house: harness, remote, place } = await scene('memory');
+  const status = (nowMs = quietOptions.now_ms) =>
+    withLocalLog(place, (local) => syncStatus(place, local, remote, nowMs)).then(fine);
   expect(await status()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
   await pulled(place, remote);
-  answered(await house.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  await offline(place, async (here) => answered(await here.claimTask(KEY, { ...OTHER, ...by('bob') })));
+  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...OTHER, ...by('bob') })));
   expect(await status()).toMatchObject({
     tail: 2,
     behind: 2,
@@ -297,12 +310,12 @@ test('status says how far apart they are, and warns of old news', async () => {
     warning: null,
     replicated_position: 0,
   });
-  expect(await status(quiet.now_ms + 3601_000)).toMatchObject({
+  expect(await status(quietOptions.now_ms + 3601_000)).toMatchObject({
     warning: expect.stringContaining('an hour'),
   });
   await writeFile(place.sync_file, 'nonsense: [');
   expect(await status()).toMatchObject({ tail: 2, behind: 2 });
 });
 
-const logOfHouse = async (house: House, event_type: string) =>
-  (await house.events(KEY)).findLast((event) => event.event_type === event_type);
+const logOfHouse = async (harness: CoordinatorHarness, eventType: string) =>
+  (await harness.events(KEY)).findLast((event) => event.event_type === eventType);

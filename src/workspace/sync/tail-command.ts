@@ -1,11 +1,19 @@
-import { type Fact, factOf } from '../../core/claims/facts.js';
-import type { Payloads, ResultFields } from '../../core/claims/payloads.js';
-import { isTold } from '../../core/events/catalogue.js';
+import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { ClaimEventPayloads, ResultFields } from '../../core/claims/payloads.js';
+import { isAgentReported } from '../../core/events/catalogue.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { isImported } from '../../core/events/imported.js';
+import { isImported } from '../../core/events/imported-event.js';
 
 /** The commands by which a remote hears what was done without it. */
-export type Verb = 'claim' | 'submit' | 'release' | 'suspend' | 'resume' | 'review' | 'note' | 'append';
+export type RemoteCommand =
+  | 'claim'
+  | 'submit'
+  | 'release'
+  | 'suspend'
+  | 'resume'
+  | 'review'
+  | 'note'
+  | 'append';
 
 export interface RemoteHandle {
   readonly generation: number;
@@ -13,102 +21,123 @@ export interface RemoteHandle {
   readonly claim_id?: string;
 }
 
-export type TailStep =
-  | { readonly kind: 'send'; readonly verb: Verb; readonly body: Record<string, unknown> }
+export type TailAction =
+  | { readonly kind: 'send'; readonly verb: RemoteCommand; readonly body: Record<string, unknown> }
   | { readonly kind: 'import' }
   /** It follows from what is sent, or was of this place and this time alone. */
   | { readonly kind: 'skip' }
   | { readonly kind: 'not_sent'; readonly because: string };
 
-const PERSON = 'a person decided this here: decide it there too';
-const SETTING = 'a setting of this place: set it there too';
-const skip: TailStep = { kind: 'skip' };
+const DECIDED_BY_PERSON = 'a person decided this here: decide it there too';
+const LOCAL_SETTING = 'a setting of this place: set it there too';
+const SKIP: TailAction = { kind: 'skip' };
 
 /** What the remote is to be told of an event, under the handle that it knows the claim by. */
-export function stepFor(event: EventEnvelope, handle: RemoteHandle): TailStep {
+export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailAction {
   const { event_type, subject, payload } = event;
   if (subject === undefined && isImported(payload)) return { kind: 'import' };
-  if (isTold(event_type)) return send('append', appendBody(event, handle));
-  const fact = factOf(event_type);
-  if (fact !== undefined && subject !== undefined) return FOR_FACT[fact](event, handle);
-  if (RECORDED_BY_FILES.has(event_type) || event_type.startsWith('SESSION_')) return skip;
-  return { kind: 'not_sent', because: subject === undefined ? `nobody tells ${event_type}` : SETTING };
+  if (isAgentReported(event_type)) return sendAction('append', appendBody(event, handle));
+  const eventKind = claimEventKindOf(event_type);
+  if (eventKind !== undefined && subject !== undefined) return ACTION_BY_EVENT_KIND[eventKind](event, handle);
+  if (RECORDED_BY_FILES.has(event_type) || event_type.startsWith('SESSION_')) return SKIP;
+  return { kind: 'not_sent', because: subject === undefined ? `nobody tells ${event_type}` : LOCAL_SETTING };
 }
 
 /** The files of the workspace say the same, and are sent before everything else. */
 const RECORDED_BY_FILES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
-type ToStep = (event: EventEnvelope, handle: RemoteHandle) => TailStep;
+type TailActionBuilder = (event: EventEnvelope, handle: RemoteHandle) => TailAction;
 const notSent =
-  (because: string): ToStep =>
+  (because: string): TailActionBuilder =>
   () => ({ kind: 'not_sent', because });
-const skipped: ToStep = () => skip;
+const skipAction: TailActionBuilder = () => SKIP;
 
-const FOR_FACT: Readonly<Record<Fact, ToStep>> = {
-  granted: (event) => send('claim', claimBody(event)),
+const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> = {
+  granted: (event) => sendAction('claim', claimBody(event)),
   accepted: submission,
   // Without a seq it is a warning that came with the result.
-  escalated: (event, handle) => (event.seq === undefined ? skip : submission(event, handle)),
+  escalated: (event, handle) => (event.seq === undefined ? SKIP : submission(event, handle)),
   released: (event, handle) => {
-    const { reason, message } = event.payload as unknown as Payloads['released'];
-    if (reason === 'FORCED') return { kind: 'not_sent', because: PERSON };
-    return send('release', {
+    const { reason, message } = event.payload as unknown as ClaimEventPayloads['released'];
+    if (reason === 'FORCED') return { kind: 'not_sent', because: DECIDED_BY_PERSON };
+    return sendAction('release', {
       ...holderOf(event, handle),
       expected_generation: handle.generation,
       reason: reason === 'ERROR' ? 'ERROR' : 'VOLUNTARY',
-      ...given({ message: message === '' ? undefined : message }),
+      ...withoutUndefined({ message: message === '' ? undefined : message }),
     });
   },
   suspended: (event, handle) => {
-    const { gate } = event.payload as unknown as Payloads['suspended'];
-    return send('suspend', { ...holderOf(event, handle), expected_generation: handle.generation, ...gate });
+    const { gate } = event.payload as unknown as ClaimEventPayloads['suspended'];
+    return sendAction('suspend', {
+      ...holderOf(event, handle),
+      expected_generation: handle.generation,
+      ...gate,
+    });
   },
   resumed: (event, handle) =>
-    send('resume', { ...holderOf(event, handle), expected_generation: handle.generation }),
+    sendAction('resume', { ...holderOf(event, handle), expected_generation: handle.generation }),
   reviewed: (event, { generation }) => {
     const { decision, iteration, candidate_sha256, comment } =
-      event.payload as unknown as Payloads['reviewed'];
-    const said = { decision, iteration, candidate_sha256, ...given({ comment }) };
-    return send('review', { task_id: event.subject, generation, ...said, request_id: event.event_id });
+      event.payload as unknown as ClaimEventPayloads['reviewed'];
+    const fields = { decision, iteration, candidate_sha256, ...withoutUndefined({ comment }) };
+    return sendAction('review', {
+      task_id: event.subject,
+      generation,
+      ...fields,
+      request_id: event.event_id,
+    });
   },
   noted: (event, handle) => {
-    const { text } = event.payload as unknown as Payloads['noted'];
-    return send('note', { ...holderOf(event, handle), generation: handle.generation, text });
+    const { text } = event.payload as unknown as ClaimEventPayloads['noted'];
+    return sendAction('note', { ...holderOf(event, handle), generation: handle.generation, text });
   },
-  renewed: skipped,
-  lost: skipped,
-  warned: skipped,
-  claim_denied: skipped,
+  renewed: skipAction,
+  lost: skipAction,
+  warned: skipAction,
+  claim_denied: skipAction,
   result_denied: notSent('it was refused here, and is kept here'),
-  adopted: notSent(PERSON),
-  held: notSent(PERSON),
-  unheld: notSent(PERSON),
-  reset: notSent(PERSON),
+  adopted: notSent(DECIDED_BY_PERSON),
+  held: notSent(DECIDED_BY_PERSON),
+  unheld: notSent(DECIDED_BY_PERSON),
+  reset: notSent(DECIDED_BY_PERSON),
 };
 
-const send = (verb: Verb, body: Record<string, unknown>): TailStep => ({ kind: 'send', verb, body });
+const sendAction = (verb: RemoteCommand, body: Record<string, unknown>): TailAction => ({
+  kind: 'send',
+  verb,
+  body,
+});
 
 function claimBody({ subject, agent_id, agent_role, session_id, payload, event_id }: EventEnvelope) {
-  const { lease_duration_seconds, metadata } = payload as unknown as Payloads['granted'];
+  const { lease_duration_seconds, metadata } = payload as unknown as ClaimEventPayloads['granted'];
   return {
     task_id: subject,
     agent_id,
     session_id,
-    ...given({ agent_role, metadata, lease_duration_seconds: lease_duration_seconds ?? undefined }),
+    ...withoutUndefined({
+      agent_role,
+      metadata,
+      lease_duration_seconds: lease_duration_seconds ?? undefined,
+    }),
     request_id: event_id,
   };
 }
 
-function submission(event: EventEnvelope, handle: RemoteHandle): TailStep {
+function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
   const { result_data, blob_sha256 } = event.payload as unknown as ResultFields;
   const { iteration, evaluators, convergence_type, context_hash } = event.payload;
   const evidence = { iteration, evaluators, convergence_type, context_hash };
   const body = {
     ...holderOf(event, handle),
     generation: handle.generation,
-    ...given({ result_data: blob_sha256 === undefined ? result_data : undefined, blob_sha256, ...evidence }),
+    ...withoutUndefined({
+      result_data: blob_sha256 === undefined ? result_data : undefined,
+      blob_sha256,
+      ...evidence,
+    }),
   };
-  return send('submit', body);
+  return sendAction('submit', body);
 }
 
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
@@ -123,18 +152,20 @@ function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle
     occurred_at,
     agent_id,
     payload,
-    ...given({ task_id, feature_id, edge, agent_role, session_id, ...held }),
+    ...withoutUndefined({ task_id, feature_id, edge, agent_role, session_id, ...held }),
   };
 }
 
 const holderOf = (event: EventEnvelope, { claim_id }: RemoteHandle) => ({
   task_id: event.subject,
   session_id: event.session_id,
-  ...given({ claim_id }),
+  ...withoutUndefined({ claim_id }),
   request_id: event.event_id,
 });
 
 /** Without what is not said. */
-function given<T extends object>(fields: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
+function withoutUndefined<T extends object>(
+  fields: T,
+): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 /** A process of a test's own, which prints a line for every step. */
-export interface Child {
+export interface TestProcess {
   readonly process: ChildProcessByStdio<Writable, Readable, null>;
   readonly lines: AsyncIterable<string>;
   /** How it ended. */
@@ -25,7 +25,7 @@ const BANNER =
  * A program that the tests of a file start and kill. Bundled once: to start TypeScript anew every time would take longer
  * than all the rest.
  */
-export function childProgram(source: string): (...args: string[]) => Child {
+export function childProgram(source: string): (...args: string[]) => TestProcess {
   let bundles = '';
   beforeAll(async () => {
     bundles = await mkdtemp(join(tmpdir(), 'child-'));
@@ -41,10 +41,10 @@ export function childProgram(source: string): (...args: string[]) => Child {
   });
   afterAll(() => rm(bundles, { recursive: true }));
   const script = basename(source).replace(/\.ts$/, '.mjs');
-  return (...args) => started([join(bundles, script), ...args]);
+  return (...args) => startProcess([join(bundles, script), ...args]);
 }
 
-function started(argv: readonly string[]): Child {
+function startProcess(argv: readonly string[]): TestProcess {
   const child = spawn(process.execPath, argv, {
     stdio: ['pipe', 'pipe', 'inherit'],
     // The lock's native part cannot be bundled.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { gen, type Ran, start } from '../../../src/cli/testing/terminal.js';
+import { type CommandResult, gen, start } from '../../../src/cli/testing/terminal.js';
 
 const run = promisify(execFile);
 
@@ -20,20 +20,20 @@ const ENV = {
 };
 
 /** A clone of a repository, with a workspace in it or not. */
-export class Clone {
+export class GitClone {
   private constructor(readonly root: string) {}
 
   /** A new repository with a workspace, of which nothing is committed yet. */
-  static async first(): Promise<Clone> {
-    const clone = new Clone(await folder());
+  static async create(): Promise<GitClone> {
+    const clone = new GitClone(await folder());
     await clone.git('init', '--quiet', '--initial-branch=main');
     await clone.gen('init', '--name', 'shop');
     return clone;
   }
 
   /** What git carries of this repository, and nothing else. */
-  async cloned(): Promise<Clone> {
-    const clone = new Clone(await folder());
+  async clone(): Promise<GitClone> {
+    const clone = new GitClone(await folder());
     await clone.git('clone', '--quiet', this.root, '.');
     return clone;
   }
@@ -54,20 +54,20 @@ export class Clone {
     await run('sh', ['-c', line], { cwd: this.root, env: ENV });
   }
 
-  gen(...argv: string[]): Promise<Ran> {
+  gen(...argv: string[]): Promise<CommandResult> {
     return gen({ cwd: this.root }, ...argv);
   }
 
   async createKey(role = 'admin'): Promise<string> {
-    const made = await this.gen('key', 'create', '--role', role, '--store', `workspace:${this.root}`);
-    if (made.code !== 0) throw new Error(made.err);
-    return made.out.trim();
+    const result = await this.gen('key', 'create', '--role', role, '--store', `workspace:${this.root}`);
+    if (result.code !== 0) throw new Error(result.err);
+    return result.out.trim();
   }
 
   /** Runs `gen up` in this clone while `work` goes on, and returns what it wrote to standard error. */
-  async served(work: (url: string) => Promise<void>): Promise<string> {
+  async serveWhile(work: (url: string) => Promise<void>): Promise<string> {
     const server = start({ cwd: this.root }, 'up', '--port', '0', '--json');
-    const text = await Promise.race([server.seen('\n'), server.ended.then(({ err }) => fail(err))]);
+    const text = await Promise.race([server.waitForOutput('\n'), server.ended.then(({ err }) => fail(err))]);
     try {
       await work((JSON.parse(text.split('\n')[0] ?? '') as { url: string }).url);
     } finally {

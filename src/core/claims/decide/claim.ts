@@ -1,45 +1,66 @@
 import { isoTime } from '../../events/envelope.js';
-import type { ClaimCommand, ClaimFacts, Code, Context, Decision, DecisionDetails } from '../commands.js';
+import type {
+  ClaimCommand,
+  ClaimFacts,
+  Decision,
+  DecisionCode,
+  DecisionContext,
+  DecisionDetails,
+} from '../commands.js';
 import type { Head } from '../head.js';
-import { finiteOrNull, holdReason, lapsesAtMs, live, stale } from '../lease.js';
-import type { Payloads } from '../payloads.js';
+import { finiteOrNull, holdReason, isLive, isStale, lapsesAtMs } from '../lease.js';
+import type { ClaimEventPayloads } from '../payloads.js';
 import type { Rules } from '../policy.js';
-import { type Actor, note, refuse, Telling, whileTrue } from './tell.js';
+import {
+  DecisionBuilder,
+  draftLooseEvent,
+  type EventActor,
+  refuse,
+  withCommitBounds,
+} from './decision-builder.js';
 
-type Refusal = { code: Code; details?: DecisionDetails };
+type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
 /** First match wins; the order is that of `CLAIM_CODES`. */
-export function decideClaim(head: Head, command: ClaimCommand, ctx: Context): Decision {
-  const refusal = refusalOf(head, command, ctx);
-  if (refusal !== null) return denied(head, command, ctx, refusal);
-  const telling = new Telling(head, ctx);
-  tellGrant(telling, command, ctx);
-  const expires_at_ms = telling.head.claim?.expires_at_ms ?? null;
+export function decideClaim(head: Head, command: ClaimCommand, ctx: DecisionContext): Decision {
+  const denial = claimDenialOf(head, command, ctx);
+  if (denial !== null) return deny(head, command, ctx, denial);
+  const builder = new DecisionBuilder(head, ctx);
+  emitGrant(builder, command, ctx);
+  const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
   // A grant that would be over when it is committed was decided by a clock far behind the store's.
   const warnings = command.facts.edge?.warnings ?? [];
   const details = warnings.length === 0 ? { expires_at_ms } : { expires_at_ms, warnings };
-  return telling.done('GRANTED', details, { not_after_ms: expires_at_ms });
+  return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
-export function refusalOf(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {
+export function claimDenialOf(
+  head: Head,
+  command: Omit<ClaimCommand, 'type'>,
+  ctx: DecisionContext,
+): ClaimDenial | null {
   const { facts } = command;
   const { now_ms, rules } = ctx;
-  if (!leaseAllowed(command.lease_seconds, rules)) return { code: 'INVALID_LEASE' };
-  if (!facts.known) return unknown(facts);
+  if (!isLeaseAllowed(command.lease_seconds, rules)) return { code: 'INVALID_LEASE' };
+  if (!facts.known) return unknownSubjectDenial(facts);
   if (facts.session_closed) return { code: 'SESSION_CLOSED' };
   if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
   if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
   const hold_reason = holdReason(head, now_ms, rules);
   if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
-  if (live(head, now_ms, rules)) {
-    const details = { stale: stale(head, now_ms, rules), expires_at_ms: head.claim?.expires_at_ms ?? null };
+  if (isLive(head, now_ms, rules)) {
+    const details = { stale: isStale(head, now_ms, rules), expires_at_ms: head.claim?.expires_at_ms ?? null };
     return { code: 'DENIED_ACTIVE_CLAIM', details };
   }
-  return unready(head, command, ctx);
+  return readinessDenial(head, command, ctx);
 }
 
 /** Nobody holds it; it may still not be the time. */
-export function unready(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Context): Refusal | null {
+export function readinessDenial(
+  head: Head,
+  command: Omit<ClaimCommand, 'type'>,
+  ctx: DecisionContext,
+): ClaimDenial | null {
   const { facts } = command;
   if (facts.waiting_for.length > 0) {
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
@@ -54,88 +75,90 @@ export function unready(head: Head, command: Omit<ClaimCommand, 'type'>, ctx: Co
   if (head.generation >= ctx.rules.max_generations_per_task) {
     return { code: 'DENIED_LIMIT', details: { limit: 'max_generations_per_task' } };
   }
-  if (facts.full !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.full } };
+  if (facts.reached_limit !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.reached_limit } };
   return null;
 }
 
-export function unknown({ edge }: ClaimFacts): Refusal {
-  const says = edge?.unknown_says ?? null;
-  return says === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says } };
+export function unknownSubjectDenial({ edge }: ClaimFacts): ClaimDenial {
+  const message = edge?.unknown_message ?? null;
+  return message === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says: message } };
 }
 
-export function leaseAllowed(lease_seconds: number | null, rules: Rules): boolean {
-  if (lease_seconds === null) return true;
-  return (
-    lease_seconds >= rules.min_lease_duration_seconds && lease_seconds <= rules.max_lease_duration_seconds
-  );
+export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boolean {
+  if (leaseSeconds === null) return true;
+  return leaseSeconds >= rules.min_lease_duration_seconds && leaseSeconds <= rules.max_lease_duration_seconds;
 }
 
 /** Codes about the request itself leave no trace; the rest are written down once per agent and generation. */
-const UNRECORDED: ReadonlySet<Code> = new Set<Code>(['INVALID_LEASE', 'UNKNOWN_TASK', 'SESSION_CLOSED']);
+const UNRECORDED_CODES: ReadonlySet<DecisionCode> = new Set<DecisionCode>([
+  'INVALID_LEASE',
+  'UNKNOWN_TASK',
+  'SESSION_CLOSED',
+]);
 
-function denied(head: Head, command: ClaimCommand, ctx: Context, refusal: Refusal): Decision {
-  const details = refusal.details ?? {};
-  if (UNRECORDED.has(refusal.code)) return refuse(head, refusal.code, details);
-  const [sharing] = details.shared ?? [];
-  const holds = live(head, ctx.now_ms, ctx.rules) ? head.claim : (sharing ?? null);
-  const rejected = note(
+function deny(head: Head, command: ClaimCommand, ctx: DecisionContext, denial: ClaimDenial): Decision {
+  const details = denial.details ?? {};
+  if (UNRECORDED_CODES.has(denial.code)) return refuse(head, denial.code, details);
+  const [sharedClaim] = details.shared ?? [];
+  const holdingClaim = isLive(head, ctx.now_ms, ctx.rules) ? head.claim : (sharedClaim ?? null);
+  const denialEvent = draftLooseEvent(
     head,
     'claim_denied',
     actorOf(command, head.generation),
     {
-      reason: refusal.code,
+      reason: denial.code,
       current_generation: head.generation,
-      ...(holds === null ? {} : { holding_agent: holds.agent_id }),
+      ...(holdingClaim === null ? {} : { holding_agent: holdingClaim.agent_id }),
       ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for.slice(0, 20) }),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
-      ...(sharing === undefined ? {} : { shared_modules: sharing.shared_modules.slice(0, 20) }),
+      ...(sharedClaim === undefined ? {} : { shared_modules: sharedClaim.shared_modules.slice(0, 20) }),
     },
     ctx,
   );
-  return whileTrue(refuse(head, refusal.code, details, [rejected]), {
-    not_after_ms: endsAtMs(head, refusal, ctx.rules),
+  return withCommitBounds(refuse(head, denial.code, details, [denialEvent]), {
+    not_after_ms: denialEndsAtMs(head, denial, ctx.rules),
   });
 }
 
 /** When a refusal ends by time alone; null where it does not. */
-function endsAtMs(head: Head, { code, details }: Refusal, rules: Rules): number | null {
+function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules): number | null {
   if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
   if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;
   return finiteOrNull(lapsesAtMs(head.claim, rules) + rules.skew_margin_ms);
 }
 
 /** The only place where a generation grows. */
-export function tellGrant(telling: Telling, command: Omit<ClaimCommand, 'type'>, ctx: Context): void {
-  const { head, at_ms } = telling;
+export function emitGrant(
+  builder: DecisionBuilder,
+  command: Omit<ClaimCommand, 'type'>,
+  ctx: DecisionContext,
+): void {
+  const { head, at_ms } = builder;
   const actor = actorOf(command, head.generation + 1);
   // A claim without a lease is held until somebody gives it back: no time ends it.
   const { max_hold_seconds } = ctx.rules;
-  const cap_ms =
+  const capMs =
     max_hold_seconds === null || command.lease_seconds === null ? null : at_ms + max_hold_seconds * 1000;
-  const expires_at_ms = leaseEndMs(at_ms, command.lease_seconds, cap_ms);
-  const payload: Payloads['granted'] = {
+  const expiresAtMs = leaseEndMs(at_ms, command.lease_seconds, capMs);
+  const payload: ClaimEventPayloads['granted'] = {
     previous_generation: head.generation,
     previous_state: head.claim?.state ?? 'NONE',
     lease_duration_seconds: command.lease_seconds,
-    expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),
+    expires_at: expiresAtMs === null ? null : isoTime(expiresAtMs),
   };
-  if (cap_ms !== null) payload.max_hold_until = isoTime(cap_ms);
+  if (capMs !== null) payload.max_hold_until = isoTime(capMs);
   if (command.facts.inputs !== null) payload.inputs = command.facts.inputs;
   if (command.user_id !== null) payload.user_id = command.user_id;
   if (command.metadata !== null) payload.metadata = command.metadata;
-  telling.tell('granted', actor, payload);
+  builder.emit('granted', actor, payload);
 }
 
-export function leaseEndMs(
-  from_ms: number,
-  lease_seconds: number | null,
-  cap_ms: number | null,
-): number | null {
-  if (lease_seconds === null) return null;
-  return Math.min(from_ms + lease_seconds * 1000, cap_ms ?? Number.POSITIVE_INFINITY);
+export function leaseEndMs(fromMs: number, leaseSeconds: number | null, capMs: number | null): number | null {
+  if (leaseSeconds === null) return null;
+  return Math.min(fromMs + leaseSeconds * 1000, capMs ?? Number.POSITIVE_INFINITY);
 }
 
-const actorOf = (command: Omit<ClaimCommand, 'type'>, generation: number): Actor => ({
+const actorOf = (command: Omit<ClaimCommand, 'type'>, generation: number): EventActor => ({
   agent_id: command.agent_id,
   session_id: command.session_id,
   agent_role: command.agent_role,

@@ -1,25 +1,25 @@
 import { isoTime } from '../../events/envelope.js';
-import type { Context, Decision } from '../commands.js';
+import type { Decision, DecisionContext } from '../commands.js';
 import type { Head, HeldClaim } from '../head.js';
-import { stale, staleFromMs, takeable } from '../lease.js';
-import { holder, refuse, Telling } from './tell.js';
+import { canTakeOver, isStale, staleFromMs } from '../lease.js';
+import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
 /** What the sweeper does: writes down what time has decided. No command's answer depends on it. */
-export function decideExpire(head: Head, ctx: Context): Decision {
+export function decideExpire(head: Head, ctx: DecisionContext): Decision {
   const claim = head.claim;
   if (claim === null || claim.state === 'EXPIRED') return refuse(head, 'NOT_EXPIRED');
-  if (takeable(head, ctx.now_ms, ctx.rules)) return new Telling(head, ctx).done('EXPIRED');
-  if (stale(head, ctx.now_ms, ctx.rules) && !claim.stale) return reportStale(head, claim, ctx);
+  if (canTakeOver(head, ctx.now_ms, ctx.rules)) return new DecisionBuilder(head, ctx).build('EXPIRED');
+  if (isStale(head, ctx.now_ms, ctx.rules) && !claim.stale) return reportStale(head, claim, ctx);
   return refuse(head, 'NOT_EXPIRED');
 }
 
-function reportStale(head: Head, claim: HeldClaim, ctx: Context): Decision {
-  const since_ms = staleFromMs(claim, ctx.rules);
-  return new Telling(head, ctx)
-    .tell('lost', holder(head), {
+function reportStale(head: Head, claim: HeldClaim, ctx: DecisionContext): Decision {
+  const sinceMs = staleFromMs(claim, ctx.rules);
+  return new DecisionBuilder(head, ctx)
+    .emit('lost', holderActor(head), {
       cause: 'EXPIRED',
       disposition: 'held',
-      expired_at: isoTime(since_ms),
+      expired_at: isoTime(sinceMs),
     })
-    .done('STALE', {}, { not_before_ms: since_ms });
+    .build('STALE', {}, { not_before_ms: sinceMs });
 }

@@ -1,11 +1,11 @@
-import type { Context, Handle } from '../commands.js';
+import type { ClaimHandle, DecisionContext } from '../commands.js';
 import type { Head } from '../head.js';
-import { live } from '../lease.js';
+import { isLive } from '../lease.js';
 
 export type HandleFault = 'NO_CLAIM' | 'GENERATION_MISMATCH' | 'SESSION_MISMATCH';
 
 /** The handle is the one of the head's last grant: same session, and the claim id where one is shown. */
-export function isHolders(head: Head, handle: Handle, ctx: Context): boolean {
+export function isHolderHandle(head: Head, handle: ClaimHandle, ctx: DecisionContext): boolean {
   if (head.claim === null || head.claim.session_id !== handle.session_id) return false;
   if (handle.claim_id === null) return true;
   return (
@@ -14,15 +14,19 @@ export function isHolders(head: Head, handle: Handle, ctx: Context): boolean {
 }
 
 /** The refusals that renew, release, suspend and resume share. Null: the handle opens this claim. */
-export function handleFault(head: Head, handle: Handle, ctx: Context): HandleFault | null {
+export function handleFault(head: Head, handle: ClaimHandle, ctx: DecisionContext): HandleFault | null {
   if (head.generation === 0 || head.claim === null) return 'NO_CLAIM';
   if (handle.generation !== head.generation) return 'GENERATION_MISMATCH';
   if (head.claim.state === 'RELEASED' || head.claim.state === 'SUPERSEDED') return 'NO_CLAIM';
-  return isHolders(head, handle, ctx) ? null : 'SESSION_MISMATCH';
+  return isHolderHandle(head, handle, ctx) ? null : 'SESSION_MISMATCH';
 }
 
 /** Whoever tells of work that is held must be the one who holds it; of what nobody holds anybody may tell. */
-export function speakerFault(head: Head, handle: Handle | null, ctx: Context): HandleFault | null {
-  if (!live(head, ctx.now_ms, ctx.rules)) return null;
+export function reporterFault(
+  head: Head,
+  handle: ClaimHandle | null,
+  ctx: DecisionContext,
+): HandleFault | null {
+  if (!isLive(head, ctx.now_ms, ctx.rules)) return null;
   return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, ctx);
 }

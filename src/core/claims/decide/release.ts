@@ -1,8 +1,8 @@
 import { isoTime } from '../../events/envelope.js';
-import type { Context, Decision, ReleaseCommand } from '../commands.js';
+import type { Decision, DecisionContext, ReleaseCommand } from '../commands.js';
 import type { Head } from '../head.js';
-import { handleFault, isHolders } from './handle.js';
-import { holder, refuse, replay, Telling } from './tell.js';
+import { DecisionBuilder, holderActor, refuse, replay } from './decision-builder.js';
+import { handleFault, isHolderHandle } from './handle.js';
 
 const BACKOFF_FIRST_MS = 5_000;
 const BACKOFF_MAX_MS = 15 * 60_000;
@@ -12,26 +12,26 @@ export function backoffMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 20), BACKOFF_MAX_MS);
 }
 
-export function decideRelease(head: Head, command: ReleaseCommand, ctx: Context): Decision {
-  if (releasedBefore(head, command, ctx)) return replay(head, 'RELEASED');
+export function decideRelease(head: Head, command: ReleaseCommand, ctx: DecisionContext): Decision {
+  if (isAlreadyReleased(head, command, ctx)) return replay(head, 'RELEASED');
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
-  const telling = new Telling(head, ctx);
+  const builder = new DecisionBuilder(head, ctx);
   const isError = command.reason === 'ERROR';
   // A generation fails once, however it fails: an expiry in the log already counted this one.
-  const failures = telling.head.failures + (telling.head.claim?.state === 'EXPIRED' ? 0 : 1);
-  telling.tell('released', holder(head), {
+  const failures = builder.head.failures + (builder.head.claim?.state === 'EXPIRED' ? 0 : 1);
+  builder.emit('released', holderActor(head), {
     reason: command.reason,
     ...(command.message === null ? {} : { message: command.message }),
-    ...(isError ? { retry_at: isoTime(telling.at_ms + backoffMs(failures)) } : {}),
+    ...(isError ? { retry_at: isoTime(builder.at_ms + backoffMs(failures)) } : {}),
   });
-  telling.tellPoison(ctx);
-  return telling.done('RELEASED');
+  builder.emitPoisonHold(ctx);
+  return builder.build('RELEASED');
 }
 
 /** A repeated release is the same release, as long as nobody was granted the subject since. */
-function releasedBefore(head: Head, command: ReleaseCommand, ctx: Context): boolean {
+function isAlreadyReleased(head: Head, command: ReleaseCommand, ctx: DecisionContext): boolean {
   const { claim } = head;
   if (claim === null || claim.state !== 'RELEASED' || claim.release_reason === 'COMPLETED') return false;
-  return command.handle.generation === head.generation && isHolders(head, command.handle, ctx);
+  return command.handle.generation === head.generation && isHolderHandle(head, command.handle, ctx);
 }

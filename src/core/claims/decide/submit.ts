@@ -1,63 +1,70 @@
 import { type EventDraft, isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../graph/asset-path.js';
-import { commandingSentence } from '../../graph/guarded-paths.js';
-import type { Code, Context, Decision, PastGrant, SubmitCommand } from '../commands.js';
+import { toolConfigMessage } from '../../graph/guarded-paths.js';
+import type { Decision, DecisionCode, DecisionContext, PastGrant, SubmitCommand } from '../commands.js';
 import type { Gate, Head, HeldClaim, SubmittedResult } from '../head.js';
-import { finiteOrNull, lapsed, lapsesAtMs, takeable } from '../lease.js';
-import type { Payloads, ResultFields } from '../payloads.js';
-import { isHolders } from './handle.js';
-import { holder, note, refuse, replay, Telling, tooLate } from './tell.js';
+import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
+import type { ClaimEventPayloads, ResultFields } from '../payloads.js';
+import {
+  DecisionBuilder,
+  draftLooseEvent,
+  holderActor,
+  refuse,
+  replay,
+  withExpiryBound,
+} from './decision-builder.js';
+import { isHolderHandle } from './handle.js';
 
 /** First match wins: generation before phase, phase before holder. */
-export function decideSubmit(head: Head, command: SubmitCommand, ctx: Context): Decision {
-  if (acceptedBefore(head, command, ctx)) {
+export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
+  if (isAlreadyAccepted(head, command, ctx)) {
     return replay(head, 'ACCEPTED', { result: command.result, work_lost: false });
   }
-  const code = refusalOf(head, command, ctx);
-  if (code !== null) return refused(head, command, ctx, code);
-  if (needsHuman(head, command)) return escalate(head, command, ctx);
-  const late = lapsed(head, ctx.now_ms, ctx.rules);
-  const accepted = new Telling(head, ctx)
-    .tell('accepted', holder(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
-    .done('ACCEPTED', { late, result: command.result, work_lost: false }, strictBound(head, ctx));
+  const code = refusalCodeOf(head, command, ctx);
+  if (code !== null) return refuseSubmission(head, command, ctx, code);
+  if (needsHumanReview(head, command)) return escalate(head, command, ctx);
+  const late = isLapsed(head, ctx.now_ms, ctx.rules);
+  const accepted = new DecisionBuilder(head, ctx)
+    .emit('accepted', holderActor(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
+    .build('ACCEPTED', { late, result: command.result, work_lost: false }, leaseCommitBound(head, ctx));
   return command.facts.authority === 'warn'
-    ? { ...accepted, notes: [warning(head, command, ctx)] }
+    ? { ...accepted, loose_events: [authorityWarning(head, command, ctx)] }
     : accepted;
 }
 
 /** Beyond the role's authority, where the project only wants to know of it. */
-function warning(head: Head, command: SubmitCommand, ctx: Context): EventDraft {
-  const said: Payloads['warned'] = {
+function authorityWarning(head: Head, command: SubmitCommand, ctx: DecisionContext): EventDraft {
+  const payload: ClaimEventPayloads['warned'] = {
     action: 'warn',
     reason: authorityReason(command),
     iteration: command.facts.iteration,
     result_sha256: command.result.sha256,
   };
-  return note(head, 'warned', holder(head), said, ctx);
+  return draftLooseEvent(head, 'warned', holderActor(head), payload, ctx);
 }
 
 const authorityReason = ({ facts }: SubmitCommand): string =>
   facts.convergence?.authority_reason ?? 'outside_role_authority';
 
 /** Where late work is refused, the store must see to it that the commit is not late either. */
-function strictBound(head: Head, ctx: Context): { not_after_ms: number | null } {
-  const strict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
-  return { not_after_ms: strict ? finiteOrNull(lapsesAtMs(head.claim as HeldClaim, ctx.rules)) : null };
+function leaseCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
+  const isStrict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
+  return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as HeldClaim, ctx.rules)) : null };
 }
 
 /** The winner's repeated submission, its first reply lost, is success and nothing more. */
-function acceptedBefore(head: Head, command: SubmitCommand, ctx: Context): boolean {
+function isAlreadyAccepted(head: Head, command: SubmitCommand, ctx: DecisionContext): boolean {
   return (
     head.phase === 'COMPLETED' &&
     head.result !== null &&
     command.handle.generation === head.generation &&
     head.result.generation === head.generation &&
     head.result.sha256 === command.result.sha256 &&
-    isHolders(head, command.handle, ctx)
+    isHolderHandle(head, command.handle, ctx)
   );
 }
 
-function refusalOf(head: Head, command: SubmitCommand, ctx: Context): Code | null {
+function refusalCodeOf(head: Head, command: SubmitCommand, ctx: DecisionContext): DecisionCode | null {
   const { handle, result, facts } = command;
   const { claim } = head;
   if (head.generation === 0 || claim === null) return 'NO_CLAIM';
@@ -65,7 +72,7 @@ function refusalOf(head: Head, command: SubmitCommand, ctx: Context): Code | nul
   if (handle.generation < head.generation) return 'STALE_GENERATION';
   if (head.phase === 'COMPLETED') return 'TASK_ALREADY_COMPLETED';
   if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';
-  if (!isHolders(head, handle, ctx)) return 'SESSION_MISMATCH';
+  if (!isHolderHandle(head, handle, ctx)) return 'SESSION_MISMATCH';
   if (result.size_bytes > ctx.rules.max_result_size_bytes) return 'RESULT_TOO_LARGE';
   if (isTooLate(head, ctx)) return 'LEASE_EXPIRED';
   if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
@@ -76,9 +83,9 @@ function refusalOf(head: Head, command: SubmitCommand, ctx: Context): Code | nul
 }
 
 /** Under `hold` nobody else can have begun, so the holder's result always stands. */
-function isTooLate(head: Head, ctx: Context): boolean {
+function isTooLate(head: Head, ctx: DecisionContext): boolean {
   if (ctx.rules.late_submit === 'accept' || ctx.rules.stale_policy === 'hold') return false;
-  return lapsed(head, ctx.now_ms, ctx.rules);
+  return isLapsed(head, ctx.now_ms, ctx.rules);
 }
 
 /**
@@ -86,16 +93,17 @@ function isTooLate(head: Head, ctx: Context): boolean {
  * generation. So does everybody once a human was asked: whoever opens a gate cannot walk around it with another
  * candidate.
  */
-function needsHuman(head: Head, command: SubmitCommand): boolean {
+function needsHumanReview(head: Head, command: SubmitCommand): boolean {
   const { authority, convergence } = command.facts;
-  if (gateOf(head) === null) return authority === 'escalate' || convergence?.needs_human === true;
+  if (currentGate(head) === null) return authority === 'escalate' || convergence?.needs_human === true;
   return !isApproved(head, command);
 }
 
-const gateOf = ({ gate, generation }: Head): Gate | null => (gate?.generation === generation ? gate : null);
+const currentGate = ({ gate, generation }: Head): Gate | null =>
+  gate?.generation === generation ? gate : null;
 
 function isApproved(head: Head, command: SubmitCommand): boolean {
-  const gate = gateOf(head);
+  const gate = currentGate(head);
   return gate?.decision === 'APPROVED' && gate.candidate_sha256 === command.result.sha256;
 }
 
@@ -106,59 +114,62 @@ function escalationReason(command: SubmitCommand): string {
 }
 
 /** How many paths an event names; the result has all of them. */
-const PATHS_NAMED_MAX = 20;
+const PATHS_LISTED_MAX = 20;
 
-function pathsFor(command: SubmitCommand): Pick<Payloads['escalated'], 'paths' | 'path_count'> {
+function escalationPaths(
+  command: SubmitCommand,
+): Pick<ClaimEventPayloads['escalated'], 'paths' | 'path_count'> {
   const paths = command.facts.convergence?.authority_paths ?? [];
   if (paths.length === 0) return {};
-  const named = paths.slice(0, PATHS_NAMED_MAX).map((path) => path.slice(0, PATH_BYTES_MAX));
-  return { paths: named, path_count: paths.length };
+  const listedPaths = paths.slice(0, PATHS_LISTED_MAX).map((path) => path.slice(0, PATH_BYTES_MAX));
+  return { paths: listedPaths, path_count: paths.length };
 }
 
-function escalate(head: Head, command: SubmitCommand, ctx: Context): Decision {
-  const { paths, path_count } = pathsFor(command);
-  const says =
-    paths === undefined ? {} : { says: `A human is asked: ${commandingSentence(paths, path_count)}.` };
-  const details = { result: command.result, work_lost: false, ...says };
-  if (waitsForHuman(head, command, ctx)) return refuse(head, 'ESCALATED', details);
+function escalate(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
+  const { paths, path_count } = escalationPaths(command);
+  const explanation =
+    paths === undefined ? {} : { says: `A human is asked: ${toolConfigMessage(paths, path_count)}.` };
+  const details = { result: command.result, work_lost: false, ...explanation };
+  if (isAwaitingReview(head, command, ctx)) return refuse(head, 'ESCALATED', details);
   // To wait for a human is to hold the claim again, and nobody holds one beyond its `max_hold`.
-  const cap_ms = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
-  if (ctx.now_ms >= cap_ms) return refused(head, command, ctx, 'LEASE_EXPIRED');
+  const capMs = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
+  if (ctx.now_ms >= capMs) return refuseSubmission(head, command, ctx, 'LEASE_EXPIRED');
   // Who comes late has lost its place, and to wait for a human takes one again.
-  const is_late = takeable(head, ctx.now_ms, ctx.rules);
-  if (is_late && command.facts.no_room) return refused(head, command, ctx, 'LEASE_EXPIRED');
-  const telling = new Telling(head, ctx);
-  telling.tell('escalated', holder(head), {
+  const isLate = canTakeOver(head, ctx.now_ms, ctx.rules);
+  if (isLate && command.facts.is_permit_limit_reached)
+    return refuseSubmission(head, command, ctx, 'LEASE_EXPIRED');
+  const builder = new DecisionBuilder(head, ctx);
+  builder.emit('escalated', holderActor(head), {
     ...resultFields(command.result),
     reason: escalationReason(command),
     iteration: command.facts.iteration,
-    ...pathsFor(command),
-    until: isoTime(telling.at_ms + ctx.rules.suspend_max_seconds * 1000),
+    ...escalationPaths(command),
+    until: isoTime(builder.at_ms + ctx.rules.suspend_max_seconds * 1000),
   });
-  const decision = telling.done(
+  const decision = builder.build(
     'ESCALATED',
     details,
-    is_late ? strictBound(head, ctx) : placeBound(head, ctx),
+    isLate ? leaseCommitBound(head, ctx) : permitCommitBound(head, ctx),
   );
   return { ...decision, ok: false };
 }
 
 /** Who has its place when this is decided must still have it at the commit, or else ask for one. */
-function placeBound(head: Head, ctx: Context): { not_after_ms: number | null } {
-  const strict = strictBound(head, ctx);
-  if (strict.not_after_ms !== null) return strict;
+function permitCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
+  const leaseBound = leaseCommitBound(head, ctx);
+  if (leaseBound.not_after_ms !== null) return leaseBound;
   const { rules } = ctx;
   return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as HeldClaim, rules) + rules.skew_margin_ms) };
 }
 
 /** The same candidate is before a human already, and still in time. */
-function waitsForHuman(head: Head, command: SubmitCommand, ctx: Context): boolean {
+function isAwaitingReview(head: Head, command: SubmitCommand, ctx: DecisionContext): boolean {
   const { gate, claim } = head;
   if (gate === null || gate.decision !== null || claim?.state !== 'SUSPENDED') return false;
-  return gate.candidate_sha256 === command.result.sha256 && !takeable(head, ctx.now_ms, ctx.rules);
+  return gate.candidate_sha256 === command.result.sha256 && !canTakeOver(head, ctx.now_ms, ctx.rules);
 }
 
-const WORK_LOST: ReadonlySet<Code> = new Set<Code>([
+const WORK_LOST_CODES: ReadonlySet<DecisionCode> = new Set<DecisionCode>([
   'STALE_GENERATION',
   'NO_CLAIM',
   'SESSION_MISMATCH',
@@ -168,15 +179,20 @@ const WORK_LOST: ReadonlySet<Code> = new Set<Code>([
 ]);
 
 /** Refused work that came under a handle once granted is parked: kept, named, and open to adoption. */
-function refused(head: Head, command: SubmitCommand, ctx: Context, code: Code): Decision {
-  const work_lost = WORK_LOST.has(code);
-  const grant = grantOf(head, command, ctx);
+function refuseSubmission(
+  head: Head,
+  command: SubmitCommand,
+  ctx: DecisionContext,
+  code: DecisionCode,
+): Decision {
+  const work_lost = WORK_LOST_CODES.has(code);
+  const grant = verifiedGrantOf(head, command, ctx);
   if (!work_lost || grant === null || code === 'SESSION_MISMATCH') {
     const failing = code === 'NOT_CONVERGED' ? { failing: command.facts.convergence?.failing ?? [] } : {};
     return refuse(head, code, { work_lost, parked: null, ...failing });
   }
   const parked = !command.facts.parking_full;
-  const rejected = note(
+  const rejectionEvent = draftLooseEvent(
     head,
     'result_denied',
     // The grant's request is not this submission's.
@@ -192,13 +208,18 @@ function refused(head: Head, command: SubmitCommand, ctx: Context, code: Code): 
     },
     ctx,
   );
-  const notes = parked ? [rejected] : [];
-  const refusal = refuse(head, code, { work_lost, parked: parked ? command.result.result_id : null }, notes);
-  return code === 'LEASE_EXPIRED' ? tooLate(refusal, ctx) : refusal;
+  const looseEvents = parked ? [rejectionEvent] : [];
+  const refusal = refuse(
+    head,
+    code,
+    { work_lost, parked: parked ? command.result.result_id : null },
+    looseEvents,
+  );
+  return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, ctx) : refusal;
 }
 
 /** Who was granted what the handle names, if the handle is really theirs. */
-function grantOf(head: Head, command: SubmitCommand, ctx: Context): PastGrant | null {
+function verifiedGrantOf(head: Head, command: SubmitCommand, ctx: DecisionContext): PastGrant | null {
   const { handle, facts } = command;
   const current = handle.generation === head.generation ? head.claim : null;
   const grant = current === null ? facts.past_grant : { ...current, generation: head.generation };

@@ -2,7 +2,7 @@ import type {
   AdoptCommand,
   ClaimCommand,
   ClaimFacts,
-  Handle,
+  ClaimHandle,
   PastGrant,
   ReassignCommand,
   ReleaseCommand,
@@ -14,25 +14,25 @@ import type {
   SuspendCommand,
 } from '../commands.js';
 import type { SubmittedResult } from '../head.js';
-import { claimIdOf, requestOf, TASK, type Worker } from './given.js';
+import { claimIdOf, requestOf, TASK, type TestAgent } from './given.js';
 
 /** Commands as a well-behaved caller sends them; a test overrides what it is about. */
-export const handleOf = (worker: Worker, generation: number): Handle => ({
+export const handleOf = (worker: TestAgent, generation: number): ClaimHandle => ({
   generation,
   session_id: worker.session_id,
   claim_id: claimIdOf({ generation, request_id: requestOf(worker) }),
 });
 
-export const READY: ClaimFacts = {
+export const READY_FACTS: ClaimFacts = {
   known: true,
   session_closed: false,
   waiting_for: [],
   inputs: null,
-  full: null,
+  reached_limit: null,
 };
 
 export const claim = (
-  worker: Worker,
+  worker: TestAgent,
   fields: Partial<ClaimCommand> = {},
   facts: Partial<ClaimFacts> = {},
 ): ClaimCommand => ({
@@ -43,11 +43,11 @@ export const claim = (
   request_id: requestOf(worker),
   metadata: null,
   ...fields,
-  facts: { ...READY, ...facts },
+  facts: { ...READY_FACTS, ...facts },
 });
 
 export const renew = (
-  worker: Worker,
+  worker: TestAgent,
   generation: number,
   lease_seconds: number | null = null,
 ): RenewCommand => ({
@@ -57,7 +57,7 @@ export const renew = (
 });
 
 export const release = (
-  worker: Worker,
+  worker: TestAgent,
   generation: number,
   reason: ReleaseCommand['reason'] = 'VOLUNTARY',
   message: string | null = null,
@@ -70,17 +70,17 @@ export const result = (sha256 = 'aa11', generation = 1, subject = TASK): Submitt
   work_product_ref: `wp-${subject}-gen${generation}-${sha256}`,
 });
 
-export const FREE: SubmitFacts = {
+export const UNRESTRICTED_FACTS: SubmitFacts = {
   inputs: null,
   past_grant: null,
   authority: 'granted',
   iteration: 1,
   parking_full: false,
-  no_room: false,
+  is_permit_limit_reached: false,
 };
 
 export const submit = (
-  worker: Worker,
+  worker: TestAgent,
   generation: number,
   fields: Partial<SubmitCommand> = {},
   facts: Partial<SubmitFacts> = {},
@@ -89,22 +89,22 @@ export const submit = (
   handle: handleOf(worker, generation),
   result: result('aa11', generation),
   ...fields,
-  facts: { ...FREE, ...facts },
+  facts: { ...UNRESTRICTED_FACTS, ...facts },
 });
 
-export const pastGrant = (worker: Worker, generation: number): PastGrant => ({
+export const pastGrant = (worker: TestAgent, generation: number): PastGrant => ({
   ...worker,
   generation,
   request_id: requestOf(worker),
 });
 
 export const suspend = (
-  worker: Worker,
+  worker: TestAgent,
   generation: number,
   gate: SuspendCommand['gate'] = null,
 ): SuspendCommand => ({ type: 'suspend', handle: handleOf(worker, generation), gate });
 
-export const resume = (worker: Worker, generation: number): ResumeCommand => ({
+export const resume = (worker: TestAgent, generation: number): ResumeCommand => ({
   type: 'resume',
   handle: handleOf(worker, generation),
 });
@@ -122,25 +122,25 @@ export const review = (generation: number, fields: Partial<ReviewCommand> = {}):
 });
 
 /** The human of these tests, who saw this generation. */
-export const seen = (expected_generation: number, reason = 'because') => ({
+export const operatorFields = (expected_generation: number, reason = 'because') => ({
   expected_generation,
   reason,
   by: 'hana',
 });
 
 export const reassign = (
-  expected_generation: number,
-  worker: Worker,
+  expectedGeneration: number,
+  worker: TestAgent,
   fields: Partial<ClaimCommand> = {},
   facts: Partial<ClaimFacts> = {},
 ): ReassignCommand => {
   const { type: _, ...to } = claim(worker, fields, facts);
-  return { type: 'reassign', ...seen(expected_generation), to };
+  return { type: 'reassign', ...operatorFields(expectedGeneration), to };
 };
 
-export const adopt = (expected_generation: number, parked: AdoptCommand['parked']): AdoptCommand => ({
+export const adopt = (expectedGeneration: number, parked: AdoptCommand['parked']): AdoptCommand => ({
   type: 'adopt',
-  ...seen(expected_generation),
+  ...operatorFields(expectedGeneration),
   session_id: 's-hana',
   request_id: 'request-of-hana',
   parked,

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { type EventDraft, isoTime } from '../../events/envelope.js';
-import { kindOf, subjectKeys } from '../../subject.js';
-import type { ClaimsCommand, Context, Decision, DecisionDetails } from '../commands.js';
+import { subjectKeys, subjectKindOf } from '../../subject.js';
+import { type ClaimEventKind, claimEventType } from '../claim-event-kinds.js';
+import type { ClaimsCommand, Decision, DecisionContext, DecisionDetails } from '../commands.js';
 import { decide } from '../decide.js';
 import { evolve } from '../evolve.js';
-import { eventName, type Fact } from '../facts.js';
 import { emptyHead, type Head } from '../head.js';
-import type { Payloads } from '../payloads.js';
+import type { ClaimEventPayloads } from '../payloads.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Rules, rulesFor } from '../policy.js';
 
 export const TASK = 'A-001-core';
@@ -14,40 +14,40 @@ export const EDGE = 'REQ-F-AUTH-001#design_code';
 
 /** Tests speak in seconds after this moment. */
 export const T0_MS = Date.UTC(2026, 0, 1);
-export const msAt = (at_seconds: number): number => T0_MS + at_seconds * 1000;
-export const isoAt = (at_seconds: number): string => isoTime(msAt(at_seconds));
+export const msAt = (atSeconds: number): number => T0_MS + atSeconds * 1000;
+export const isoAt = (atSeconds: number): string => isoTime(msAt(atSeconds));
 
 export const TASK_RULES: Rules = rulesFor('task', DEFAULT_POLICY, DEFAULT_LIMITS, 0);
 export const EDGE_RULES: Rules = rulesFor('edge', DEFAULT_POLICY, DEFAULT_LIMITS, 0);
 
 /** Not secret, but as unlike for two grants as the real one. */
-export const claimIdOf: Context['claimIdOf'] = ({ generation, request_id }) =>
+export const claimIdOf: DecisionContext['claimIdOf'] = ({ generation, request_id }) =>
   `claim-${generation}-${request_id}`;
 
 /** Somebody at work. Ada and Eve share a session; each grant has a request of its own. */
-export interface Worker {
+export interface TestAgent {
   readonly agent_id: string;
   readonly session_id: string;
   readonly agent_role: string | null;
 }
-export const ada: Worker = { agent_id: 'ada', session_id: 's-1', agent_role: null };
-export const eve: Worker = { agent_id: 'eve', session_id: 's-1', agent_role: null };
-export const bob: Worker = { agent_id: 'bob', session_id: 's-2', agent_role: null };
+export const ada: TestAgent = { agent_id: 'ada', session_id: 's-1', agent_role: null };
+export const eve: TestAgent = { agent_id: 'eve', session_id: 's-1', agent_role: null };
+export const bob: TestAgent = { agent_id: 'bob', session_id: 's-2', agent_role: null };
 
-export const requestOf = (worker: Worker): string => `request-of-${worker.agent_id}`;
+export const requestOf = (worker: TestAgent): string => `request-of-${worker.agent_id}`;
 
 /** One fact of the past. It sees the head it happened to, so that a test names only what matters to it. */
-export type PastFact = (head: Head) => EventDraft;
+export type PastEventBuilder = (head: Head) => EventDraft;
 
-export function fact<F extends Fact>(
+export function pastEvent<F extends ClaimEventKind>(
   name: F,
-  at_seconds: number,
-  payload: Payloads[F],
+  atSeconds: number,
+  payload: ClaimEventPayloads[F],
   envelope: Partial<EventDraft> = {},
-): PastFact {
+): PastEventBuilder {
   return (head) => ({
-    event_type: eventName(name, head.subject),
-    timestamp: isoAt(at_seconds),
+    event_type: claimEventType(name, head.subject),
+    timestamp: isoAt(atSeconds),
     subject: head.subject,
     ...subjectKeys(head.subject),
     seq: head.seq + 1,
@@ -65,14 +65,14 @@ export interface GrantFields {
   readonly inputs?: string;
 }
 
-export function granted(worker: Worker, at_seconds: number, fields: GrantFields = {}): PastFact {
-  const lease_seconds = fields.lease_seconds === undefined ? 300 : fields.lease_seconds;
-  const payload: Omit<Payloads['granted'], 'previous_generation' | 'previous_state'> = {
-    lease_duration_seconds: lease_seconds,
-    expires_at: lease_seconds === null ? null : isoAt(at_seconds + lease_seconds),
+export function granted(worker: TestAgent, atSeconds: number, fields: GrantFields = {}): PastEventBuilder {
+  const leaseSeconds = fields.lease_seconds === undefined ? 300 : fields.lease_seconds;
+  const payload: Omit<ClaimEventPayloads['granted'], 'previous_generation' | 'previous_state'> = {
+    lease_duration_seconds: leaseSeconds,
+    expires_at: leaseSeconds === null ? null : isoAt(atSeconds + leaseSeconds),
     ...(fields.max_hold_seconds === undefined
       ? {}
-      : { max_hold_until: isoAt(at_seconds + fields.max_hold_seconds) }),
+      : { max_hold_until: isoAt(atSeconds + fields.max_hold_seconds) }),
     ...(fields.inputs === undefined ? {} : { inputs: fields.inputs }),
   };
   return (head) => {
@@ -82,42 +82,48 @@ export function granted(worker: Worker, at_seconds: number, fields: GrantFields 
     } as const;
     const { agent_id, session_id } = worker;
     const envelope = { agent_id, session_id, generation: head.generation + 1, request_id: requestOf(worker) };
-    return fact('granted', at_seconds, { ...from, ...payload }, envelope)(head);
+    return pastEvent('granted', atSeconds, { ...from, ...payload }, envelope)(head);
   };
 }
 
-export const expired = (at_seconds: number): PastFact =>
-  fact('lost', at_seconds, { cause: 'EXPIRED', disposition: 'eligible', expired_at: isoAt(at_seconds) });
+export const expired = (atSeconds: number): PastEventBuilder =>
+  pastEvent('lost', atSeconds, { cause: 'EXPIRED', disposition: 'eligible', expired_at: isoAt(atSeconds) });
 export const released = (
-  at_seconds: number,
-  payload: Payloads['released'] = { reason: 'VOLUNTARY' },
-): PastFact => fact('released', at_seconds, payload);
-export const held = (at_seconds: number, reason = 'look at this'): PastFact =>
-  fact('held', at_seconds, { reason, by: 'hana' }, { agent_id: 'hana' });
-export const suspended = (at_seconds: number, gate?: Payloads['suspended']['gate']): PastFact =>
-  fact('suspended', at_seconds, { until: isoAt(at_seconds + 3600), ...(gate === undefined ? {} : { gate }) });
-export const accepted = (at_seconds: number, sha256 = 'aa11'): PastFact => {
+  atSeconds: number,
+  payload: ClaimEventPayloads['released'] = { reason: 'VOLUNTARY' },
+): PastEventBuilder => pastEvent('released', atSeconds, payload);
+export const held = (atSeconds: number, reason = 'look at this'): PastEventBuilder =>
+  pastEvent('held', atSeconds, { reason, by: 'hana' }, { agent_id: 'hana' });
+export const suspended = (
+  atSeconds: number,
+  gate?: ClaimEventPayloads['suspended']['gate'],
+): PastEventBuilder =>
+  pastEvent('suspended', atSeconds, {
+    until: isoAt(atSeconds + 3600),
+    ...(gate === undefined ? {} : { gate }),
+  });
+export const accepted = (atSeconds: number, sha256 = 'aa11'): PastEventBuilder => {
   return (head) =>
-    fact('accepted', at_seconds, {
+    pastEvent('accepted', atSeconds, {
       outcome: 'ACCEPTED',
       late: false,
       ...resultPayload(sha256, head.generation, head.subject),
     })(head);
 };
-export const escalated = (at_seconds: number, sha256 = 'aa11'): PastFact => {
+export const escalated = (atSeconds: number, sha256 = 'aa11'): PastEventBuilder => {
   return (head) =>
-    fact('escalated', at_seconds, {
+    pastEvent('escalated', atSeconds, {
       reason: 'outside_role_authority',
       iteration: 1,
-      until: isoAt(at_seconds + 3600),
+      until: isoAt(atSeconds + 3600),
       ...resultPayload(sha256, head.generation, head.subject),
     })(head);
 };
-export const reset = (at_seconds: number): PastFact => {
+export const reset = (atSeconds: number): PastEventBuilder => {
   return (head) =>
-    fact(
+    pastEvent(
       'reset',
-      at_seconds,
+      atSeconds,
       { reason: 'again', by: 'hana', epoch: head.epoch + 1 },
       { agent_id: 'hana' },
     )(head);
@@ -132,34 +138,39 @@ export function resultPayload(sha256: string, generation: number, subject: strin
   };
 }
 
-export const headAfter = (subject: string, past: readonly PastFact[]): Head =>
-  past.reduce<Head>((head, happened) => evolve(head, happened(head)), emptyHead(subject));
+export const headAfter = (subject: string, past: readonly PastEventBuilder[]): Head =>
+  past.reduce<Head>((head, buildEvent) => evolve(head, buildEvent(head)), emptyHead(subject));
 
-export const given = (...past: PastFact[]): Given => new Given(TASK, past, TASK_RULES);
+export const given = (...past: PastEventBuilder[]): DecisionScenario =>
+  new DecisionScenario(TASK, past, TASK_RULES);
 
 /** Given past facts, when a command comes at a time, then events or a refusal. */
-export class Given {
+export class DecisionScenario {
   constructor(
     private readonly subject: string,
-    private readonly past: readonly PastFact[],
-    private readonly theRules: Rules,
+    private readonly past: readonly PastEventBuilder[],
+    private readonly rules: Rules,
   ) {}
 
-  on(subject: string): Given {
-    return new Given(subject, this.past, kindOf(subject) === 'edge' ? EDGE_RULES : TASK_RULES);
+  on(subject: string): DecisionScenario {
+    return new DecisionScenario(
+      subject,
+      this.past,
+      subjectKindOf(subject) === 'edge' ? EDGE_RULES : TASK_RULES,
+    );
   }
 
-  under(rules: Partial<Rules>): Given {
-    return new Given(this.subject, this.past, { ...this.theRules, ...rules });
+  under(rules: Partial<Rules>): DecisionScenario {
+    return new DecisionScenario(this.subject, this.past, { ...this.rules, ...rules });
   }
 
-  when(command: ClaimsCommand, at_seconds: number): Outcome {
-    const ctx: Context = { now_ms: msAt(at_seconds), rules: this.theRules, claimIdOf };
-    return new Outcome(decide(headAfter(this.subject, this.past), command, ctx));
+  when(command: ClaimsCommand, atSeconds: number): DecisionExpectation {
+    const ctx: DecisionContext = { now_ms: msAt(atSeconds), rules: this.rules, claimIdOf };
+    return new DecisionExpectation(decide(headAfter(this.subject, this.past), command, ctx));
   }
 }
 
-export class Outcome {
+export class DecisionExpectation {
   constructor(readonly decision: Decision) {}
 
   /** It took effect, with just these events and these payload fields among theirs. */

@@ -1,8 +1,8 @@
 import type { FeatureVector, Methodology, ModuleMap, Profile, Transition } from '../../graph/methodology.js';
-import type { RouteQuestion } from '../../graph/route.js';
+import type { RouteInput } from '../../graph/route.js';
 import type { EdgeClaim } from '../feature-state.js';
-import { rowsOf } from '../rows.js';
-import { START_MS, Story } from './story.js';
+import { featureRows } from '../rows.js';
+import { EventLogBuilder, START_MS } from './event-log-builder.js';
 
 const transition = (
   source: string,
@@ -50,7 +50,7 @@ const profile = (name: string, include: readonly string[] | 'all', more: Partial
 const STANDARD = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'];
 const dimension = (name: string, mandatory: boolean) => ({ name, mandatory });
 
-export function methodology(more: Partial<Methodology> = {}): Methodology {
+export function testMethodology(more: Partial<Methodology> = {}): Methodology {
   const names = new Set(TRANSITIONS.flatMap(({ source, target }) => [source, target]));
   return {
     mode: 'multi',
@@ -89,7 +89,7 @@ export function methodology(more: Partial<Methodology> = {}): Methodology {
   };
 }
 
-export const feature = (feature_id: string, more: Partial<FeatureVector> = {}): FeatureVector => ({
+export const testFeature = (feature_id: string, more: Partial<FeatureVector> = {}): FeatureVector => ({
   feature_id,
   title: `Feature ${feature_id}`,
   intent: 'INT-1',
@@ -107,7 +107,7 @@ export const feature = (feature_id: string, more: Partial<FeatureVector> = {}): 
   ...more,
 });
 
-export const claimOf = (agent_id: string, state: EdgeClaim['state'] = 'held'): EdgeClaim => ({
+export const testClaim = (agent_id: string, state: EdgeClaim['state'] = 'held'): EdgeClaim => ({
   agent_id,
   agent_role: null,
   generation: 1,
@@ -115,12 +115,12 @@ export const claimOf = (agent_id: string, state: EdgeClaim['state'] = 'held'): E
   since: '2026-03-01T09:00:00.000Z',
 });
 
-export interface Project {
-  readonly story?: Story;
+export interface TestProject {
+  readonly events?: EventLogBuilder;
   readonly features?: readonly FeatureVector[];
   /** By subject. */
   readonly claims?: Readonly<Record<string, EdgeClaim>>;
-  readonly asked?: RouteQuestion['asked'];
+  readonly request?: RouteInput['request'];
   readonly methodology?: Methodology | null;
   readonly modules?: ModuleMap;
   readonly enforce?: boolean;
@@ -128,15 +128,15 @@ export interface Project {
 }
 
 /** A question about a project, of which a test says only what matters to it. */
-export function ask(project: Project): RouteQuestion {
-  const state = (project.story ?? new Story()).folded();
+export function routeInputOf(project: TestProject): RouteInput {
+  const state = (project.events ?? new EventLogBuilder()).fold();
   const { modules = null, enforce = false, claims = {} } = project;
-  const built = methodology({ modules, parallelism: { enforce } });
+  const built = testMethodology({ modules, parallelism: { enforce } });
   return {
     methodology: project.methodology === undefined ? built : project.methodology,
-    rows: rowsOf(project.features ?? [], state, (subject) => claims[subject] ?? null),
+    rows: featureRows(project.features ?? [], state, (subject) => claims[subject] ?? null),
     state,
     now_ms: project.now_ms ?? START_MS + 3_600_000,
-    asked: project.asked ?? {},
+    request: project.request ?? {},
   };
 }

@@ -1,18 +1,18 @@
 import { DEFAULT_FILES } from '../defaults/files.js';
 import { canonicalEdge } from '../edge-name.js';
-import { type EdgeNames, stemOf } from './edge-names.js';
-import { Findings } from './findings.js';
+import { type EdgeNameIndex, fileStem } from './edge-names.js';
+import { ConfigFindings } from './findings.js';
 import { openYamlFile, type YamlFile } from './yaml-file.js';
 
-const opened = new Map<string, YamlFile>();
+const builtInCache = new Map<string, YamlFile>();
 
 /** A built-in file, parsed once in the life of the process, and only when a workspace has none of its own. */
 export function builtInFile(path: string): YamlFile {
-  const known = opened.get(path);
-  if (known !== undefined) return known;
-  const file = openYamlFile(path, DEFAULT_FILES.get(path) ?? '', new Findings(), true);
+  const cached = builtInCache.get(path);
+  if (cached !== undefined) return cached;
+  const file = openYamlFile(path, DEFAULT_FILES.get(path) ?? '', new ConfigFindings(), true);
   if (file === null) throw new Error(`the built-in ${path} cannot be read`);
-  opened.set(path, file);
+  builtInCache.set(path, file);
   return file;
 }
 
@@ -20,9 +20,9 @@ export const builtInProfiles = (): YamlFile[] =>
   [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('profiles/')).map(builtInFile);
 
 /** By the file that the transition names, else by the edge itself. */
-export function builtInEdge(edge: string, names: EdgeNames): YamlFile | null {
+export function builtInEdgeFile(edge: string, names: EdgeNameIndex): YamlFile | null {
   const paths = [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('graph/edges/'));
-  const named = paths.find((path) => stemOf(path) === names.config_stems.get(edge));
-  const path = named ?? paths.find((one) => canonicalEdge(stemOf(one)) === edge);
+  const named = paths.find((path) => fileStem(path) === names.config_stems.get(edge));
+  const path = named ?? paths.find((one) => canonicalEdge(fileStem(one)) === edge);
   return path === undefined ? null : builtInFile(path);
 }

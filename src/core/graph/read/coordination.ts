@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ClaimTimes, CoordinationMode } from '../methodology.js';
-import { flag } from './fields.js';
+import type { ClaimTimeouts, CoordinationMode } from '../methodology.js';
+import { booleanField } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const seconds = z
@@ -10,7 +10,7 @@ const seconds = z
 const schema = z
   .object({
     coordination: z.object({ mode: z.enum(['single', 'multi']).nullish() }).nullish(),
-    parallelism: z.object({ enforce: flag.nullish() }).nullish(),
+    parallelism: z.object({ enforce: booleanField.nullish() }).nullish(),
     claims: z
       .object({
         stale_threshold_seconds: seconds.nullish(),
@@ -22,22 +22,22 @@ const schema = z
   })
   .nullable();
 
-export interface Coordination {
+export interface ParsedCoordination {
   readonly mode: CoordinationMode | null;
   readonly enforce: boolean;
-  readonly claims: ClaimTimes;
+  readonly claims: ClaimTimeouts;
 }
 
-export function readCoordination(file: YamlFile): Coordination | null {
-  if (file.value !== null && file.fits(schema) === null) return null;
-  const said = schema.parse(file.value);
+export function parseCoordination(file: YamlFile): ParsedCoordination | null {
+  if (file.value !== null && file.parse(schema) === null) return null;
+  const parsed = schema.parse(file.value);
   const claims = Object.fromEntries(
-    Object.entries(said?.claims ?? {}).filter(([, value]) => value !== null && value !== undefined),
-  ) as ClaimTimes;
+    Object.entries(parsed?.claims ?? {}).filter(([, value]) => value !== null && value !== undefined),
+  ) as ClaimTimeouts;
   const { stale_threshold_seconds: stale, claim_ttl_seconds: ttl } = claims;
   if (stale !== undefined && ttl !== undefined && stale >= ttl) {
-    const said = `A claim is stale before its lease ends: ${stale} is not below claim_ttl_seconds, ${ttl}.`;
-    file.fault(['claims', 'stale_threshold_seconds'], said);
+    const parsed = `A claim is stale before its lease ends: ${stale} is not below claim_ttl_seconds, ${ttl}.`;
+    file.fault(['claims', 'stale_threshold_seconds'], parsed);
   }
-  return { mode: said?.coordination?.mode ?? null, enforce: said?.parallelism?.enforce ?? false, claims };
+  return { mode: parsed?.coordination?.mode ?? null, enforce: parsed?.parallelism?.enforce ?? false, claims };
 }

@@ -1,52 +1,57 @@
 import { canonicalEdge } from '../edge-name.js';
-import type { Check, EdgeConfig, Transition } from '../methodology.js';
-import { bareConfig, type EdgeFile } from './edge-config.js';
-import type { EdgeNames } from './edge-names.js';
-import { checkOf, checksSchema } from './fields.js';
-import type { TopologyReading } from './topology.js';
+import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
+import { defaultEdgeConfig, type ParsedEdgeFile } from './edge-config.js';
+import type { EdgeNameIndex } from './edge-names.js';
+import { checksSchema, parseCheck } from './fields.js';
+import type { ParsedTopology } from './topology.js';
 
 /** Files that only add to an edge which has a file of its own. */
-const PARTS_OF_AN_EDGE: ReadonlySet<string> = new Set(['adr']);
+const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
 /** About no edge: composed into those that make code or tests. */
-const TAGGING = 'code_tagging';
+const TAGGING_STEM = 'code_tagging';
 const TAGGED_ASSETS: ReadonlySet<string> = new Set(['code', 'unit_tests']);
 /** About no edge: where checks of the source `traceability` have their commands. */
-const TRACEABILITY = 'traceability';
+const TRACEABILITY_STEM = 'traceability';
 
 /** What each edge of the topology asks: by its own file, else by the built-in one, else by its transition alone. */
-export function composeEdges(
-  { file: topologyFile, topology, names }: TopologyReading,
-  written: readonly EdgeFile[],
-  builtIn: (edge: string) => EdgeFile | null,
+export function composeEdgeConfigs(
+  { file: topologyFile, topology, names }: ParsedTopology,
+  fromFiles: readonly ParsedEdgeFile[],
+  builtIn: (edge: string) => ParsedEdgeFile | null,
 ): Record<string, EdgeConfig> {
-  for (const { file, stem, edge } of written) {
-    if (edge === null && stem !== TAGGING && stem !== TRACEABILITY) {
+  for (const { file, stem, edge } of fromFiles) {
+    if (edge === null && stem !== TAGGING_STEM && stem !== TRACEABILITY_STEM) {
       file.warn([], 'The file says of no edge that it is about it, and is left out.');
     }
   }
-  const commands = traceabilityChecks(written);
+  const commands = traceabilityChecks(fromFiles);
   const edges: Record<string, EdgeConfig> = {};
   for (const transition of topology.transitions) {
     const { edge } = transition;
-    const main = mainFile(edge, names, written) ?? builtIn(edge);
-    if (main === null)
+    const mainConfigFile = mainFile(edge, names, fromFiles) ?? builtIn(edge);
+    if (mainConfigFile === null)
       topologyFile.warn(
         ['transitions'],
         `No file says what ${edge} asks: it asks for one check of each of its evaluators.`,
       );
-    const config = main === null ? bareConfig(transition) : { edge, ...main.config };
-    const parts = written.filter((one) => one !== main && isPart(one, transition));
+    const config =
+      mainConfigFile === null ? defaultEdgeConfig(transition) : { edge, ...mainConfigFile.config };
+    const parts = fromFiles.filter((one) => one !== mainConfigFile && isSupplement(one, transition));
     const checks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);
     edges[edge] = {
       ...config,
-      checklist: firstOfEachName(checks).map((check) => commanded(check, commands)),
+      checklist: uniqueByName(checks).map((check) => withTraceabilityCommand(check, commands)),
     };
   }
   return edges;
 }
 
-function mainFile(edge: string, names: EdgeNames, files: readonly EdgeFile[]): EdgeFile | null {
-  const candidates = files.filter(({ stem }) => !PARTS_OF_AN_EDGE.has(stem));
+function mainFile(
+  edge: string,
+  names: EdgeNameIndex,
+  files: readonly ParsedEdgeFile[],
+): ParsedEdgeFile | null {
+  const candidates = files.filter(({ stem }) => !SUPPLEMENTARY_STEMS.has(stem));
   const named = names.config_stems.get(edge);
   return (
     candidates.find(({ stem }) => stem === named) ??
@@ -56,29 +61,32 @@ function mainFile(edge: string, names: EdgeNames, files: readonly EdgeFile[]): E
   );
 }
 
-function isPart({ edge, stem }: EdgeFile, transition: Transition): boolean {
-  if (edge === transition.edge) return PARTS_OF_AN_EDGE.has(stem);
-  return edge === null && stem === TAGGING && TAGGED_ASSETS.has(transition.target);
+function isSupplement({ edge, stem }: ParsedEdgeFile, transition: Transition): boolean {
+  if (edge === transition.edge) return SUPPLEMENTARY_STEMS.has(stem);
+  return edge === null && stem === TAGGING_STEM && TAGGED_ASSETS.has(transition.target);
 }
 
-const firstOfEachName = (checks: readonly Check[]): Check[] => {
-  const byName = new Map<string, Check>();
+const uniqueByName = (checks: readonly CheckDefinition[]): CheckDefinition[] => {
+  const byName = new Map<string, CheckDefinition>();
   for (const check of checks) if (!byName.has(check.name)) byName.set(check.name, check);
   return [...byName.values()];
 };
 
 /** Its checks stand in lists by layer: `layer_1_req_coverage`, and so on. */
-function traceabilityChecks(files: readonly EdgeFile[]): ReadonlyMap<string, Check> {
-  const checks = new Map<string, Check>();
-  const extra = files.find(({ stem }) => stem === TRACEABILITY)?.config.extra ?? {};
+function traceabilityChecks(files: readonly ParsedEdgeFile[]): ReadonlyMap<string, CheckDefinition> {
+  const checks = new Map<string, CheckDefinition>();
+  const extra = files.find(({ stem }) => stem === TRACEABILITY_STEM)?.config.extra ?? {};
   for (const [name, layer] of Object.entries(extra)) {
-    const said = name.startsWith('layer_') ? checksSchema.safeParse(layer) : null;
-    for (const check of said?.data ?? []) checks.set(check.name, checkOf(check));
+    const parsed = name.startsWith('layer_') ? checksSchema.safeParse(layer) : null;
+    for (const check of parsed?.data ?? []) checks.set(check.name, parseCheck(check));
   }
   return checks;
 }
 
-function commanded(check: Check, commands: ReadonlyMap<string, Check>): Check {
+function withTraceabilityCommand(
+  check: CheckDefinition,
+  commands: ReadonlyMap<string, CheckDefinition>,
+): CheckDefinition {
   if (check.source !== 'traceability' || check.command !== undefined) return check;
   const { command, pass_criterion } = commands.get(check.name) ?? {};
   if (command === undefined) return check;

@@ -2,7 +2,7 @@ import { canonicalEdge } from '../edge-name.js';
 import type { Topology } from '../methodology.js';
 
 /** The edges of a topology by every name they have: canonical id, the transition's own name, its file. */
-export class EdgeNames {
+export class EdgeNameIndex {
   readonly #byName = new Map<string, string>();
 
   constructor(
@@ -32,4 +32,4 @@ export class EdgeNames {
 }
 
 /** `edge_params/tdd.yml` → `tdd`. */
-export const stemOf = (path: string): string => (path.split('/').at(-1) ?? path).replace(/\.ya?ml$/, '');
+export const fileStem = (path: string): string => (path.split('/').at(-1) ?? path).replace(/\.ya?ml$/, '');

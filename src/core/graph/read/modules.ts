@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type { ModuleMap } from '../methodology.js';
-import { label } from './fields.js';
+import { shortText } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
-const modules = z.array(label).max(1000);
-const byName = z.record(label, modules.nullable());
+const modules = z.array(shortText).max(1000);
+const byName = z.record(shortText, modules.nullable());
 const schema = z.object({ feature_module_map: byName.nullish(), dependency_dag: byName.nullish() });
 
-export function readModules(file: YamlFile): ModuleMap | null {
-  const said = file.fits(schema);
-  if (said === null) return null;
+export function parseModules(file: YamlFile): ModuleMap | null {
+  const parsed = file.parse(schema);
+  if (parsed === null) return null;
   return {
-    feature_module_map: listsOf(said.feature_module_map),
-    dependency_dag: listsOf(said.dependency_dag),
+    feature_module_map: uniqueLists(parsed.feature_module_map),
+    dependency_dag: uniqueLists(parsed.dependency_dag),
   };
 }
 
-const listsOf = (lists: Record<string, string[] | null> | null | undefined): Record<string, string[]> =>
+const uniqueLists = (lists: Record<string, string[] | null> | null | undefined): Record<string, string[]> =>
   Object.fromEntries(Object.entries(lists ?? {}).map(([name, list]) => [name, [...new Set(list ?? [])]]));

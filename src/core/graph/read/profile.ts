@@ -1,16 +1,24 @@
 import { z } from 'zod';
-import type { Path } from '../../yaml/place.js';
+import type { DocumentPath } from '../../yaml/source-position.js';
 import { CHECK_TYPES, type CheckType, type Profile, type TimeBoxRule } from '../methodology.js';
 import { parseDuration } from '../time-box.js';
-import { type EdgeNames, stemOf } from './edge-names.js';
-import { budget, checkTypes, flag, label, labels, timeBoxSchema, words } from './fields.js';
+import { type EdgeNameIndex, fileStem } from './edge-names.js';
+import {
+  booleanField,
+  checkTypes,
+  iterationCount,
+  longText,
+  shortText,
+  shortTexts,
+  timeBoxSchema,
+} from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
-const anyOf = (word: string) => z.union([z.literal(word), labels]);
+const anyOf = (word: string) => z.union([z.literal(word), shortTexts]);
 const schema = z.object({
-  profile: label.nullish(),
-  description: words.nullish(),
-  graph: z.object({ include: anyOf('all'), skip: labels.nullish(), optional: labels.nullish() }),
+  profile: shortText.nullish(),
+  description: longText.nullish(),
+  graph: z.object({ include: anyOf('all'), skip: shortTexts.nullish(), optional: shortTexts.nullish() }),
   evaluators: z
     .object({
       default: checkTypes.nullish(),
@@ -19,94 +27,98 @@ const schema = z.object({
     .nullish(),
   convergence: z
     .object({
-      rule: label.nullish(),
-      human_required_on_all_edges: flag.nullish(),
-      additional_condition: label.nullish(),
-      max_iterations: budget.nullish(),
-      stuck_threshold: budget.nullish(),
+      rule: shortText.nullish(),
+      human_required_on_all_edges: booleanField.nullish(),
+      additional_condition: shortText.nullish(),
+      max_iterations: iterationCount.nullish(),
+      stuck_threshold: iterationCount.nullish(),
     })
     .nullish(),
   iteration: z.object({ time_box: timeBoxSchema.nullish() }).nullish(),
-  vector_types: z.union([z.enum(['any', 'all']), labels]).nullish(),
+  vector_types: z.union([z.enum(['any', 'all']), shortTexts]).nullish(),
 });
-type Said = z.infer<typeof schema>;
+type ParsedProfileFile = z.infer<typeof schema>;
 
 /** Iterations before a human is asked, and equal deltas before work is stuck, where neither file says them. */
-export type Thresholds = Pick<Profile, 'max_iterations' | 'stuck_threshold'>;
-export const THRESHOLDS: Thresholds = { max_iterations: 5, stuck_threshold: 3 };
+export type IterationThresholds = Pick<Profile, 'max_iterations' | 'stuck_threshold'>;
+export const DEFAULT_THRESHOLDS: IterationThresholds = { max_iterations: 5, stuck_threshold: 3 };
 
 /** Null where it cannot be used: with its faults told, or, of a built-in, because none of its edges exist. */
-export function readProfile(
+export function parseProfile(
   file: YamlFile,
-  names: EdgeNames,
-  thresholdsOf: (profile: string) => Thresholds,
+  names: EdgeNameIndex,
+  thresholdsOf: (profile: string) => IterationThresholds,
 ): Profile | null {
-  const said = file.fits(schema);
-  if (said === null) return null;
-  const name = said.profile ?? stemOf(file.name);
-  const edges = new ListedEdges(file, names);
-  const include = includedOf(said, edges);
+  const parsed = file.parse(schema);
+  if (parsed === null) return null;
+  const name = parsed.profile ?? fileStem(file.name);
+  const edges = new EdgeListResolver(file, names);
+  const include = includedEdges(parsed, edges);
   if (include.length === 0) {
-    if (said.graph.include.length === 0) file.fault(['graph', 'include'], 'A profile has at least one edge.');
+    if (parsed.graph.include.length === 0)
+      file.fault(['graph', 'include'], 'A profile has at least one edge.');
     return null;
   }
-  const { convergence } = said;
-  const usual = thresholdsOf(name);
+  const { convergence } = parsed;
+  const defaults = thresholdsOf(name);
   return {
     name,
-    description: said.description?.trim() ?? '',
+    description: parsed.description?.trim() ?? '',
     include,
-    skip: edges.read(said.graph.skip ?? [], ['graph', 'skip']),
-    optional: edges.read(said.graph.optional ?? [], ['graph', 'optional']),
-    evaluators: said.evaluators?.default ?? CHECK_TYPES,
-    evaluators_by_edge: overridesOf(said, edges),
+    skip: edges.resolveAll(parsed.graph.skip ?? [], ['graph', 'skip']),
+    optional: edges.resolveAll(parsed.graph.optional ?? [], ['graph', 'optional']),
+    evaluators: parsed.evaluators?.default ?? CHECK_TYPES,
+    evaluators_by_edge: evaluatorOverrides(parsed, edges),
     convergence_rule: convergence?.rule ?? 'all_required_checks_pass',
     ...(convergence?.additional_condition ? { additional_condition: convergence.additional_condition } : {}),
     human_required_on_all_edges: convergence?.human_required_on_all_edges ?? false,
-    max_iterations: convergence?.max_iterations ?? usual.max_iterations,
-    stuck_threshold: convergence?.stuck_threshold ?? usual.stuck_threshold,
-    time_box: timeBoxRule(said.iteration?.time_box, file, ['iteration', 'time_box']),
-    vector_types: vectorTypesOf(said),
+    max_iterations: convergence?.max_iterations ?? defaults.max_iterations,
+    stuck_threshold: convergence?.stuck_threshold ?? defaults.stuck_threshold,
+    time_box: parseTimeBoxRule(parsed.iteration?.time_box, file, ['iteration', 'time_box']),
+    vector_types: vectorTypesOf(parsed),
   };
 }
 
-function includedOf(said: Said, edges: ListedEdges): readonly string[] | 'all' {
-  const { include } = said.graph;
+function includedEdges(parsed: ParsedProfileFile, edges: EdgeListResolver): readonly string[] | 'all' {
+  const { include } = parsed.graph;
   if (typeof include === 'string' || (include.length === 1 && include[0] === 'all')) return 'all';
-  return edges.read(include, ['graph', 'include']);
+  return edges.resolveAll(include, ['graph', 'include']);
 }
 
-function overridesOf(said: Said, edges: ListedEdges): Record<string, readonly CheckType[]> {
+function evaluatorOverrides(
+  parsed: ParsedProfileFile,
+  edges: EdgeListResolver,
+): Record<string, readonly CheckType[]> {
   const byEdge: Record<string, readonly CheckType[]> = {};
-  for (const [name, types] of Object.entries(said.evaluators?.overrides ?? {})) {
-    const edge = edges.one(name, ['evaluators', 'overrides', name]);
+  for (const [name, types] of Object.entries(parsed.evaluators?.overrides ?? {})) {
+    const edge = edges.resolve(name, ['evaluators', 'overrides', name]);
     if (edge !== null) byEdge[edge] = Array.isArray(types) ? types : types.evaluators;
   }
   return byEdge;
 }
 
-function vectorTypesOf({ vector_types }: Said): readonly string[] | 'any' {
+function vectorTypesOf({ vector_types }: ParsedProfileFile): readonly string[] | 'any' {
   return Array.isArray(vector_types) ? vector_types : 'any';
 }
 
 /** Null: there is none. `check_in: none` is none as well. */
-export function timeBoxRule(
-  said: z.infer<typeof timeBoxSchema> | null | undefined,
+export function parseTimeBoxRule(
+  parsed: z.infer<typeof timeBoxSchema> | null | undefined,
   file: YamlFile,
-  path: Path,
+  path: DocumentPath,
 ): TimeBoxRule | null {
-  if (!said || said.enabled === false || !said.duration) return null;
-  const duration_seconds = secondsOf(said.duration, file, [...path, 'duration']);
+  if (!parsed || parsed.enabled === false || !parsed.duration) return null;
+  const duration_seconds = parseSeconds(parsed.duration, file, [...path, 'duration']);
   if (duration_seconds === null) return null;
-  const check_in = said.check_in && said.check_in !== 'none' ? said.check_in : null;
+  const checkIn = parsed.check_in && parsed.check_in !== 'none' ? parsed.check_in : null;
   return {
     duration_seconds,
-    check_in_seconds: check_in === null ? null : secondsOf(check_in, file, [...path, 'check_in']),
-    on_expiry: said.on_expiry ?? 'fold_back',
+    check_in_seconds: checkIn === null ? null : parseSeconds(checkIn, file, [...path, 'check_in']),
+    on_expiry: parsed.on_expiry ?? 'fold_back',
   };
 }
 
-function secondsOf(text: string, file: YamlFile, path: Path): number | null {
+function parseSeconds(text: string, file: YamlFile, path: DocumentPath): number | null {
   const seconds = parseDuration(text);
   if (seconds === null) {
     file.fault(
@@ -118,18 +130,18 @@ function secondsOf(text: string, file: YamlFile, path: Path): number | null {
 }
 
 /** Names of edges in a file; one that the topology does not have is a fault where it stands. */
-export class ListedEdges {
+export class EdgeListResolver {
   constructor(
     private readonly file: YamlFile,
-    private readonly names: EdgeNames,
+    private readonly names: EdgeNameIndex,
   ) {}
 
-  read(listed: readonly string[], path: Path): string[] {
-    const edges = listed.map((name, at) => this.one(name, [...path, at]));
+  resolveAll(listed: readonly string[], path: DocumentPath): string[] {
+    const edges = listed.map((name, at) => this.resolve(name, [...path, at]));
     return [...new Set(edges.filter((edge) => edge !== null))];
   }
 
-  one(name: string, path: Path): string | null {
+  resolve(name: string, path: DocumentPath): string | null {
     const edge = this.names.find(name);
     if (edge === null && !this.file.is_built_in) {
       const known = this.names.all.join(', ');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { budget } from './fields.js';
-import { THRESHOLDS, type Thresholds } from './profile.js';
+import { iterationCount } from './fields.js';
+import { DEFAULT_THRESHOLDS, type IterationThresholds } from './profile.js';
 import type { YamlFile } from './yaml-file.js';
 
 const schema = z.object({
@@ -13,7 +13,7 @@ const schema = z.object({
               z.object({
                 name: z.string(),
                 default: z.number().nullish(),
-                per_profile: z.record(z.string(), budget).nullish(),
+                per_profile: z.record(z.string(), iterationCount).nullish(),
               }),
             )
             .nullish(),
@@ -24,14 +24,14 @@ const schema = z.object({
 });
 
 /** `intentengine_config.yml` of the family: when an agent's work goes to a human, by profile. */
-export function readThresholds(file: YamlFile): (profile: string) => Thresholds {
-  const triggers = file.fits(schema)?.escalation?.probabilistic_to_human?.triggers ?? [];
-  const of = (name: keyof Thresholds, profile: string): number => {
+export function parseThresholds(file: YamlFile): (profile: string) => IterationThresholds {
+  const triggers = file.parse(schema)?.escalation?.probabilistic_to_human?.triggers ?? [];
+  const thresholdFor = (name: keyof IterationThresholds, profile: string): number => {
     const trigger = triggers.find((entry) => entry.name === name);
-    return trigger?.per_profile?.[profile] ?? trigger?.default ?? THRESHOLDS[name];
+    return trigger?.per_profile?.[profile] ?? trigger?.default ?? DEFAULT_THRESHOLDS[name];
   };
   return (profile) => ({
-    max_iterations: of('max_iterations', profile),
-    stuck_threshold: of('stuck_threshold', profile),
+    max_iterations: thresholdFor('max_iterations', profile),
+    stuck_threshold: thresholdFor('stuck_threshold', profile),
   });
 }

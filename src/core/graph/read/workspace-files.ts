@@ -1,21 +1,21 @@
-import type { Findings } from './findings.js';
-import { ALL_FILES_LENGTH_MAX, FILES_MAX, type FileKind, sortFiles } from './places.js';
+import { ALL_FILES_LENGTH_MAX, FILES_MAX, filesByKind, type WorkspaceFileKind } from './file-kinds.js';
+import type { ConfigFindings } from './findings.js';
 import { openYamlFile, type YamlFile } from './yaml-file.js';
 
 /** The files of a workspace by what they are about. */
 export class WorkspaceFiles {
-  readonly #byKind: ReadonlyMap<FileKind, readonly string[]>;
+  readonly #byKind: ReadonlyMap<WorkspaceFileKind, readonly string[]>;
   readonly #opened = new Map<string, YamlFile | null>();
 
   constructor(
     private readonly texts: ReadonlyMap<string, string>,
-    private readonly findings: Findings,
+    private readonly findings: ConfigFindings,
   ) {
-    this.#byKind = sortFiles(texts.keys());
+    this.#byKind = filesByKind(texts.keys());
   }
 
   /** Opens every file of these kinds, one at each step. Of some nothing is needed, save that they can be read. */
-  *opening(kinds: readonly FileKind[]): Generator<void, void> {
+  *openSteps(kinds: readonly WorkspaceFileKind[]): Generator<void, void> {
     for (const kind of kinds) {
       for (const path of this.#byKind.get(kind) ?? []) {
         this.#open(path);
@@ -25,13 +25,13 @@ export class WorkspaceFiles {
   }
 
   /** Those that can be read at all; the faults of the others are told. */
-  all(kind: FileKind): YamlFile[] {
+  filesOf(kind: WorkspaceFileKind): YamlFile[] {
     const paths = this.#byKind.get(kind) ?? [];
     return paths.map((path) => this.#open(path)).filter((file) => file !== null);
   }
 
   /** Of a kind that a workspace has once. Null: there is none, or its faults are told. */
-  one(kind: FileKind): YamlFile | null {
+  fileOf(kind: WorkspaceFileKind): YamlFile | null {
     const [first, ...others] = this.#byKind.get(kind) ?? [];
     if (first === undefined) return null;
     for (const path of others) {
@@ -44,11 +44,11 @@ export class WorkspaceFiles {
     return this.#open(first);
   }
 
-  has(kind: FileKind): boolean {
+  has(kind: WorkspaceFileKind): boolean {
     return this.#byKind.has(kind);
   }
 
-  textsOf(kind: FileKind): string[] {
+  textsOf(kind: WorkspaceFileKind): string[] {
     return (this.#byKind.get(kind) ?? []).map((path) => this.texts.get(path) ?? '');
   }
 
@@ -62,7 +62,7 @@ export class WorkspaceFiles {
 }
 
 /** What is wrong with the files as a whole; null: they may be looked at. */
-export function tooMuch(texts: ReadonlyMap<string, string>): string | null {
+export function sizeLimitError(texts: ReadonlyMap<string, string>): string | null {
   if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are read.`;
   let length = 0;
   for (const text of texts.values()) length += text.length;

@@ -1,9 +1,14 @@
 import type { z } from 'zod';
-import { type Locate, type Path, type Place, pathText } from '../../yaml/place.js';
+import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../yaml/check-shape.js';
 import { readYamlText } from '../../yaml/read-yaml.js';
-import { checkJson, fits, type ShapeFaults } from '../../yaml/shape.js';
+import {
+  type DocumentPath,
+  type LocatePath,
+  pathText,
+  type SourcePosition,
+} from '../../yaml/source-position.js';
 import type { ConfigFault } from '../methodology.js';
-import type { Findings } from './findings.js';
+import type { ConfigFindings } from './findings.js';
 
 /** In characters. */
 export const FILE_LENGTH_MAX = 256 * 1024;
@@ -12,38 +17,38 @@ export const FILE_LENGTH_MAX = 256 * 1024;
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'prototype']);
 
 /** A file of the workspace, read: its values, and a place for everything that is said about them. */
-export class YamlFile implements ShapeFaults {
-  readonly whole = 'The file';
-  readonly forbidden = FORBIDDEN_NAMES;
+export class YamlFile implements ShapeFaultSink {
+  readonly documentName = 'The file';
+  readonly forbiddenNames = FORBIDDEN_NAMES;
 
   constructor(
     readonly name: string,
     readonly value: unknown,
-    private readonly locate: Locate,
-    private readonly findings: Findings,
+    private readonly locate: LocatePath,
+    private readonly findings: ConfigFindings,
     /** Nobody wrote it: what it says of edges that the topology does not have is left out. */
     readonly is_built_in: boolean,
   ) {}
 
-  fits<T>(schema: z.ZodType<T>): T | null {
-    return fits(schema, this.value, [], this);
+  parse<T>(schema: z.ZodType<T>): T | null {
+    return parseWithSchema(schema, this.value, [], this);
   }
 
-  badValue(path: Path, message: string): void {
+  badValue(path: DocumentPath, message: string): void {
     this.fault(path, message);
   }
-  unknownField(path: Path, message: string): void {
+  unknownField(path: DocumentPath, message: string): void {
     this.fault(path, message);
   }
-  fault(path: Path, message: string, place: Place | null = this.locate(path)): void {
-    this.findings.fault(this.finding(path, message, place));
+  fault(path: DocumentPath, message: string, position: SourcePosition | null = this.locate(path)): void {
+    this.findings.fault(this.finding(path, message, position));
   }
-  warn(path: Path, message: string): void {
+  warn(path: DocumentPath, message: string): void {
     this.findings.warn(this.finding(path, message, this.locate(path)));
   }
 
-  private finding(path: Path, message: string, place: Place | null): ConfigFault {
-    return { file: this.name, path: pathText(path), message, ...(place ?? {}) };
+  private finding(path: DocumentPath, message: string, position: SourcePosition | null): ConfigFault {
+    return { file: this.name, path: pathText(path), message, ...(position ?? {}) };
   }
 }
 
@@ -51,8 +56,8 @@ export class YamlFile implements ShapeFaults {
 export function openYamlFile(
   name: string,
   text: string,
-  findings: Findings,
-  is_built_in = false,
+  findings: ConfigFindings,
+  isBuiltIn = false,
 ): YamlFile | null {
   if (text.length > FILE_LENGTH_MAX) {
     const message = `The file has ${text.length} characters; at most ${FILE_LENGTH_MAX} are read.`;
@@ -60,9 +65,9 @@ export function openYamlFile(
     return null;
   }
   const { value, problems, locate } = readYamlText(text, 'merged');
-  const file = new YamlFile(name, value, locate, findings, is_built_in);
-  for (const { path, message, place } of problems) file.fault(path, message, place);
+  const file = new YamlFile(name, value, locate, findings, isBuiltIn);
+  for (const { path, message, source_position: place } of problems) file.fault(path, message, place);
   const clean = findings.faults.length;
-  if (problems.length > 0 || !checkJson(value, [], file)) return null;
+  if (problems.length > 0 || !checkJsonShape(value, [], file)) return null;
   return findings.faults.length === clean ? file : null;
 }

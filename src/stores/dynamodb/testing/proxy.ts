@@ -1,41 +1,41 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { DynamodbOptions } from '../configuration.js';
+import type { DynamodbOptions } from '../options.js';
 
 /**
  * What is to become of one call. `lose_reply`: the engine acts, and nobody hears of it. `cut`: the connection breaks
  * before the call gets there. `hold`: it never gets there, and nobody says so.
  */
-export type Fate =
+export type CallFate =
   | 'pass'
   | 'lose_reply'
   | 'cut'
   | 'hold'
   | { readonly error: string; readonly reasons?: readonly string[] }
   | { readonly answer: unknown }
-  | Edit;
+  | ReplyEdit;
 
 /** The engine acts, and what it answers is changed. */
-export interface Edit {
+export interface ReplyEdit {
   readonly edit: (answer: { Items?: Record<string, { N?: string }>[] }) => unknown;
 }
 
-export interface Call {
+export interface ProxiedCall {
   /** `TransactWriteItems`, `Query` … */
   readonly operation: string;
   readonly body: Record<string, unknown>;
 }
 
-export interface TestProxy {
+export interface DynamodbProxy {
   readonly options: DynamodbOptions;
-  readonly calls: Call[];
+  readonly calls: ProxiedCall[];
   /** Decides on every call from now on; it may change what the call says. */
-  fate: (call: Call) => Fate;
+  fate: (call: ProxiedCall) => CallFate;
   close(): Promise<void>;
 }
 
 /** An HTTP server in front of the engine, for what an emulator does not do by itself: throttle, conflict, fall silent. */
-export async function startProxy(engine: DynamodbOptions): Promise<TestProxy> {
-  const calls: Call[] = [];
+export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy> {
+  const calls: ProxiedCall[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const text = await bodyOf(incoming);
     const operation = String(incoming.headers['x-amz-target']).split('.')[1] as string;
@@ -49,7 +49,7 @@ export async function startProxy(engine: DynamodbOptions): Promise<TestProxy> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
-  const proxy: TestProxy = {
+  const proxy: DynamodbProxy = {
     options: { ...engine, endpoint: `http://127.0.0.1:${port}` },
     calls,
     fate: () => 'pass',
@@ -62,7 +62,11 @@ export async function startProxy(engine: DynamodbOptions): Promise<TestProxy> {
 }
 
 /** The first `times` calls of an operation have this fate, and all others pass. */
-export function first(times: number, operation: string, fate: Fate): (call: Call) => Fate {
+export function firstCalls(
+  times: number,
+  operation: string,
+  fate: CallFate,
+): (call: ProxiedCall) => CallFate {
   let left = times;
   return (call) => {
     if (call.operation !== operation || left === 0) return 'pass';
@@ -77,7 +81,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function reply(outgoing: ServerResponse, fate: Exclude<Fate, string | Edit>): void {
+function reply(outgoing: ServerResponse, fate: Exclude<CallFate, string | ReplyEdit>): void {
   const headers = { 'content-type': 'application/x-amz-json-1.0' };
   if ('answer' in fate) {
     outgoing.writeHead(200, headers).end(JSON.stringify(fate.answer));
@@ -96,7 +100,7 @@ function forward(
   incoming: IncomingMessage,
   text: string,
   outgoing: ServerResponse,
-  fate: 'pass' | 'lose_reply' | Edit,
+  fate: 'pass' | 'lose_reply' | ReplyEdit,
 ): void {
   const { method } = incoming;
   const headers = { ...incoming.headers, 'content-length': String(Buffer.byteLength(text)) };

@@ -3,29 +3,31 @@ import { Coordinator } from '../../../coordinator/coordinator.js';
 import { openFileStore } from '../../../stores/file/file-store.js';
 import { FolderBlobs } from '../../../stores/file/folder-blobs.js';
 import { coordinatorRemote } from '../coordinator-remote.js';
-import { isRefusal } from '../place.js';
 import { pull } from '../pull.js';
 import { push } from '../push.js';
-import { KEY, opened, placeIn } from './laptop.js';
+import { isSyncRefusal } from '../sync-workspace.js';
+import { KEY, syncWorkspaceIn, withLocalLog } from './sync-harness.js';
 
 /** Tells the office what was done offline, and takes over its log. */
 export async function syncOnce(
   folder: string,
-  office: string,
+  remoteRoot: string,
   onStep: (step: string) => void = () => {},
 ): Promise<void> {
-  const store = await openFileStore({ root: join(office, 'store') });
-  const blobs = new FolderBlobs(join(office, 'blobs'));
+  const store = await openFileStore({ root: join(remoteRoot, 'store') });
+  const blobs = new FolderBlobs(join(remoteRoot, 'blobs'));
   const coordinator = await Coordinator.open({ store, blobs });
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  const place = placeIn(folder);
+  const workspace = syncWorkspaceIn(folder);
   const options = { now_ms: Date.now(), onStep, keep_aside: false };
-  const first = await pull(place, remote, options);
+  const first = await pull(workspace, remote, options);
   // Whoever died between the two had pushed nothing, or all of it: a pull alone says which.
-  if (isRefusal(first)) {
-    const told = await opened(place, (local) => push(place, local, remote, new Map(), options));
-    const taken = isRefusal(told) ? told : await pull(place, remote, options);
-    if (isRefusal(taken)) throw new Error(taken.detail);
+  if (isSyncRefusal(first)) {
+    const pushed = await withLocalLog(workspace, (local) =>
+      push(workspace, local, remote, new Map(), options),
+    );
+    const pulled = isSyncRefusal(pushed) ? pushed : await pull(workspace, remote, options);
+    if (isSyncRefusal(pulled)) throw new Error(pulled.detail);
   }
   coordinator.close();
   await store.close();

@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Coordinator, isProblem } from '../src/coordinator/index.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
+import { openMemoryStore } from '../src/stores/memory/memory-store.js';
+import type { ProjectKey, Store } from '../src/stores/store.js';
+
+export type BenchStoreName = 'memory' | 'file';
+
+/** A coordinator with plans of independent tasks, and a folder that goes when it closes. */
+export interface BenchHarness {
+  readonly coordinator: Coordinator;
+  readonly store: Store;
+  readonly root: string;
+  readonly tasks: readonly { readonly project: ProjectKey; readonly task_id: string }[];
+  close(): Promise<void>;
+}
+
+const WIDE_LIMITS = { max_concurrent_claims: 10_000_000, max_active_sessions: 1_000_000 };
+const TENANT = 'bench';
+const TASKS_PER_TRACK = 999;
+
+export const newTempFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'genesis-bench-'));
+
+export async function openHarness(
+  name: BenchStoreName,
+  projects: number,
+  tasksEach: number,
+): Promise<BenchHarness> {
+  const root = await newTempFolder();
+  const store = name === 'file' ? await openFileStore({ root }) : openMemoryStore();
+  return harnessOn(store, root, projects, tasksEach);
+}
+
+/** The same on any store. `root` is removed with the house. */
+export async function harnessOn(
+  store: Store,
+  root: string,
+  projects: number,
+  tasksEach: number,
+  tenant_id = TENANT,
+): Promise<BenchHarness> {
+  const coordinator = await Coordinator.open({ store, limits: WIDE_LIMITS });
+  const tasks: { project: ProjectKey; task_id: string }[] = [];
+  for (let number = 0; number < projects; number += 1) {
+    const project = { tenant_id, project_id: `project-${number}` };
+    const tracks = tracksOf(tasksEach);
+    const reply = await coordinator.plans.put(project, { tracks });
+    if (isProblem(reply)) throw new Error(reply.detail);
+    for (const { id } of Object.values(tracks).flat()) tasks.push({ project, task_id: id });
+  }
+  // Neighbours in the list belong to different projects, so that load spreads over them.
+  tasks.sort((a, b) => (a.task_id < b.task_id ? -1 : 1));
+  return {
+    coordinator,
+    store,
+    root,
+    tasks,
+    async close() {
+      coordinator.close();
+      await store.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tasks that wait for nothing, 999 to a track: AA-001-work, AA-002-work, … */
+export function tracksOf(
+  count: number,
+): Record<string, { id: string; description: string; depends_on: [] }[]> {
+  const tracks: Record<string, { id: string; description: string; depends_on: [] }[]> = {};
+  for (let made = 0, track = 0; made < count; track += 1) {
+    const name = letters(track);
+    const size = Math.min(TASKS_PER_TRACK, count - made);
+    tracks[name] = Array.from({ length: size }, (_, at) => ({
+      id: `${name}-${String(at + 1).padStart(3, '0')}-work`,
+      description: 'one piece of work',
+      depends_on: [],
+    }));
+    made += size;
+  }
+  return tracks;
+}
+
+function letters(number: number): string {
+  const digit = (value: number) => String.fromCharCode(65 + (value % 26));
+  return digit(Math.floor(number / 676)) + digit(Math.floor(number / 26)) + digit(number);
+}

@@ -1,0 +1,25 @@
+import { percentiles } from '../load.js';
+
+/** How long one kind of request took, from when it was due to its reply. */
+export interface LatencySummary {
+  readonly count: number;
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+}
+
+export const summarizeLatencies = (tookMs: readonly number[]): LatencySummary => ({
+  count: tookMs.length,
+  ...percentiles(Float64Array.from(tookMs)),
+});
+
+/** What one part of the run showed. */
+export interface RunMeasurement {
+  readonly seconds: number;
+  /** Taken and completed. */
+  readonly jobs: number;
+  readonly requests: number;
+  /** Processor time of the server behind it, where it was counted. */
+  readonly server_cpu_seconds?: number | null;
+  /** By operation: `take` and `complete`, where they can be told apart. */
+  readonly operations: Readonly<Record<string, LatencySummary>>;
+}

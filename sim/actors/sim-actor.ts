@@ -1,0 +1,72 @@
+import type { ProjectKey } from '../../src/stores/store.js';
+import type { ProjectMonitor } from '../checks/project-monitor.js';
+import type { SimContext } from '../fleet/sim-context.js';
+import { SimProcess } from '../world/process.js';
+import type { Rng } from '../world/rng.js';
+import { type CallOutcome, isRevoked, SimClient, type SimClientContext } from './client.js';
+import { CommandFactory, type SimCommand } from './commands.js';
+
+/** What all actors share: the world they act in, and when it is over. */
+export interface ActorContext extends SimContext, SimClientContext {
+  /** `wild`: anything goes. `diligent`: everybody works to get the plan done. `over`: no new commands. */
+  phase: 'wild' | 'diligent' | 'over';
+  commands: number;
+  /** Calls that still wait for their answer. */
+  pendingCalls: number;
+}
+
+/** Somebody who sends commands: a process, a client, and a stream of chance. */
+export abstract class SimActor {
+  protected readonly process: SimProcess;
+  protected readonly commands: CommandFactory;
+  protected readonly rng: Rng;
+  private readonly client: SimClient;
+
+  constructor(
+    protected readonly context: ActorContext,
+    protected readonly scope: ProjectKey,
+    name: string,
+    user_id: string | null,
+  ) {
+    this.rng = context.world.rng.fork(`${scope.tenant_id} ${name}`);
+    this.process = new SimProcess(context.world, `${scope.tenant_id}/${name}`, this.rng.fork('process'));
+    this.client = new SimClient(this.process, context, this.rng.fork('client'));
+    const principal = `${scope.tenant_id}-${name}`;
+    const caller = {
+      principal,
+      user_id,
+      client_ip: null,
+      claim_id_optional: false,
+      may_work: true,
+      may_review: false,
+      may_administer: false,
+    };
+    this.commands = new CommandFactory(scope, name, caller, context.credentials);
+  }
+
+  async run(): Promise<void> {
+    while (this.context.phase !== 'over') {
+      await this.process.sleep(this.rng.exponential(this.thinkMs()), 'thinks');
+      if (this.context.phase === 'wild') await this.actRandomly();
+      else if (this.context.phase === 'diligent') await this.actDiligently();
+    }
+  }
+
+  protected abstract thinkMs(): number;
+  protected abstract actRandomly(): Promise<void>;
+  protected abstract actDiligently(): Promise<void>;
+
+  protected projectMonitor(): ProjectMonitor {
+    return this.context.monitor.projectMonitor(this.scope);
+  }
+
+  protected async call(command: SimCommand): Promise<CallOutcome> {
+    this.context.commands += 1;
+    this.context.pendingCalls += 1;
+    const outcome = await this.client.call(command);
+    this.context.pendingCalls -= 1;
+    const isCurrent = command.credential === this.commands.currentCredential;
+    if (isCurrent && outcome.kind === 'reply' && isRevoked(outcome.reply)) this.commands.replaceCredential();
+    return outcome;
+  }
+}

@@ -1,0 +1,296 @@
+import { isProblem } from '../../src/coordinator/index.js';
+import { isUndecided } from '../../src/coordinator/problem.js';
+import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
+import type { SimCommand } from '../actors/commands.js';
+import type { SimWorld } from '../world/world.js';
+import type { CommitMonitor } from './commit-monitor.js';
+import type { CoverageCounter } from './coverage.js';
+import { wasRefusalTrue } from './refusals.js';
+
+/** One arrival of a command at a coordinator. A command may arrive several times, or never. */
+export interface CommandDelivery {
+  readonly began_step: number;
+  ended_step: number | null;
+  /** `open`: not answered, perhaps never. `nothing`: it surely did not happen. `unknown`: nobody can tell. */
+  outcome: 'open' | 'ok' | 'refused' | 'nothing' | 'unknown';
+  /** Its effect was in the log when it was answered: from then on every answer must be the same. */
+  hasTakenEffect: boolean;
+  reply: unknown;
+}
+
+export interface CommandRecord {
+  readonly command: SimCommand;
+  readonly invoked_ms: number;
+  /** History was lost since: what was told before it may be undone. */
+  readonly incarnation: number;
+  readonly deliveries: CommandDelivery[];
+}
+
+/** What was asked and what was answered, and whether the log bears it out. */
+export class CallHistory {
+  readonly records: CommandRecord[] = [];
+
+  constructor(
+    private readonly world: SimWorld,
+    private readonly monitor: CommitMonitor,
+    private readonly coverage: CoverageCounter,
+    private readonly incarnation: () => number,
+  ) {}
+
+  invoke(command: SimCommand): CommandRecord {
+    const record = {
+      command,
+      invoked_ms: this.world.now_ms,
+      incarnation: this.incarnation(),
+      deliveries: [],
+    };
+    this.records.push(record);
+    return record;
+  }
+
+  beginDelivery(record: CommandRecord): CommandDelivery {
+    const delivery: CommandDelivery = {
+      began_step: this.world.steps,
+      ended_step: null,
+      outcome: 'open',
+      hasTakenEffect: false,
+      reply: null,
+    };
+    record.deliveries.push(delivery);
+    return delivery;
+  }
+
+  recordReply(record: CommandRecord, delivery: CommandDelivery, reply: unknown): void {
+    delivery.ended_step = this.world.steps;
+    delivery.reply = reply;
+    delivery.outcome = outcomeOf(reply);
+    const { command } = record;
+    this.world.trace(`${command.request_id} ${command.op} ${command.subject ?? ''}: ${shortReply(reply)}`);
+    this.countCoverage(command, reply);
+    for (const item of itemRepliesOf(command, reply)) this.checkItem(record, item);
+    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    delivery.hasTakenEffect = command.request_ids.some((id) => projectMonitor.effectsOf(id).length > 0);
+    this.checkReplies(record, delivery);
+    this.checkRefusal(record, delivery);
+    if (isProblem(reply) && reply.problem === 'UNKNOWN' && !INFRASTRUCTURE_ERRORS.test(reply.detail)) {
+      this.world.violate(
+        'THROWN',
+        `${command.op} was left in doubt by what is no fault of the world: ${reply.detail}`,
+      );
+    }
+    if (isProblem(reply) && reply.detail.startsWith(CONTENTION_MESSAGE)) {
+      this.world.violate(
+        'LIVE',
+        `${command.op} of ${command.subject} was decided a hundred times, and never done`,
+      );
+    }
+  }
+
+  recordException(record: CommandRecord, delivery: CommandDelivery, error: unknown): void {
+    delivery.ended_step = this.world.steps;
+    delivery.outcome = 'unknown';
+    this.world.trace(`${record.command.request_id} threw ${String(error)}`);
+    if (error instanceof StoreBroken || error instanceof StoreUnavailable) return;
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.world.violate('THROWN', `${record.command.op} was answered with an exception: ${stack}`);
+  }
+
+  /** At the end, when nothing is on its way any more. */
+  finish(): void {
+    for (const record of this.records) {
+      if (record.incarnation === this.incarnation()) this.checkNoEffect(record);
+    }
+  }
+
+  /** A refusal is an answer like any other: what it says was so at some moment between question and answer. */
+  private checkRefusal({ command, incarnation }: CommandRecord, delivery: CommandDelivery): void {
+    const { reason } = delivery.reply as CommandReplyFields;
+    if (delivery.outcome !== 'refused' || command.subject === null || reason === undefined) return;
+    if (incarnation !== this.incarnation()) return;
+    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const heads = projectMonitor.headsBetween(command.subject, delivery.began_step, this.world.steps);
+    if (wasRefusalTrue(reason, command.handle, heads)) return;
+    this.world.violate(
+      'INV-13',
+      `${command.op} of ${command.subject} was refused: ${reason}, and it was not so`,
+    );
+  }
+
+  /** INV-07: whoever was refused every time, and never left in doubt, has changed nothing. */
+  private checkNoEffect({ command, deliveries }: CommandRecord): void {
+    if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'nothing')) return;
+    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    for (const id of command.request_ids) {
+      const effects = projectMonitor.effectsOf(id);
+      const [effect] = effects;
+      // A submission that needs a human is not accepted, and still does something: it asks the human.
+      if (effect === undefined || effects.some((event) => claimEventKindOf(event.event_type) === 'escalated'))
+        continue;
+      this.world.violate('INV-07', `${command.op} ${id} was refused, and ${effect.event_type} is in the log`);
+    }
+  }
+
+  /** INV-11: one request, one reply and one effect, however often it arrives. */
+  private checkReplies(record: CommandRecord, last: CommandDelivery): void {
+    const { command, deliveries } = record;
+    if (!command.isDeduplicated || record.incarnation !== this.incarnation()) return;
+    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    for (const id of command.request_ids) {
+      const effects = projectMonitor.effectsOf(id).map(effectKey);
+      const duplicate = effects.find((effect, index) => effects.indexOf(effect) < index);
+      if (duplicate !== undefined) this.world.violate('INV-11', `${id} took effect twice: ${duplicate}`);
+    }
+    for (const other of deliveries) {
+      if (other === last || other.outcome !== 'ok' || !other.hasTakenEffect) continue;
+      if (last.outcome === 'ok' && comparableReply(other.reply) !== comparableReply(last.reply)) {
+        this.world.violate(
+          'INV-11',
+          `${command.op} ${command.request_id} was answered ${comparableReply(other.reply)}, then ${comparableReply(last.reply)}`,
+        );
+      }
+      const isAfter = other.ended_step !== null && other.ended_step < last.began_step;
+      if (last.outcome === 'refused' && isAfter) {
+        this.world.violate(
+          'INV-11',
+          `${command.op} ${command.request_id} was granted, then ${shortReply(last.reply)}`,
+        );
+      }
+    }
+  }
+
+  /** INV-05 and INV-10: what was told as done is in the log, and was done under the handle that was granted. */
+  private checkItem(record: CommandRecord, { command, reply, request_id }: ItemReply): void {
+    if (outcomeOf(reply) !== 'ok') return;
+    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const fields = reply as CommandReplyFields;
+    const { handle } = command;
+    if (handle !== null) {
+      if (handle.incarnation < this.incarnation() && !this.isReplayed(record, request_id)) {
+        this.world.violate('INV-01', `a handle from before the loss of history opened ${handle.task_id}`);
+      }
+      const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
+      if (grant?.request_id !== handle.granted_by) {
+        this.world.violate(
+          'INV-05',
+          `${command.op} was taken under a handle that ${handle.granted_by} never got`,
+        );
+      }
+      const eventKind = EVENT_KIND_OF_OP[command.op];
+      const isLogged =
+        eventKind === undefined ||
+        projectMonitor.findEvent(handle.task_id, handle.generation, eventKind) !== undefined;
+      if (!isLogged && !SUCCESS_WITHOUT_EVENT.has(command.op)) {
+        this.world.violate(
+          'INV-10',
+          `${command.op} of ${handle.task_id} was told as done and is not in the log`,
+        );
+      }
+    }
+    if (fields.claim == null || !CLAIM_OPS.has(command.op)) return;
+    if (fields.claim.tenant_id !== command.scope.tenant_id) {
+      this.world.violate(
+        'INV-14',
+        `${command.scope.tenant_id} was told of a claim of ${fields.claim.tenant_id}`,
+      );
+    }
+    const grant = projectMonitor.findEvent(fields.claim.task_id, fields.claim.generation, 'granted');
+    const isCurrent = record.incarnation === this.incarnation();
+    if (isCurrent && (grant?.session_id !== fields.claim.session_id || grant?.request_id !== request_id)) {
+      this.world.violate('INV-10', `the grant of ${fields.claim.task_id} to ${request_id} is not in the log`);
+    }
+  }
+
+  /** What was done and remembered before the loss is told again as it was, and does nothing. */
+  private isReplayed({ command, incarnation }: CommandRecord, requestId: string): boolean {
+    const isBeforeLoss = command.isDeduplicated && incarnation < this.incarnation();
+    return isBeforeLoss && !this.monitor.projectMonitor(command.scope).hasWrittenSinceLoss(requestId);
+  }
+
+  private countCoverage({ handle }: SimCommand, reply: unknown): void {
+    const { reason, parked } = reply as { reason?: string; parked?: string | null };
+    if (reason === 'STALE_GENERATION') this.coverage.hit('stale reject');
+    if (reason === 'FUTURE_GENERATION') this.coverage.hit('future generation');
+    if (reason === 'DEPENDENCY_CHANGED') this.coverage.hit('merge race');
+    if (typeof parked === 'string') this.coverage.hit('parked');
+    if (handle !== null && handle.incarnation < this.incarnation() && outcomeOf(reply) === 'refused') {
+      this.coverage.hit('old handle refused');
+    }
+  }
+}
+
+/** So few actors never meet so often: whoever gives up for this decides again and again on an old view. */
+const CONTENTION_MESSAGE = 'Too many others change the same work';
+
+/** What a broken line, a failing disk or a store that gave up say; whatever else leaves somebody in doubt is a bug. */
+const INFRASTRUCTURE_ERRORS = /the line broke|again|ENOSPC|EIO/;
+
+/** Whoever holds back what the house holds back for poison in the same moment has one effect, not two. */
+const effectKey = ({ event_type, subject, payload }: EventEnvelope): string =>
+  `${event_type} ${subject}${payload.by === 'genesis' ? ' by the house' : ''}`;
+
+const CLAIM_OPS: ReadonlySet<string> = new Set(['claim', 'next', 'batch', 'atomic']);
+
+interface CommandReplyFields {
+  readonly success?: boolean;
+  readonly accepted?: boolean;
+  readonly reason?: string;
+  readonly claim?: { tenant_id: string; task_id: string; generation: number; session_id: string } | null;
+}
+
+interface ItemReply {
+  readonly command: SimCommand;
+  readonly reply: unknown;
+  readonly request_id: string;
+}
+
+/** A batch is as many commands as it has items. */
+function itemRepliesOf(command: SimCommand, reply: unknown): ItemReply[] {
+  const { results } = reply as { results?: readonly unknown[] };
+  if (results === undefined) return [{ command, reply, request_id: command.request_ids[0] ?? '' }];
+  return results.map((item, index) => ({
+    command,
+    reply: item,
+    request_id: command.request_ids[index] ?? '',
+  }));
+}
+
+const EVENT_KIND_OF_OP: Readonly<Record<string, ClaimEventKind>> = {
+  renew: 'renewed',
+  release: 'released',
+  submit: 'accepted',
+  suspend: 'suspended',
+  resume: 'resumed',
+  note: 'noted',
+};
+
+/** Renewing while suspended, or resuming what was never suspended, is a yes without an event. */
+const SUCCESS_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'suspend']);
+
+export function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
+  if (isProblem(reply)) {
+    if (reply.problem === 'UNKNOWN') return 'unknown';
+    return reply.problem === 'UNAUTHENTICATED' || isUndecided(reply) ? 'nothing' : 'refused';
+  }
+  const { success, accepted, results } = reply as CommandReplyFields & { results?: readonly unknown[] };
+  if (results !== undefined) {
+    const outcomes = results.map(outcomeOf);
+    if (outcomes.includes('unknown')) return 'unknown';
+    return outcomes.includes('ok') ? 'ok' : outcomes.includes('nothing') ? 'nothing' : 'refused';
+  }
+  return success === false || accepted === false ? 'refused' : 'ok';
+}
+
+/** What two answers to one request must share: a briefing tells the news, and may differ. */
+function comparableReply(reply: unknown): string {
+  const { briefing: _, ...rest } = reply as { briefing?: unknown };
+  return JSON.stringify(rest);
+}
+
+function shortReply(reply: unknown): string {
+  if (isProblem(reply)) return `${reply.problem} (${reply.detail})`;
+  const { reason, claim, results } = reply as CommandReplyFields & { results?: readonly unknown[] };
+  if (results !== undefined) return results.map(shortReply).join(', ');
+  return `${reason ?? 'done'}${claim == null ? '' : ` ${claim.task_id} g${claim.generation}`}`;
+}

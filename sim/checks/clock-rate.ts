@@ -1,0 +1,30 @@
+import type { CommitOutcome } from '../../src/stores/store.js';
+import type { SimWorld } from '../world/world.js';
+
+/** A steady clock makes up for a step at no more than this, and a quartz is never quite right. */
+const SPEED_MAX = 1.51;
+const ROUNDING_MS = 5;
+
+/** Watches one store's clock: however the wall clock is set, leases must not all run out at once. */
+export class ClockRateCheck {
+  private readonly sinceMs: number;
+
+  constructor(
+    private readonly world: SimWorld,
+    /** How far the clock leaps at once. */
+    private readonly tickMs: number,
+    /** Null: the first time that is told. */
+    private startMs: number | null = null,
+  ) {
+    this.sinceMs = world.now_ms;
+  }
+
+  check(outcomes: readonly CommitOutcome[]): void {
+    for (const { now_ms } of outcomes) {
+      this.startMs ??= now_ms;
+      const passedMs = (this.world.now_ms - this.sinceMs + this.tickMs) * SPEED_MAX + ROUNDING_MS;
+      if (now_ms - this.startMs <= passedMs) continue;
+      this.world.violate('CLOCK', `the store’s clock ran ahead by ${now_ms - this.startMs - passedMs} ms`);
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
+import { isJsonEqual } from '../../src/core/claims/invariants/json-equal.js';
+import type { Limits } from '../../src/core/claims/policy.js';
+import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
+import type { AnyHead } from '../../src/core/fold.js';
+import { inputsOf, openDependenciesOf } from '../../src/core/plan/index.js';
+import { planPositionOf } from '../../src/core/views/index.js';
+import type { CommitOutcome, ProjectKey, StoredHead, Transaction } from '../../src/stores/store.js';
+import type { SimWorld } from '../world/world.js';
+import type { CoverageCounter } from './coverage.js';
+import { ProjectMonitor } from './project-monitor.js';
+
+const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
+
+function currentInputs({ state }: ProjectMonitor, subject: string): string | null {
+  return inputsOf(state.plan, subject, (id) => {
+    const head = state.heads.get(id);
+    return head == null || head.result === null
+      ? null
+      : { generation: head.result.generation, epoch: head.epoch };
+  });
+}
+
+/** Sees every commit that a store confirmed, and holds the world to it from then on. */
+export class CommitMonitor {
+  /** Grows with every event of every log. */
+  events_seen = 0;
+  private projectMonitors = new Map<string, ProjectMonitor>();
+  private tenantsAtLimit = new Set<string>();
+  /** What each subject was last granted for. */
+  private readonly inputs = new Map<string, string | null>();
+  /** The events that must be there together, by each of them. */
+  private readonly atomicGroups = new Map<string, readonly string[]>();
+
+  constructor(
+    private readonly world: SimWorld,
+    private readonly coverage: CoverageCounter,
+    private readonly limits: Limits,
+    /** A place in a track is an agent's, over several claims: it is counted exactly where one coordinator sees them all. */
+    private readonly checksTracks: boolean,
+  ) {}
+
+  projectMonitor(key: ProjectKey): ProjectMonitor {
+    let projectMonitor = this.projectMonitors.get(nameOf(key));
+    if (projectMonitor === undefined) {
+      projectMonitor = new ProjectMonitor(this.world, key, this.limits);
+      this.projectMonitors.set(nameOf(key), projectMonitor);
+    }
+    return projectMonitor;
+  }
+
+  all(): Iterable<ProjectMonitor> {
+    return this.projectMonitors.values();
+  }
+
+  /** A store was asked for this: each unit happens as a whole, or not at all. */
+  onCommitAttempt(transactions: readonly Transaction[]): void {
+    for (const { swaps } of transactions) {
+      const ids = swaps.flatMap(({ events }) => events.map(({ event_id }) => event_id));
+      for (const id of ids) this.atomicGroups.set(id, ids);
+    }
+  }
+
+  /** A store has told these outcomes: what they committed is durable now. */
+  onCommitted(transactions: readonly Transaction[], outcomes: readonly CommitOutcome[]): void {
+    for (const [index, outcome] of outcomes.entries()) {
+      const transaction = transactions[index] as Transaction;
+      if (outcome.kind === 'replay') this.coverage.hit('replayed reply');
+      if (outcome.kind === 'conflict') this.coverage.hit('conflict retried');
+      if (outcome.kind === 'full') this.onLimitReached(transaction.tenant_id);
+      if (outcome.kind === 'committed') this.checkCommitted(transaction, outcome);
+    }
+  }
+
+  /** What a store found when it was opened again: all that was confirmed, and perhaps more. */
+  onRecovered(key: ProjectKey, after: number, events: readonly EventEnvelope[]): void {
+    const projectMonitor = this.projectMonitor(key);
+    for (const expected of projectMonitor.events.slice(after)) {
+      const found = events[expected.position - after - 1];
+      if (found !== undefined && isJsonEqual(found, expected)) continue;
+      const change = found === undefined ? 'is gone' : 'has changed';
+      this.world.violate(
+        'INV-10',
+        `${nameOf(key)}: event ${expected.position} (${expected.event_type}) ${change}`,
+      );
+      return;
+    }
+    const newEvents = events.slice(projectMonitor.events.length - after);
+    this.checkAtomicity(key, newEvents);
+    for (const event of newEvents) this.addEvent(projectMonitor, event);
+  }
+
+  checkHeads(key: ProjectKey, heads: readonly StoredHead[]): void {
+    for (const { invariant, subject, message: says } of this.projectMonitor(key).checker.checkHeads(
+      heads as readonly AnyHead[],
+    )) {
+      this.world.violate(invariant, `${nameOf(key)} ${subject}: ${says}`);
+    }
+  }
+
+  /** History was lost beyond these events: everything is judged anew from them. */
+  onHistoryLost(kept: ReadonlyMap<string, readonly EventEnvelope[]>): void {
+    const before = this.projectMonitors;
+    this.projectMonitors = new Map();
+    for (const projectMonitor of before.values()) {
+      const replacement = this.projectMonitor(projectMonitor.key);
+      for (const event of kept.get(nameOf(projectMonitor.key)) ?? []) this.addEvent(replacement, event);
+      replacement.markSurvivedLoss();
+    }
+  }
+
+  private addEvent(projectMonitor: ProjectMonitor, event: EventEnvelope): void {
+    this.events_seen += 1;
+    projectMonitor.addEvent(event);
+  }
+
+  private checkAtomicity(key: ProjectKey, found: readonly EventEnvelope[]): void {
+    const ids = new Set(found.map(({ event_id }) => event_id));
+    for (const { event_id, event_type } of found) {
+      if (this.atomicGroups.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
+      this.world.violate('INV-10', `${nameOf(key)}: ${event_type} was found without the rest of its unit`);
+    }
+  }
+
+  /** Judged by the store's clock at the commit: by then a decision may have been long on its way. */
+  private checkTime({ not_before_ms, not_after_ms, swaps }: Transaction, nowMs: number): void {
+    if (nowMs < (not_before_ms ?? nowMs)) this.world.violate('INV-04', 'committed before its time');
+    if (nowMs >= (not_after_ms ?? Number.POSITIVE_INFINITY)) {
+      this.world.violate('INV-04', 'committed when its time was over');
+    }
+    for (const { event_type, subject, payload } of swaps.flatMap(({ events }) => events)) {
+      if (claimEventKindOf(event_type) !== 'lost' || typeof payload.expired_at !== 'string') continue;
+      if (nowMs < msOf(payload.expired_at)) {
+        this.world.violate(
+          'INV-04',
+          `${subject} was taken before ${payload.expired_at} by the store’s clock`,
+        );
+      }
+    }
+  }
+
+  private checkDependencies(projectMonitor: ProjectMonitor, subject: string): void {
+    const { plan, heads } = projectMonitor.state;
+    const open = openDependenciesOf(plan, subject, (id) => heads.get(id)?.phase === 'COMPLETED');
+    if (open.length > 0) this.world.violate('INV-19', `${subject} was granted while ${open[0]} was open`);
+    this.inputs.set(`${nameOf(projectMonitor.key)} ${subject}`, currentInputs(projectMonitor, subject));
+  }
+
+  /** The results that work was made from are still those that count. */
+  private checkInputs(projectMonitor: ProjectMonitor, subject: string): void {
+    const granted = this.inputs.get(`${nameOf(projectMonitor.key)} ${subject}`);
+    const now = currentInputs(projectMonitor, subject);
+    if (granted === undefined || granted === now) return;
+    this.world.violate('INV-19', `${subject} was made from ${granted} and accepted on ${now}`);
+  }
+
+  private checkCommitted(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): void {
+    const projectMonitor = this.projectMonitor(transaction);
+    const events = [...transaction.swaps.flatMap((swap) => swap.events), ...transaction.loose_events];
+    const eventKinds = events.map((event) => claimEventKindOf(event.event_type));
+    this.checkTime(transaction, outcome.now_ms);
+    const liveBefore = this.countLiveClaims(transaction.tenant_id, outcome.now_ms);
+    // Whoever adopts a result does not wait for what it was made from.
+    if (!eventKinds.includes('adopted')) {
+      for (const [index, { subject = '' }] of events.entries()) {
+        if (eventKinds[index] === 'granted') this.checkDependencies(projectMonitor, subject);
+        if (eventKinds[index] === 'accepted') this.checkInputs(projectMonitor, subject);
+      }
+    }
+    for (const [index, event] of events.entries()) {
+      const position = outcome.positions[index] ?? null;
+      if (position === null) continue;
+      this.world.trace(
+        `log ${nameOf(transaction)} ${position} ${event.event_type} ${event.subject} g${event.generation}`,
+      );
+      const positioned = { ...event, position };
+      this.countCoverage(projectMonitor, positioned, eventKinds);
+      this.addEvent(projectMonitor, positioned);
+    }
+    if (!eventKinds.includes('granted')) return;
+    this.checkLimit(projectMonitor.key.tenant_id, liveBefore, outcome.now_ms);
+    if (this.checksTracks) this.checkTracks(projectMonitor, outcome.now_ms);
+  }
+
+  /** Which of the states we must meet this event shows; the project is still as it was before it. */
+  private countCoverage(
+    projectMonitor: ProjectMonitor,
+    event: EventEnvelope,
+    transactionKinds: readonly unknown[],
+  ): void {
+    const eventKind = claimEventKindOf(event.event_type);
+    const head = projectMonitor.state.heads.get(event.subject ?? '');
+    if (eventKind === 'granted' && event.payload.previous_state === 'EXPIRED') {
+      this.coverage.hit('takeover');
+      this.coverage.hit(
+        transactionKinds.includes('lost') ? 'takeover before sweep' : 'sweep before takeover',
+      );
+    }
+    if (eventKind === 'granted' && this.tenantsAtLimit.delete(event.tenant_id))
+      this.coverage.hit('permit recovered');
+    const isExpiry =
+      eventKind === 'lost' && event.payload.cause === 'EXPIRED' && event.payload.disposition === 'eligible';
+    if (isExpiry && head?.claim?.state === 'SUSPENDED') this.coverage.hit('takeover during suspend');
+    if (eventKind === 'accepted' && event.payload.late === true) this.coverage.hit('late accept');
+    if (eventKind === 'adopted') this.coverage.hit('adopted');
+    if (eventKind === 'escalated') this.coverage.hit('escalated');
+    if (eventKind === 'reviewed') this.coverage.hit('reviewed');
+    if (eventKind === 'held' && event.payload.by === 'genesis') this.coverage.hit('poison hold');
+  }
+
+  private onLimitReached(tenantId: string): void {
+    this.tenantsAtLimit.add(tenantId);
+    this.coverage.hit('limit reached');
+  }
+
+  /**
+   * At the store's time of the commit, counted from the log alone. A policy that begins to hold what has run out may
+   * leave a tenant with more than it may have: then no grant may add to it.
+   */
+  private checkLimit(tenantId: string, liveBefore: number, nowMs: number): void {
+    const max = this.limits.max_concurrent_claims;
+    const live = this.countLiveClaims(tenantId, nowMs);
+    if (live <= max || live <= liveBefore) return;
+    this.world.violate('INV-15', `${tenantId} has ${live} live claims, and may have ${max}`);
+  }
+
+  private countLiveClaims(tenantId: string, nowMs: number): number {
+    let live = 0;
+    for (const { key, permitUntilMs: occupied } of this.projectMonitors.values()) {
+      if (key.tenant_id !== tenantId) continue;
+      for (const untilMs of occupied.values()) if (untilMs > nowMs) live += 1;
+    }
+    return live;
+  }
+
+  private checkTracks(projectMonitor: ProjectMonitor, nowMs: number): void {
+    const max = projectMonitor.currentPolicy.max_agents_per_track;
+    if (max === null) return;
+    const inTrack = new Map<string, Set<string>>();
+    for (const [subject, untilMs] of projectMonitor.permitUntilMs) {
+      const { track } = planPositionOf(subject);
+      const head = projectMonitor.state.heads.get(subject);
+      if (untilMs <= nowMs || track === null || head === undefined) continue;
+      const grant = projectMonitor.findEvent(subject, head.generation, 'granted');
+      if (grant === undefined || grant.position < projectMonitor.policy_position) continue;
+      inTrack.set(track, (inTrack.get(track) ?? new Set<string>()).add(grant.agent_id));
+    }
+    for (const [track, agents] of inTrack) {
+      if (agents.size <= max) continue;
+      this.world.violate('INV-15', `${agents.size} agents in track ${track}, and there may be ${max}`);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** States that the seeds together must reach: a simulation that never meets them proves nothing about them. */
+export const COVERAGE_GOALS = [
+  'takeover',
+  'sweep before takeover',
+  'takeover before sweep',
+  'takeover during suspend',
+  'late accept',
+  'stale reject',
+  'future generation',
+  'replayed reply',
+  'parked',
+  'adopted',
+  'poison hold',
+  'escalated',
+  'reviewed',
+  'merge race',
+  'done anew',
+  'limit reached',
+  'permit recovered',
+  'conflict retried',
+  'unknown retried',
+  'crash during commit',
+  'torn tail cut',
+  'snapshot written',
+  'corruption refused',
+  'disk full',
+  'write failure',
+  'sync failure',
+  'sync stalled',
+  'crash after snapshot',
+  'second writer refused',
+  'lossy failover',
+  'generation granted twice',
+  'old handle refused',
+  'revoked while waiting',
+] as const;
+export type CoverageGoal = (typeof COVERAGE_GOALS)[number];
+
+export class CoverageCounter {
+  readonly counts: Partial<Record<CoverageGoal, number>> = {};
+
+  hit(goal: CoverageGoal): void {
+    this.counts[goal] = (this.counts[goal] ?? 0) + 1;
+  }
+}

@@ -1,0 +1,154 @@
+import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
+import { emptyHead, type Head } from '../../src/core/claims/head.js';
+import { LogChecker } from '../../src/core/claims/invariants.js';
+import { permitHeldUntilMs } from '../../src/core/claims/lease.js';
+import {
+  DEFAULT_POLICY,
+  type Limits,
+  type Policy,
+  type Rules,
+  rulesFor,
+} from '../../src/core/claims/policy.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { POLICY_SUBJECT, sessionSubject, subjectKindOf } from '../../src/core/subject.js';
+import { emptyProject, evolveProject } from '../../src/core/views/index.js';
+import type { ProjectKey } from '../../src/stores/store.js';
+import type { SimWorld } from '../world/world.js';
+
+/** One project's log as it becomes durable, judged event by event, and folded for whoever asks. */
+export class ProjectMonitor {
+  readonly events: EventEnvelope[] = [];
+  readonly state = emptyProject();
+  readonly checker: LogChecker;
+  /** Events that moved a head, by the request that led to them. */
+  private readonly byRequest = new Map<string, EventEnvelope[]>();
+  private readonly byEventKind = new Map<string, EventEnvelope>();
+  private readonly ids = new Set<string>();
+  private readonly looseEventKeys = new Set<string>();
+  private readonly headHistory = new Map<string, { readonly step: number; readonly head: Head }[]>();
+  private survivingCount = 0;
+  private policy: Policy = DEFAULT_POLICY;
+  /** Where the policy last changed: places in tracks are taken by those who came after. */
+  policy_position = 0;
+  /** Until when each subject takes a place, by the rules under which it last moved. */
+  readonly permitUntilMs = new Map<string, number>();
+
+  constructor(
+    private readonly world: SimWorld,
+    readonly key: ProjectKey,
+    private readonly limits: Limits,
+  ) {
+    this.checker = new LogChecker((subject) => this.rulesOf(subject));
+  }
+
+  get currentPolicy(): Policy {
+    return this.policy;
+  }
+
+  rulesOf(subject: string): Rules {
+    return rulesFor(subjectKindOf(subject), this.policy, this.limits, 0);
+  }
+
+  addEvent(event: EventEnvelope): void {
+    const { tenant_id, project_id } = this.key;
+    if (event.tenant_id !== tenant_id || event.project_id !== project_id) {
+      this.world.violate('INV-14', `${event.event_id} of ${event.tenant_id} is in the log of ${tenant_id}`);
+    }
+    if (event.request_id !== undefined && !event.request_id.startsWith(`${tenant_id}.`)) {
+      this.world.violate('INV-14', `the request ${event.request_id} took effect in ${tenant_id}`);
+    }
+    if (this.ids.has(event.event_id)) this.world.violate('INV-21', `${event.event_id} is in the log twice`);
+    this.ids.add(event.event_id);
+    this.checkSession(event);
+    this.checkLooseEvent(event);
+    for (const { invariant, subject, position, message: says } of this.checker.checkEvent(event)) {
+      this.world.violate(invariant, `${subject ?? project_id} at ${position}: ${says}`);
+    }
+    evolveProject(this.state, event);
+    this.events.push(event);
+    this.index(event);
+    this.updatePermit(event);
+    this.recordHead(event);
+  }
+
+  /** The heads a subject had from one step to another, the one it came with included. */
+  headsBetween(subject: string, fromStep: number, toStep: number): Head[] {
+    const headVersions = this.headHistory.get(subject) ?? [];
+    const before = headVersions.findLast(({ step }) => step < fromStep)?.head ?? emptyHead(subject);
+    const within = headVersions.filter(({ step }) => step >= fromStep && step <= toStep);
+    return [before, ...within.map(({ head }) => head)];
+  }
+
+  /** The event that states a fact about a generation of a subject; the last one where there are several. */
+  findEvent(subject: string, generation: number, eventKind: ClaimEventKind): EventEnvelope | undefined {
+    return this.byEventKind.get(`${subject} ${generation} ${eventKind}`);
+  }
+
+  effectsOf(requestId: string): readonly EventEnvelope[] {
+    return this.byRequest.get(requestId) ?? [];
+  }
+
+  /** All that was seen so far outlived a loss of history. */
+  markSurvivedLoss(): void {
+    this.survivingCount = this.events.length;
+  }
+
+  hasWrittenSinceLoss(requestId: string): boolean {
+    return this.events.slice(this.survivingCount).some((event) => event.request_id === requestId);
+  }
+
+  private recordHead({ subject = '', seq }: EventEnvelope): void {
+    const head = seq === undefined ? undefined : this.state.heads.get(subject);
+    if (head === undefined) return;
+    const headVersions = this.headHistory.get(subject) ?? [];
+    headVersions.push({ step: this.world.steps, head });
+    this.headHistory.set(subject, headVersions);
+  }
+
+  private checkSession({ event_type, subject, session_id = '' }: EventEnvelope): void {
+    if (claimEventKindOf(event_type) !== 'granted') return;
+    const session = this.state.records.get(sessionSubject(session_id));
+    if (session?.value.state !== 'closed') return;
+    this.world.violate('INV-05', `${subject} was granted to the session ${session_id}, which is closed`);
+  }
+
+  /** What is refused or remarked again is not written again. */
+  private checkLooseEvent({
+    event_type,
+    subject,
+    generation,
+    agent_id,
+    session_id,
+    seq,
+    payload,
+  }: EventEnvelope): void {
+    if (seq !== undefined) return;
+    const content = payload.result_sha256 ?? payload.reason ?? payload.text;
+    const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
+    if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was written down twice`);
+    this.looseEventKeys.add(key);
+  }
+
+  private updatePermit({ subject = '', seq }: EventEnvelope): void {
+    const head = seq === undefined ? undefined : this.state.heads.get(subject);
+    if (head === undefined) return;
+    const untilMs = permitHeldUntilMs(head, this.rulesOf(subject));
+    if (untilMs === null) this.permitUntilMs.delete(subject);
+    else this.permitUntilMs.set(subject, untilMs);
+  }
+
+  private index(event: EventEnvelope): void {
+    if (event.subject === POLICY_SUBJECT) {
+      this.policy_position = event.position;
+      this.policy = { ...DEFAULT_POLICY, ...(event.payload.record as Partial<Policy>) };
+    }
+    const eventKind = claimEventKindOf(event.event_type);
+    if (eventKind !== undefined && event.subject !== undefined) {
+      this.byEventKind.set(`${event.subject} ${event.generation ?? 0} ${eventKind}`, event);
+    }
+    if (event.seq === undefined || event.request_id === undefined) return;
+    const requestEvents = this.byRequest.get(event.request_id);
+    if (requestEvents === undefined) this.byRequest.set(event.request_id, [event]);
+    else requestEvents.push(event);
+  }
+}

@@ -1,0 +1,36 @@
+import type { ProjectKey } from '../../src/stores/store.js';
+import type { CredentialRegistry } from '../actors/credential.js';
+import type { CommitMonitor } from '../checks/commit-monitor.js';
+import type { CoverageCounter } from '../checks/coverage.js';
+import type { Scenario } from '../scenario/scenario.js';
+import type { SimWorld } from '../world/world.js';
+
+/** What every part of a run knows. */
+export interface SimContext {
+  readonly world: SimWorld;
+  readonly scenario: Scenario;
+  readonly monitor: CommitMonitor;
+  readonly coverage: CoverageCounter;
+  readonly projects: readonly ProjectKey[];
+  readonly credentials: CredentialRegistry;
+}
+
+/** Lets something befall the world now and then, on average every `mean_ms`, as long as it should. */
+export function scheduleRecurring(
+  { world }: Pick<SimContext, 'world'>,
+  name: string,
+  meanMs: number | null,
+  action: () => void,
+  shouldContinue: () => boolean,
+): void {
+  if (meanMs === null) return;
+  const rng = world.rng.fork(`when ${name}`);
+  const scheduleNext = (): void => {
+    world.schedule(rng.exponential(meanMs), name, () => {
+      if (!shouldContinue()) return;
+      action();
+      scheduleNext();
+    });
+  };
+  scheduleNext();
+}

@@ -1,0 +1,50 @@
+import { claimEventKindOf } from '../../../src/core/claims/claim-event-kinds.js';
+import { permitHeldUntilMs } from '../../../src/core/claims/lease.js';
+import { describeEvent } from './effects.js';
+import type { LogTimeline, SubjectState } from './log-timeline.js';
+import type { ObservedStoreClock } from './store-clock.js';
+import { type HistoryViolation, violation } from './violation.js';
+
+/** How long the claims last that there are, place by place in the log. */
+export class ClaimLimitCheck {
+  /** By place: until when there are `max` claims if nothing else happens. */
+  readonly fullUntilMs: Float64Array;
+  /** By place: until when there is one more than there may be. */
+  private readonly overUntilMs: Float64Array;
+
+  constructor(
+    private readonly timeline: LogTimeline,
+    private readonly max: number,
+  ) {
+    this.fullUntilMs = new Float64Array(timeline.events.length + 1).fill(Number.NEGATIVE_INFINITY);
+    this.overUntilMs = this.fullUntilMs.slice();
+    const until = new Map<string, number>();
+    for (let logIndex = 1; logIndex <= timeline.events.length; logIndex += 1) {
+      const state = timeline.stateFrom[logIndex];
+      if (state !== undefined) trackClaim(until, state);
+      const latestFirst = [...until.values()].sort((one, other) => other - one);
+      this.fullUntilMs[logIndex] = latestFirst[max - 1] ?? Number.NEGATIVE_INFINITY;
+      this.overUntilMs[logIndex] = latestFirst[max] ?? Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  /** A grant must find room when it is committed: some time before somebody was told of it. */
+  check(clock: ObservedStoreClock): HistoryViolation[] {
+    const found: HistoryViolation[] = [];
+    for (let logIndex = 1; logIndex <= this.timeline.events.length; logIndex += 1) {
+      const event = this.timeline.at(logIndex);
+      if (claimEventKindOf(event.event_type) !== 'granted') continue;
+      const byMs = clock.atMost(this.timeline.latestMs[logIndex] as number);
+      if ((this.overUntilMs[logIndex] as number) <= byMs) continue;
+      const message = `${describeEvent(event)} is one live claim more than the ${this.max} there may be`;
+      found.push(violation('LIMIT', message, [], [event]));
+    }
+    return found;
+  }
+}
+
+function trackClaim(until: Map<string, number>, { head, rules }: SubjectState): void {
+  const untilMs = permitHeldUntilMs(head, rules);
+  if (untilMs === null) until.delete(head.subject);
+  else until.set(head.subject, untilMs);
+}

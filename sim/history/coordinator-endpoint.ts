@@ -1,0 +1,148 @@
+import { Agent, request } from 'node:http';
+import type { HistoryRequest, RecordedOutcome, RecordedReplyFields } from './history.js';
+
+const PATHS: Readonly<Record<HistoryRequest['operation'], string>> = {
+  claim: '/claims',
+  renew: '/claims/renew',
+  release: '/claims/release',
+  submit: '/results',
+};
+
+/** For what has no answer at all. */
+const NO_REPLY_TIMEOUT_MS = 10 * 60_000;
+
+/** A coordinator as a client reaches it, over plain HTTP: nothing is repeated, nothing is hidden. */
+export class CoordinatorEndpoint {
+  private readonly agent = new Agent({ keepAlive: true });
+
+  constructor(
+    readonly name: string,
+    private readonly port: number,
+    private readonly projectPath: string,
+  ) {}
+
+  /** Without an answer for so long, the client knows no better. */
+  async call(recordedRequest: HistoryRequest, timeoutMs: number): Promise<RecordedOutcome> {
+    try {
+      const { status, text } = await this.send(
+        'POST',
+        PATHS[recordedRequest.operation],
+        bodyOf(recordedRequest),
+        timeoutMs,
+      );
+      return outcomeOf(recordedRequest, status, JSON.parse(text) as WireReplyFields);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code ?? message;
+      return { kind: code === 'ECONNREFUSED' ? 'nothing' : 'unknown', why };
+    }
+  }
+
+  /** For what is not part of the history: it must succeed. */
+  async put(path: string, body: object): Promise<void> {
+    const response = await this.send('PUT', path, body, NO_REPLY_TIMEOUT_MS);
+    if (response.status !== 200) throw new Error(`PUT ${path} was answered ${response.text}`);
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+
+  private send(
+    method: string,
+    path: string,
+    body: object,
+    timeoutMs: number,
+  ): Promise<{ status: number; text: string }> {
+    const { agent, port } = this;
+    const bodyText = JSON.stringify(body);
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bodyText) };
+    const options = { host: '127.0.0.1', port, method, path: `${this.projectPath}${path}`, headers, agent };
+    return new Promise((resolve, reject) => {
+      const clientRequest = request(options, (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          clearTimeout(timer);
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
+        });
+      });
+      const timer = setTimeout(() => clientRequest.destroy(new Error('no answer in time')), timeoutMs);
+      clientRequest.on('error', (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      clientRequest.end(bodyText);
+    });
+  }
+}
+
+function bodyOf(recordedRequest: HistoryRequest): object {
+  const {
+    operation,
+    request_id,
+    subject: task_id,
+    agent_id,
+    session_id,
+    generation,
+    claim_id,
+  } = recordedRequest;
+  const lease =
+    recordedRequest.lease_seconds === null ? {} : { lease_duration_seconds: recordedRequest.lease_seconds };
+  if (operation === 'claim') return { task_id, agent_id, session_id, ...lease, request_id };
+  const handle = { task_id, session_id, claim_id, request_id };
+  if (operation === 'submit') return { ...handle, generation, result_data: resultData(request_id) };
+  return { ...handle, expected_generation: generation, ...lease };
+}
+
+/** What a client submits: no two requests submit the same. */
+export const resultData = (requestId: string): object => ({ made_by: requestId });
+
+/** The fields of all the replies that we look at. */
+interface WireReplyFields {
+  readonly success?: boolean;
+  readonly accepted?: boolean;
+  readonly reason?: string;
+  readonly code?: string;
+  readonly detail?: string;
+  readonly claim?: { generation: number; id: string; expires_at: string | null } | null;
+  readonly new_expiry?: string | null;
+  readonly current_holder?: string | null;
+  readonly expires_at?: string | null;
+  readonly current_generation?: number;
+  readonly limit?: string;
+}
+
+/** Problems that say what became of the command. Any other is a refusal, which the rules will have to account for. */
+const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
+
+function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireReplyFields): RecordedOutcome {
+  const { code, detail = '', reason = '' } = reply;
+  if (code !== undefined) {
+    const why = `${status} ${code}: ${detail}`;
+    if (NOTHING_HAPPENED.has(code)) return { kind: 'nothing', why };
+    return code === 'UNKNOWN' ? { kind: 'unknown', why } : { kind: 'refused', reason: code, told: {} };
+  }
+  if (reply.success === true || reply.accepted === true) return { kind: 'ok', told: fieldsOnSuccess(reply) };
+  return { kind: 'refused', reason, told: fieldsOnRefusal(operation, reply) };
+}
+
+function fieldsOnSuccess({ claim, new_expiry }: WireReplyFields): RecordedReplyFields {
+  if (claim != null)
+    return { generation: claim.generation, claim_id: claim.id, expires_at: claim.expires_at };
+  return new_expiry === undefined ? {} : { expires_at: new_expiry };
+}
+
+function fieldsOnRefusal(
+  operation: HistoryRequest['operation'],
+  reply: WireReplyFields,
+): RecordedReplyFields {
+  const { current_generation, current_holder, expires_at, limit } = reply;
+  return {
+    ...(operation === 'submit' && current_generation !== undefined ? { generation: current_generation } : {}),
+    ...(operation === 'claim' && current_holder !== undefined ? { holder: current_holder } : {}),
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(limit === undefined ? {} : { limit }),
+  };
+}

@@ -1,0 +1,103 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CoordinatorSettings } from './coordinator.child.js';
+
+/** What a coordinator's process runs. It is started again and again, and so bundled first. */
+export const COORDINATOR_SCRIPT = join(import.meta.dirname, 'coordinator.child.ts');
+/** For one that hangs: through a bad network, on a busy machine, it may need several starts. */
+const START_TIMEOUT_MS = 10 * 60_000;
+const STOP_TIMEOUT_MS = 5 * 60_000;
+const STDERR_TAIL_CHARS = 2000;
+
+/** A coordinator in a process of its own, on a port that it keeps over its deaths. */
+export class CoordinatorProcess {
+  private child: ChildProcess | null = null;
+  private stderrTail = '';
+  /** Set when it ended and nobody had asked it to. */
+  exitMessage: string | null = null;
+
+  private constructor(
+    readonly name: string,
+    private readonly script: string,
+    private settings: CoordinatorSettings,
+  ) {}
+
+  static async start(
+    name: string,
+    script: string,
+    settings: CoordinatorSettings,
+  ): Promise<CoordinatorProcess> {
+    const coordinator = new CoordinatorProcess(name, script, settings);
+    await coordinator.start();
+    return coordinator;
+  }
+
+  get port(): number {
+    return this.settings.port;
+  }
+
+  /** As a power cut would, and then back on the same port. */
+  async restart(): Promise<void> {
+    await this.end('SIGKILL');
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    const { child } = this;
+    if (child === null) return;
+    const timeout = new AbortController();
+    sleep(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).then(
+      () => child.kill('SIGKILL'),
+      () => {},
+    );
+    if (child.connected) child.send('stop');
+    await this.end(null);
+    timeout.abort();
+  }
+
+  private async start(): Promise<void> {
+    const untilMs = performance.now() + START_TIMEOUT_MS;
+    while (!(await this.startOnce(untilMs))) {
+      if (performance.now() < untilMs) continue;
+      throw new Error(`${this.name} did not serve within ${START_TIMEOUT_MS / 1000} s: ${this.stderrTail}`);
+    }
+  }
+
+  /** Starts once; false: it ended before it served, or is not there in time. */
+  private async startOnce(untilMs: number): Promise<boolean> {
+    const child = fork(this.script, [JSON.stringify(this.settings)], {
+      execArgv: [],
+      cwd: join(import.meta.dirname, '../..'),
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    child.stderr?.on('data', (data) => {
+      this.stderrTail = `${this.stderrTail}${data}`.slice(-STDERR_TAIL_CHARS);
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), untilMs - performance.now());
+    const port = await new Promise<number | null>((resolve) => {
+      child.once('message', (message) => resolve(message as number));
+      child.once('exit', () => resolve(null));
+    });
+    clearTimeout(timer);
+    if (port === null) return false;
+    this.settings = { ...this.settings, port };
+    this.child = child;
+    child.once('exit', (code, signal) => {
+      if (this.child === child)
+        this.exitMessage = `${this.name} ended (${code ?? signal}): ${this.stderrTail}`;
+    });
+    return true;
+  }
+
+  private async end(signal: 'SIGKILL' | null): Promise<void> {
+    const { child } = this;
+    if (child === null) return;
+    this.child = null;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    if (signal !== null) child.kill(signal);
+    await exited;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Rng } from '../world/rng.js';
+import type { HistoryRequest, RecordedOutcome } from './history.js';
+
+const TASKS_PER_TRACK = 999;
+const FIRST_TRACK = 'A'.charCodeAt(0);
+
+const COMPLETED_REASONS: ReadonlySet<string> = new Set(['DENIED_COMPLETED', 'TASK_ALREADY_COMPLETED']);
+
+/** The work there is, and the little of it that everybody wants at a time. */
+export class TaskPool {
+  private readonly open: string[];
+
+  constructor(
+    tasks: number,
+    /** How many subjects are fought over at once. */
+    private readonly contendedCount: number,
+  ) {
+    this.open = Array.from({ length: tasks }, (_, index) => taskId(index));
+  }
+
+  /** Tasks that wait for nothing. */
+  plan(): object {
+    const tracks: Record<string, object[]> = {};
+    for (const id of this.open) {
+      const [track = ''] = id.split('-');
+      tracks[track] ??= [];
+      tracks[track].push({ id, description: 'work', depends_on: [] });
+    }
+    return { tracks };
+  }
+
+  pick(rng: Rng): string {
+    return this.open[rng.int(Math.min(this.contendedCount, this.open.length))] as string;
+  }
+
+  /** What is done makes way for something else, as long as there is something. */
+  recordOutcome({ operation, subject }: HistoryRequest, outcome: RecordedOutcome): void {
+    const isDone =
+      (operation === 'submit' && outcome.kind === 'ok') ||
+      (outcome.kind === 'refused' && COMPLETED_REASONS.has(outcome.reason));
+    const index = isDone && this.open.length > this.contendedCount ? this.open.indexOf(subject) : -1;
+    if (index >= 0) this.open.splice(index, 1);
+  }
+}
+
+function taskId(index: number): string {
+  const track = String.fromCharCode(FIRST_TRACK + Math.floor(index / TASKS_PER_TRACK));
+  return `${track}-${String(1 + (index % TASKS_PER_TRACK)).padStart(3, '0')}-work`;
+}

@@ -1,0 +1,104 @@
+import type { DiskImage } from '../world/disk-image.js';
+import type { SimWorld } from '../world/world.js';
+import { type CommandFile, readOutcome } from './command-file.js';
+import { FairnessCheck } from './fairness-check.js';
+
+export const EVENTS = '/w/events';
+
+/** All letters that were ever written, where they lie, and what is seen of their outcomes as soon as it is there. */
+export class CommandFileTracker {
+  readonly files: CommandFile[] = [];
+  readonly fairness = new FairnessCheck();
+  /** How often the serialiser has died. */
+  deaths = 0;
+  /** How often the power has failed. */
+  outages = 0;
+  private answered = new Set<CommandFile>();
+  private readonly byPath = new Map<string, CommandFile>();
+
+  constructor(
+    private readonly world: SimWorld,
+    private readonly diskImage: DiskImage,
+    /** Whether it is a violation when somebody waits for longer than is fair. */
+    private readonly isFairnessRequired: boolean,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.files.every((commandFile) => !this.isWaiting(commandFile));
+  }
+
+  add(commandFile: CommandFile): void {
+    this.files.push(commandFile);
+    this.byPath.set(outcomePath(commandFile), commandFile);
+  }
+
+  isWaiting(commandFile: CommandFile): boolean {
+    return this.diskImage.file(inboxPath(commandFile)) !== null;
+  }
+
+  /** An outcome that can be read lies there. */
+  isAnswered(commandFile: CommandFile): boolean {
+    return this.answered.has(commandFile);
+  }
+
+  /** Its agent gave it its name in the inbox. */
+  onDropped(commandFile: CommandFile): void {
+    commandFile.dropped_in_outage = this.outages;
+    commandFile.drops += 1;
+    const before = new Map<string, number>();
+    let ahead = 0;
+    for (const other of this.files) {
+      const isWaiting = this.isWaiting(other);
+      before.set(other.agent_id, (before.get(other.agent_id) ?? 0) + (isWaiting ? 1 : 0));
+      if (other.agent_id === commandFile.agent_id && (isWaiting || !this.isAnswered(other))) ahead += 1;
+    }
+    this.fairness.onDropped(commandFile, ahead, before);
+  }
+
+  /** The serialiser is done with it. */
+  onRemoved(agentId: string, name: string): void {
+    const commandFile = this.byPath.get(`${EVENTS}/outcome/${agentId}/${name}`);
+    const starved =
+      commandFile === undefined
+        ? null
+        : this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
+    if (this.isFairnessRequired && starved !== null) {
+      this.world.violate('INBOX-FAIR', `${agentId} has turn after turn while ${starved.label} waits`);
+    }
+  }
+
+  /** The serialiser gave a file this name. */
+  onNamed(path: string): void {
+    const commandFile = this.byPath.get(path);
+    if (commandFile === undefined) return;
+    const outcome = readOutcome(this.diskImage.file(path)?.content() ?? Buffer.alloc(0));
+    if (outcome === null) {
+      this.world.violate('INBOX-WHOLE', `half an outcome was named ${path}`);
+      return;
+    }
+    this.world.trace(`${commandFile.label} is told ${outcome.code}`);
+    this.answered.add(commandFile);
+    commandFile.outcomes.push({ ...outcome, deaths: this.deaths, drops: commandFile.drops });
+    if (commandFile.command === null) this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
+  }
+
+  onSerialiserDied(): void {
+    this.deaths += 1;
+    this.fairness.onCrash();
+  }
+
+  onPowerFailed(): void {
+    this.outages += 1;
+    this.fairness.reset();
+    this.answered = new Set(
+      this.files.filter((commandFile) => {
+        const file = this.diskImage.file(outcomePath(commandFile));
+        return file !== null && readOutcome(file.content()) !== null;
+      }),
+    );
+  }
+}
+
+export const inboxPath = ({ agent_id, name }: CommandFile): string => `${EVENTS}/inbox/${agent_id}/${name}`;
+export const outcomePath = ({ agent_id, name }: CommandFile): string =>
+  `${EVENTS}/outcome/${agent_id}/${name}`;

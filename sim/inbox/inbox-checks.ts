@@ -1,0 +1,123 @@
+import { PolicyAwareLogChecker } from '../../src/core/claims/policy-aware-log-checker.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import type { AnyHead } from '../../src/core/fold.js';
+import type { SimWorld } from '../world/world.js';
+import type { CommandFile } from './command-file.js';
+import type { InboxScenario } from './scenario.js';
+
+/** What was found in the store, with all letters answered. */
+export interface StoreContents {
+  readonly events: readonly EventEnvelope[];
+  readonly heads: readonly AnyHead[];
+}
+
+/** What each event that a command can leave says to its agent. */
+const REPLY_CODE_OF_EVENT: Readonly<Record<string, (event: EventEnvelope) => unknown>> = {
+  edge_started: () => 'GRANTED',
+  heartbeat: () => 'RENEWED',
+  edge_released: () => 'RELEASED',
+  edge_converged: () => 'ACCEPTED',
+  iteration_completed: () => 'APPENDED',
+  claim_rejected: ({ payload }) => payload.reason,
+  result_rejected: ({ payload }) => payload.rejection_reason,
+};
+
+/** Holds the log against what agents asked and were told. */
+export function checkInboxes(
+  world: SimWorld,
+  scenario: InboxScenario,
+  files: readonly CommandFile[],
+  contents: StoreContents,
+): void {
+  checkLog(world, scenario, contents);
+  for (const commandFile of files) {
+    const { request_id } = commandFile.command ?? {};
+    const events = contents.events.filter(
+      (event) => request_id !== undefined && event.request_id === request_id,
+    );
+    checkOnce(world, commandFile, events);
+    checkOutcomes(world, commandFile, events, contents.events);
+  }
+  checkHolders(world, files);
+}
+
+function checkLog(world: SimWorld, { limits }: InboxScenario, { events, heads }: StoreContents): void {
+  const judge = new PolicyAwareLogChecker(limits);
+  for (const event of events) {
+    for (const { invariant, message: says } of judge.checkEvent(event))
+      world.violate(invariant, `${event.subject}: ${says}`);
+  }
+  for (const { invariant, subject, message: says } of judge.checkHeads(heads)) {
+    world.violate(invariant, `${subject}: ${says}`);
+  }
+}
+
+/** What a command leaves it leaves in one commit: nothing of it is there twice, and nothing lies in between. */
+function checkOnce(world: SimWorld, commandFile: CommandFile, events: readonly EventEnvelope[]): void {
+  const positions = events.map(({ position }) => position);
+  const span = positions.length === 0 ? 0 : Math.max(...positions) - Math.min(...positions) + 1;
+  const types = events.map(({ event_type }) => event_type);
+  if (span === events.length && new Set(types).size === types.length) return;
+  world.violate(
+    'INBOX-ONCE',
+    `${commandFile.label} was done more than once: ${types.join(', ')} at ${positions}`,
+  );
+}
+
+function checkOutcomes(
+  world: SimWorld,
+  commandFile: CommandFile,
+  events: readonly EventEnvelope[],
+  log: readonly EventEnvelope[],
+): void {
+  const effect = events.findLast(({ event_type }) => event_type in REPLY_CODE_OF_EVENT);
+  const code = effect === undefined ? null : REPLY_CODE_OF_EVENT[effect.event_type]?.(effect);
+  const { lastOutcome } = commandFile;
+  if (code !== null && lastOutcome?.code !== code) {
+    world.violate(
+      'INBOX-TOLD',
+      `${commandFile.label} was told ${lastOutcome?.code}, and the log says ${code}`,
+    );
+  }
+  if (lastOutcome?.ok && code === null && !isImpliedByHead(commandFile, log)) {
+    world.violate(
+      'INBOX-TOLD',
+      `${commandFile.label} was told ${lastOutcome.code}, and the log knows nothing of it`,
+    );
+  }
+  for (const [index, outcome] of commandFile.outcomes.slice(1).entries()) {
+    const previous = commandFile.outcomes[index];
+    if (previous === undefined || previous.code === outcome.code) continue;
+    // A refusal that left nothing is decided anew when its agent asks again, or when a crash came before its file was gone.
+    const isRedecided =
+      previous.code !== code && (previous.drops !== outcome.drops || previous.deaths !== outcome.deaths);
+    if (!isRedecided) {
+      world.violate('INBOX-SAME', `${commandFile.label} was told ${previous.code}, and then ${outcome.code}`);
+    }
+  }
+}
+
+/** Whoever has released or converged already is told so again, whichever letter asks. */
+function isImpliedByHead({ agent_id, command }: CommandFile, log: readonly EventEnvelope[]): boolean {
+  return log.some(
+    (event) =>
+      event.event_type === command?.event_type &&
+      ['edge_released', 'edge_converged'].includes(event.event_type) &&
+      event.agent_id === agent_id &&
+      event.generation === (command.body.generation ?? command.body.expected_generation),
+  );
+}
+
+/** Of an edge and a generation there is one holder, whoever was told so and whenever. */
+function checkHolders(world: SimWorld, files: readonly CommandFile[]): void {
+  const holders = new Map<string, string>();
+  for (const { agent_id, command, outcomes } of files) {
+    for (const { code, generation } of outcomes) {
+      if (code !== 'GRANTED') continue;
+      const grant = `${command?.subject}/${generation}`;
+      const holder = holders.get(grant) ?? agent_id;
+      if (holder !== agent_id) world.violate('INV-1', `${grant} was granted to ${holder} and ${agent_id}`);
+      holders.set(grant, holder);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { MutantProcess, violationIn } from './mutant-process.js';
+import type { TrialJob } from './worker.js';
+
+/**
+ * The code without any fault. Whatever kills a mutant must pass here: a run that fails on sound code too has found
+ * something, but not the mutant.
+ */
+export class Baseline {
+  private readonly child: MutantProcess;
+  private readonly results = new Map<string, Promise<string | null>>();
+  private queue: Promise<unknown> = Promise.resolve();
+
+  constructor(script: string) {
+    this.child = new MutantProcess(script);
+  }
+
+  /** Null: it passes. */
+  violationOf(job: TrialJob): Promise<string | null> {
+    const name = JSON.stringify(job);
+    const result = this.results.get(name) ?? this.enqueue(job);
+    this.results.set(name, result);
+    return result;
+  }
+
+  end(): void {
+    this.child.end();
+  }
+
+  /** One at a time: a child answers in the order in which it is asked. */
+  private enqueue(job: TrialJob): Promise<string | null> {
+    const turn = this.queue.then(async () => {
+      const reply = await this.child.run(job);
+      return typeof reply === 'string' ? reply : violationIn(reply);
+    });
+    this.queue = turn;
+    return turn;
+  }
+}

@@ -1,0 +1,283 @@
+import type {
+  ClaimFacts,
+  ClaimHandle,
+  ClaimsCommand,
+  DecisionContext,
+} from '../../src/core/claims/commands.js';
+import type { Head, SubmittedResult } from '../../src/core/claims/head.js';
+import type { Rules } from '../../src/core/claims/policy.js';
+
+/** Time moves in steps of this length; every lease, deadline and backoff of this world is a few of them. */
+export const TICK_MS = 5_000;
+const LEASE_SECONDS = 10;
+
+/** A small world to be searched to its end: some subjects, the rules, and everything anybody might try. */
+export interface SearchModel {
+  readonly name: string;
+  readonly rules: Rules;
+  readonly subjects: readonly string[];
+  /** All commands to one subject in a state, wrong ones above all. */
+  commands(heads: readonly Head[], index: number): ClaimsCommand[];
+  /** What must hold of a state beyond the rules of a single subject. Null: it holds. */
+  violationIn(before: readonly Head[], index: number, after: Head): string | null;
+}
+
+const RULES: Rules = {
+  stale_policy: 'takeover',
+  late_submit: 'accept',
+  max_hold_seconds: null,
+  stale_threshold_seconds: LEASE_SECONDS,
+  suspend_max_seconds: LEASE_SECONDS,
+  max_attempts: 2,
+  min_lease_duration_seconds: 5,
+  max_lease_duration_seconds: LEASE_SECONDS,
+  max_generations_per_task: 4,
+  max_result_size_bytes: 100,
+  skew_margin_ms: 0,
+};
+
+export const POLICIES: Readonly<Record<string, Rules>> = {
+  takeover: RULES,
+  'takeover with max_hold': { ...RULES, max_hold_seconds: 15 },
+  'strict with a skew margin': { ...RULES, late_submit: 'reject', skew_margin_ms: TICK_MS },
+  hold: { ...RULES, stale_policy: 'hold' },
+  'hold with max_hold': { ...RULES, stale_policy: 'hold', max_hold_seconds: 15 },
+};
+
+/** Ada and Eve share a session; Zoe is the zombie whose handles never die, and she claims without a lease. */
+const WORKERS = [
+  { agent_id: 'ada', session_id: 's-1', lease_seconds: LEASE_SECONDS },
+  { agent_id: 'eve', session_id: 's-1', lease_seconds: LEASE_SECONDS },
+  { agent_id: 'cyd', session_id: 's-2', lease_seconds: LEASE_SECONDS },
+  { agent_id: 'zoe', session_id: 's-3', lease_seconds: null },
+] as const;
+type SearchWorker = (typeof WORKERS)[number];
+const CLAIMANTS = WORKERS.filter(({ agent_id }) => agent_id !== 'eve');
+
+export const claimIdOf: DecisionContext['claimIdOf'] = ({ generation, request_id }) =>
+  `${generation}/${request_id}`;
+
+const READY_FACTS: ClaimFacts = {
+  known: true,
+  session_closed: false,
+  waiting_for: [],
+  inputs: null,
+  reached_limit: null,
+};
+
+function claimFields(worker: SearchWorker, facts: ClaimFacts) {
+  const { agent_id, session_id, lease_seconds } = worker;
+  const identity = { agent_id, session_id, agent_role: null, user_id: null };
+  return { ...identity, lease_seconds, request_id: agent_id, metadata: null, facts };
+}
+
+function handles(generations: readonly number[], workers: readonly SearchWorker[]): ClaimHandle[] {
+  return generations.flatMap((generation) =>
+    workers.map(({ agent_id, session_id }) => {
+      return { generation, session_id, claim_id: claimIdOf({ generation, request_id: agent_id }) };
+    }),
+  );
+}
+
+const resultOf = (sha256: string, size_bytes = 1): SubmittedResult => {
+  return { result_id: `r-${sha256}`, sha256, size_bytes, work_product_ref: `wp-${sha256}` };
+};
+const SHAS = ['aa', 'bb'] as const;
+
+const SUBMIT_FACTS = {
+  past_grant: null,
+  iteration: 1,
+  parking_full: false,
+  is_permit_limit_reached: false,
+} as const;
+
+const submitOf = (
+  handle: ClaimHandle,
+  sha256: string,
+  inputs: string | null = null,
+  authority: 'granted' | 'escalate' = 'granted',
+): ClaimsCommand => ({
+  type: 'submit',
+  handle,
+  result: resultOf(sha256),
+  facts: { ...SUBMIT_FACTS, inputs, authority },
+});
+
+/** Every handle of the generation there is, right and wrong, and those of a zombie and of a liar. */
+function everyHandle({ generation, claim }: Head): ClaimHandle[] {
+  return [
+    ...handles([generation], WORKERS),
+    ...handles([generation - 1], [WORKERS[0]]),
+    ...handles([generation + 1], [WORKERS[2]]),
+    ...[generation - 1, generation, generation + 1].map((shownGeneration) => {
+      return { generation: shownGeneration, session_id: claim?.session_id ?? 's-1', claim_id: null };
+    }),
+    { generation, session_id: 's-0', claim_id: null },
+  ];
+}
+
+const holderCommands = (handle: ClaimHandle): ClaimsCommand[] => [
+  { type: 'renew', handle, lease_seconds: null },
+  { type: 'release', handle, reason: 'VOLUNTARY', message: null },
+  { type: 'release', handle, reason: 'ERROR', message: 'broken' },
+  { type: 'release', handle, reason: 'SESSION_CLOSED', message: null },
+  ...SHAS.map((sha256) => submitOf(handle, sha256)),
+  submitOf(handle, 'aa', 'other inputs'),
+  {
+    type: 'submit',
+    handle,
+    result: resultOf('aa', 101),
+    facts: { ...SUBMIT_FACTS, inputs: null, authority: 'granted' },
+  },
+];
+
+const gatedHolderCommands = (handle: ClaimHandle): ClaimsCommand[] => [
+  { type: 'renew', handle, lease_seconds: null },
+  { type: 'release', handle, reason: 'VOLUNTARY', message: null },
+  { type: 'suspend', handle, gate: null },
+  { type: 'suspend', handle, gate: { iteration: 1, candidate_sha256: 'aa' } },
+  { type: 'resume', handle },
+  ...SHAS.flatMap((sha256) => [submitOf(handle, sha256), submitOf(handle, sha256, null, 'escalate')]),
+];
+
+function reviewCommands(generation: number): ClaimsCommand[] {
+  return SHAS.flatMap((candidate_sha256) =>
+    (['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const).map((decision): ClaimsCommand => {
+      const about = { generation, iteration: 1, candidate_sha256 };
+      return { type: 'record_review', ...about, decision, reviewer: 'hana', comment: null, inputs: null };
+    }),
+  );
+}
+
+const operatorFields = (expected_generation: number) => ({
+  expected_generation,
+  reason: 'because',
+  by: 'hana',
+});
+
+function operatorCommands(head: Head, expectedGeneration: number, generationsMax: number): ClaimsCommand[] {
+  const operator = operatorFields(expectedGeneration);
+  const from = { generation: head.generation, agent_id: 'cyd', session_id: 's-2', agent_role: null };
+  const adoption = { ...operator, session_id: 's-0', request_id: 'hana' };
+  const commands: ClaimsCommand[] = [
+    { type: 'force_release', ...operator },
+    { type: 'reassign', ...operator, to: claimFields(WORKERS[2], READY_FACTS) },
+    { type: 'hold', ...operator },
+    { type: 'unhold', ...operator },
+    { type: 'adopt', ...adoption, parked: null },
+  ];
+  // A human may adopt beyond the limit of generations; the search has to end somewhere.
+  if (head.generation < generationsMax) {
+    commands.push({
+      type: 'adopt',
+      ...adoption,
+      parked: { ...from, request_id: 'cyd', result: resultOf('bb') },
+    });
+  }
+  // One reset is enough to see an epoch end.
+  if (head.epoch === 0) commands.push({ type: 'reset', ...operator });
+  return commands;
+}
+
+const REFUSED_CLAIMS: readonly ClaimsCommand[] = (
+  [
+    { known: false },
+    { session_closed: true },
+    { waiting_for: ['x'] },
+    { reached_limit: 'max_concurrent_claims' },
+  ] as const
+).map((facts) => ({ type: 'claim', ...claimFields(WORKERS[0], { ...READY_FACTS, ...facts }) }));
+
+const CLAIMS: readonly ClaimsCommand[] = CLAIMANTS.map((worker) => ({
+  type: 'claim',
+  ...claimFields(worker, READY_FACTS),
+}));
+
+/** What nobody refuses but the state of the subject. */
+export const PLAIN_CLAIM: ClaimsCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
+
+/** One subject through its generations: everything but human gates, by everybody, under every handle. */
+export const claimsModel = (policy: string, rules: Rules): SearchModel => ({
+  name: `claims, ${policy}`,
+  rules,
+  subjects: ['A-001-lone'],
+  commands(heads) {
+    const head = heads[0] as Head;
+    return [
+      { type: 'expire' },
+      ...CLAIMS,
+      ...REFUSED_CLAIMS,
+      ...everyHandle(head).flatMap(holderCommands),
+      ...operatorCommands(head, head.generation, rules.max_generations_per_task),
+      ...operatorCommands(head, head.generation - 1, rules.max_generations_per_task),
+    ];
+  },
+  violationIn: () => null,
+});
+
+/** One subject and its human gates, over two generations. */
+export const gatesModel = (policy: string, rules: Rules): SearchModel => ({
+  name: `gates, ${policy}`,
+  rules: { ...rules, max_generations_per_task: 2 },
+  subjects: ['REQ-F-ONE-001#design_code'],
+  commands(heads) {
+    const head = heads[0] as Head;
+    return [
+      { type: 'expire' },
+      ...CLAIMS.slice(0, 2),
+      ...everyHandle(head).flatMap(gatedHolderCommands),
+      ...reviewCommands(head.generation),
+      ...reviewCommands(head.generation - 1),
+      { type: 'force_release', ...operatorFields(head.generation) },
+      { type: 'unhold', ...operatorFields(head.generation) },
+    ];
+  },
+  violationIn: () => null,
+});
+
+const inputsOf = (head: Head): string | null =>
+  head.result === null ? null : `${head.result.generation} ${head.result.sha256}`;
+
+/** Two subjects, the second built on the first: what happens to the first decides over the second. */
+export const pairModel = (policy: string, rules: Rules): SearchModel => ({
+  name: `pair, ${policy}`,
+  rules: { ...rules, max_generations_per_task: 2 },
+  subjects: ['A-001-first', 'A-002-second'],
+  commands(heads, index) {
+    const [first] = heads as [Head, Head];
+    const head = heads[index] as Head;
+    const inputs = index === 0 ? null : inputsOf(first);
+    const waiting_for = index === 1 && first.phase === 'OPEN' ? [first.subject] : [];
+    const facts = { ...READY_FACTS, waiting_for, inputs };
+    const own = handles([head.generation], [WORKERS[0], WORKERS[2]]);
+    const zombies = handles([head.generation - 1], [WORKERS[0]]);
+    const resets: ClaimsCommand[] =
+      index === 0 && head.epoch === 0 ? [{ type: 'reset', ...operatorFields(head.generation) }] : [];
+    return [
+      { type: 'claim', ...claimFields(WORKERS[0], facts) },
+      { type: 'reassign', ...operatorFields(head.generation), to: claimFields(WORKERS[2], facts) },
+      ...resets,
+      ...[...own, ...zombies].flatMap((handle) => [
+        submitOf(handle, 'aa', inputs),
+        submitOf(handle, 'bb', inputs),
+      ]),
+    ];
+  },
+  violationIn(before, index, after) {
+    if (index === 0) return null;
+    const [first, second] = before as [Head, Head];
+    if (after.generation > second.generation && first.phase === 'OPEN') {
+      return 'granted before what it depends on was complete';
+    }
+    const accepted = after.phase === 'COMPLETED' && second.phase === 'OPEN';
+    const isCurrent = first.phase === 'COMPLETED' && second.claim?.inputs === inputsOf(first);
+    return accepted && !isCurrent ? 'accepted on other inputs than it was granted for' : null;
+  },
+});
+
+export const allModels = (): SearchModel[] =>
+  Object.entries(POLICIES).flatMap(([policy, rules]) => [
+    claimsModel(policy, rules),
+    gatesModel(policy, rules),
+    pairModel(policy, rules),
+  ]);

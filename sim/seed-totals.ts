@@ -1,0 +1,51 @@
+import { COVERAGE_GOALS, type CoverageGoal } from './checks/coverage.js';
+import { replayCommand } from './replay.js';
+import type { SeedResult } from './run-seed.js';
+
+/** What many seeds came to. */
+export interface SeedTotals {
+  seeds: number;
+  commands: number;
+  steps: number;
+  simulated_ms: number;
+  failures: SeedResult[];
+  readonly coverage: Record<CoverageGoal, number>;
+}
+
+const FAILURES_KEPT_MAX = 100;
+
+export const emptySeedTotals = (): SeedTotals => ({
+  seeds: 0,
+  commands: 0,
+  steps: 0,
+  simulated_ms: 0,
+  failures: [],
+  coverage: Object.fromEntries(COVERAGE_GOALS.map((goal) => [goal, 0])) as Record<CoverageGoal, number>,
+});
+
+export function addSeedResult(totals: SeedTotals, result: SeedResult): void {
+  totals.seeds += 1;
+  totals.commands += result.commands;
+  totals.steps += result.steps;
+  totals.simulated_ms += result.simulated_ms;
+  if (result.violation !== null && totals.failures.length < FAILURES_KEPT_MAX) totals.failures.push(result);
+  for (const goal of COVERAGE_GOALS) totals.coverage[goal] += result.coverage[goal] ?? 0;
+}
+
+export function unreachedGoals(totals: SeedTotals): CoverageGoal[] {
+  return COVERAGE_GOALS.filter((goal) => totals.coverage[goal] === 0);
+}
+
+export function formatSeedTotals(totals: SeedTotals): string {
+  const rows: [string, string | number][] = [
+    ['seeds', totals.seeds],
+    ['commands', totals.commands],
+    ['simulated hours', (totals.simulated_ms / 3_600_000).toFixed(1)],
+    ['violations', totals.failures.length],
+    ...COVERAGE_GOALS.map((goal): [string, number] => [`sometimes: ${goal}`, totals.coverage[goal]]),
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const table = rows.map(([name, value]) => `${name.padEnd(width)}  ${String(value).padStart(12)}`);
+  const failures = totals.failures.map((result) => `${replayCommand(result.run)}\n    ${result.violation}`);
+  return [...table, ...failures].join('\n');
+}

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { DiskImage } from './disk-image.js';
+import { Rng } from './rng.js';
+
+/** What is left of a file after a loss of power, for many chances. */
+function contentsAfterPowerLoss(prepare: (diskImage: DiskImage) => void): Set<string | null> {
+  const contents = new Set<string | null>();
+  for (let chance = 0; chance < 200; chance += 1) {
+    const diskImage = new DiskImage();
+    diskImage.makeFolder('/data');
+    diskImage.syncFolder(diskImage.root);
+    prepare(diskImage);
+    diskImage.losePower(new Rng(`chance ${chance}`));
+    contents.add(diskImage.file('/data/log')?.content().toString() ?? null);
+  }
+  return contents;
+}
+
+it('keeps what was synced, in a folder that was synced', () => {
+  const left = contentsAfterPowerLoss((platter) => {
+    const file = platter.makeFile('/data/log');
+    file?.append(Buffer.from('abc'));
+    file?.sync();
+    platter.syncFolder(platter.folder('/data')!);
+  });
+  expect([...left]).toEqual(['abc']);
+});
+
+it('may lose or tear what was not synced, but never what was before it', () => {
+  const left = contentsAfterPowerLoss((platter) => {
+    const file = platter.makeFile('/data/log');
+    file?.append(Buffer.from('abc'));
+    file?.sync();
+    platter.syncFolder(platter.folder('/data')!);
+    file?.append(Buffer.from('de'));
+  });
+  expect([...left].sort()).toEqual(['abc', 'abcd', 'abcde']);
+});
+
+it('may lose the name of a file whose folder was not synced', () => {
+  const left = contentsAfterPowerLoss((platter) => {
+    const file = platter.makeFile('/data/log');
+    file?.append(Buffer.from('abc'));
+    file?.sync();
+  });
+  expect(left).toEqual(new Set([null, 'abc']));
+});

@@ -1,0 +1,161 @@
+import { FileNode, type PowerLossOutcome } from './file-node.js';
+import type { SimProcess } from './process.js';
+import type { Rng } from './rng.js';
+
+/** A folder: the names processes see, and the names that would be left if the power went. */
+export class FolderNode {
+  readonly names = new Map<string, DiskNode>();
+  readonly durable = new Map<string, DiskNode>();
+}
+
+export type DiskNode = FileNode | FolderNode;
+
+interface DirectoryEdit {
+  readonly folder: FolderNode;
+  readonly name: string;
+  /** Null: the name goes. */
+  readonly node: DiskNode | null;
+}
+
+/** A change of names that is durable once every folder it touches was synced. */
+interface DirectoryChange {
+  readonly edits: readonly DirectoryEdit[];
+  readonly unsynced: Set<FolderNode>;
+}
+
+/** What is on the disk, whoever lives or dies. */
+export class DiskImage {
+  readonly root = new FolderNode();
+  private changes: DirectoryChange[] = [];
+  private readonly locks = new Map<string, SimProcess>();
+
+  folder(path: string): FolderNode | null {
+    let node: DiskNode | undefined = this.root;
+    for (const part of path.split('/').filter((name) => name !== '')) {
+      if (!(node instanceof FolderNode)) return null;
+      node = node.names.get(part);
+    }
+    return node instanceof FolderNode ? node : null;
+  }
+
+  find(path: string): DiskNode | null {
+    const { parent, name } = split(path);
+    return this.folder(parent)?.names.get(name) ?? null;
+  }
+
+  file(path: string): FileNode | null {
+    const node = this.find(path);
+    return node instanceof FileNode ? node : null;
+  }
+
+  makeFolder(path: string): void {
+    let folder = this.root;
+    for (const name of path.split('/').filter((part) => part !== '')) {
+      const existing = folder.names.get(name);
+      if (existing instanceof FolderNode) {
+        folder = existing;
+        continue;
+      }
+      const created = new FolderNode();
+      this.edit([{ folder, name, node: created }]);
+      folder = created;
+    }
+  }
+
+  makeFile(path: string): FileNode | null {
+    const { parent, name } = split(path);
+    const folder = this.folder(parent);
+    if (folder === null) return null;
+    const file = new FileNode();
+    this.edit([{ folder, name, node: file }]);
+    return file;
+  }
+
+  /** False: there is nothing by that name, or no such folder. */
+  rename(from: string, to: string): boolean {
+    const source = split(from);
+    const target = split(to);
+    const [out, into] = [this.folder(source.parent), this.folder(target.parent)];
+    const node = out?.names.get(source.name);
+    if (out === null || into === null || node === undefined) return false;
+    this.edit([
+      { folder: out, name: source.name, node: null },
+      { folder: into, name: target.name, node },
+    ]);
+    return true;
+  }
+
+  remove(path: string): void {
+    const { parent, name } = split(path);
+    const folder = this.folder(parent);
+    if (folder?.names.has(name)) this.edit([{ folder, name, node: null }]);
+  }
+
+  syncFolder(folder: FolderNode): void {
+    const remaining: DirectoryChange[] = [];
+    for (const change of this.changes) {
+      change.unsynced.delete(folder);
+      if (change.unsynced.size === 0) makeDurable(change);
+      else remaining.push(change);
+    }
+    this.changes = remaining;
+  }
+
+  /** Somebody alive has the lock, frozen or not: false. */
+  lock(path: string, owner: SimProcess): boolean {
+    if (this.locks.get(path)?.isAlive) return false;
+    this.locks.set(path, owner);
+    return true;
+  }
+
+  unlock(path: string, owner: SimProcess): void {
+    if (this.locks.get(path) === owner) this.locks.delete(path);
+  }
+
+  lockOwner(path: string): string {
+    const owner = this.locks.get(path);
+    return owner?.isAlive ? owner.name : '';
+  }
+
+  /** Whatever no sync had confirmed is at the mercy of chance: names first, then what is in the files. */
+  losePower(rng: Rng): void {
+    const isOrdered = rng.chance(0.5);
+    const kept = rng.int(this.changes.length + 1);
+    for (const [index, change] of this.changes.entries()) {
+      if (isOrdered ? index < kept : rng.chance(0.5)) makeDurable(change);
+    }
+    this.changes = [];
+    this.restoreDurable(this.root, rng, new Set());
+  }
+
+  private restoreDurable(folder: FolderNode, rng: Rng, visited: Set<DiskNode>): void {
+    folder.names.clear();
+    for (const [name, node] of folder.durable) {
+      folder.names.set(name, node);
+      if (visited.has(node)) continue;
+      visited.add(node);
+      if (node instanceof FolderNode) this.restoreDurable(node, rng, visited);
+      else node.losePower(rng, rng.pick<PowerLossOutcome>(['none', 'all', 'torn', 'torn', 'pages']));
+    }
+  }
+
+  private edit(edits: readonly DirectoryEdit[]): void {
+    for (const { folder, name, node } of edits) {
+      if (node === null) folder.names.delete(name);
+      else folder.names.set(name, node);
+    }
+    this.changes.push({ edits, unsynced: new Set(edits.map(({ folder }) => folder)) });
+  }
+}
+
+function makeDurable(change: DirectoryChange): void {
+  for (const { folder, name, node } of change.edits) {
+    if (node === null) folder.durable.delete(name);
+    else folder.durable.set(name, node);
+  }
+}
+
+function split(path: string): { parent: string; name: string } {
+  const cut = path.lastIndexOf('/');
+  return { parent: path.slice(0, cut), name: path.slice(cut + 1) };
+}

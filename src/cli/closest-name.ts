@@ -1,0 +1,26 @@
+/** The name that was most likely meant; null: none is near. */
+export function closestName(word: string, names: readonly string[]): string | null {
+  const distanceMax = Math.max(2, Math.floor(word.length / 3));
+  let best: string | null = null;
+  let bestDistance = distanceMax + 1;
+  for (const name of names) {
+    const distance =
+      Math.abs(name.length - word.length) > distanceMax ? bestDistance : editDistance(word, name);
+    if (distance < bestDistance) [best, bestDistance] = [name, distance];
+  }
+  return best;
+}
+
+/** How many letters must be put in, left out or changed to make one word of the other. */
+function editDistance(a: string, b: string): number {
+  let previousRow = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const currentRow = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const changed = (previousRow[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      currentRow.push(Math.min(changed, (previousRow[column] ?? 0) + 1, (currentRow[column - 1] ?? 0) + 1));
+    }
+    previousRow = currentRow;
+  }
+  return previousRow[b.length] ?? 0;
+}

@@ -1,0 +1,19 @@
+import { Workspace } from '../../workspace/workspace.js';
+import type { CommandContext } from '../context.js';
+import { singleLine } from '../output/text.js';
+
+interface WorktreeOwner {
+  readonly agent_id: string;
+  readonly subject: string;
+  readonly generation: number;
+}
+
+/** The result was accepted: a worktree has done its work. Its bytes are kept since before the submission. */
+export async function removeWorktree(context: CommandContext, owner: WorktreeOwner): Promise<void> {
+  const workspace = Workspace.find(context.io.cwd);
+  if (workspace === null) return;
+  // Loaded here alone: other commands need not wait for it.
+  const { removeGrantFolders: endIsolation } = await import('../../workspace/drafts/index.js');
+  const refusal = await endIsolation(workspace, owner);
+  if (refusal !== null) context.printNotice(singleLine(`The worktree is still there: ${refusal.says}`));
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { McpHandle } from '../../server/mcp/backend.js';
+import type { Io } from '../io.js';
+import { JsonRecordFolder } from '../state/json-record-folder.js';
+import { userFolder } from '../user-folder.js';
+
+export interface HeldHandle {
+  readonly handle: McpHandle;
+  /** Not before: a hook runs on every use of a tool. */
+  readonly renew_at_ms: number;
+}
+
+/**
+ * The handles that one conversation of a client holds. By conversation and not by folder: where two work side by
+ * side, neither may keep the claims of the other alive when that has died.
+ */
+export class HookState {
+  private readonly handles: JsonRecordFolder<HeldHandle>;
+  private readonly flags: JsonRecordFolder<{ compacted: true }>;
+
+  constructor(io: Io, conversation: string) {
+    const folder = join(userFolder(io), 'conversations', digestOf(conversation));
+    this.handles = new JsonRecordFolder(join(folder, 'handles'));
+    this.flags = new JsonRecordFolder(folder);
+  }
+
+  heldHandles(): Promise<HeldHandle[]> {
+    return this.handles.all();
+  }
+
+  saveHandle(held: HeldHandle): Promise<void> {
+    return this.handles.put(recordName(held.handle), held);
+  }
+
+  removeHandle(handle: McpHandle): Promise<void> {
+    return this.handles.remove(recordName(handle));
+  }
+
+  /** The client is about to forget: what it holds must be told again. */
+  markCompacted(): Promise<void> {
+    return this.flags.put(COMPACTED, { compacted: true });
+  }
+
+  async consumeCompacted(): Promise<boolean> {
+    const flag = await this.flags.get(COMPACTED);
+    if (flag !== null) await this.flags.remove(COMPACTED);
+    return flag !== null;
+  }
+}
+
+const COMPACTED = 'compacted';
+
+const digestOf = (...parts: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+
+const recordName = ({ task_id, generation, claim_id }: McpHandle): string =>
+  digestOf(task_id, generation, claim_id);

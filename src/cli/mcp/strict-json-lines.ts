@@ -1,0 +1,66 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { readStrictJson } from '../../core/strict-json.js';
+
+/** As much as the protocol's own reader takes. */
+const LINE_BYTES_MAX = 10 * 1024 * 1024;
+const INVALID_REQUEST = -32600;
+const NEWLINE = 0x0a;
+
+/**
+ * Passes on the lines of a client that are JSON in the strict sense. A message with a name twice in one object is
+ * answered here and goes no further: the protocol's reader would take the last of the two without a word.
+ */
+export class StrictJsonLines extends Transform {
+  private line: Buffer[] = [];
+  private lineBytes = 0;
+
+  constructor(private readonly reply: (line: string) => void) {
+    super();
+  }
+
+  override _transform(chunk: Buffer | string, encoding: BufferEncoding, done: TransformCallback): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      this.append(bytes.subarray(start, end));
+      this.forward(Buffer.concat(this.line).toString('utf8'));
+      this.line = [];
+      this.lineBytes = 0;
+      start = end + 1;
+    }
+    this.append(bytes.subarray(start));
+    done(
+      this.lineBytes > LINE_BYTES_MAX ? new Error(`A message has at most ${LINE_BYTES_MAX} bytes.`) : null,
+    );
+  }
+
+  private append(part: Buffer): void {
+    this.line.push(part);
+    this.lineBytes += part.length;
+  }
+
+  private forward(line: string): void {
+    const parsed = readStrictJson(line);
+    if ('value' in parsed || !isJson(line)) this.push(`${line}\n`);
+    else {
+      const error = { code: INVALID_REQUEST, message: `The message is not taken: ${parsed.fault}.` };
+      this.reply(`${JSON.stringify({ jsonrpc: '2.0', id: idOf(line), error })}\n`);
+    }
+  }
+}
+
+/** What is no JSON at all is left to the protocol's reader. */
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whoever sent it waits for an answer to this id. */
+function idOf(line: string): string | number | null {
+  const { id } = (JSON.parse(line) ?? {}) as { id?: unknown };
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}

@@ -1,0 +1,48 @@
+import type { GapsBody } from '../../coordinator/methodology/wire.js';
+import { type Coverage, type CoverageLayer, coverageOf } from '../../workspace/scan/coverage.js';
+import { scanTags } from '../../workspace/scan/tags.js';
+import { unwrapReply } from '../replies.js';
+import type { ReadOnlyCalls } from './calls.js';
+
+export interface RequirementScan {
+  readonly coverage: Coverage;
+  /** What was not looked at, and why. */
+  readonly left_out: readonly string[];
+  /** The same in figures, as the coordinator takes it. */
+  readonly gapsRequest: GapsBody;
+}
+
+/** Looks through the project's files for what its requirements ask. */
+export async function scanRequirements(
+  root: string,
+  calls: ReadOnlyCalls,
+  layers: readonly CoverageLayer[],
+  feature?: string,
+): Promise<RequirementScan> {
+  const scan = await scanTags(root);
+  const feature_keys = await requirementKeys(calls, feature);
+  const only = feature === undefined ? {} : { only: new Set(feature_keys) };
+  const coverage = coverageOf({ scan, feature_keys, layers, ...only });
+  const gapsRequest: GapsBody = {
+    layers_run: [...layers],
+    ...(feature === undefined ? {} : { feature }),
+    keys: coverage.keys.map(({ key, places }) => ({
+      key,
+      code: places.implements.length,
+      tests: places.validates.length,
+      telemetry: places.telemetry.length,
+    })),
+    orphan_keys: coverage.orphans.map(({ key }) => key),
+    untagged_files: coverage.untagged_files.length,
+  };
+  return { coverage, left_out: scan.left_out, gapsRequest };
+}
+
+/** What the features deliver: their own keys, and those they name. */
+async function requirementKeys(calls: ReadOnlyCalls, feature: string | undefined): Promise<string[]> {
+  if (feature !== undefined) return [...unwrapReply(await calls.feature(feature)).requirements, feature];
+  const { features } = unwrapReply(await calls.status());
+  // A side question is no requirement: it asks, and demands nothing.
+  const requirementFeatures = features.filter(({ vector_type }) => vector_type === 'feature');
+  return requirementFeatures.flatMap(({ feature_id, requirements }) => [feature_id, ...requirements]);
+}

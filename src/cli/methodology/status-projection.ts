@@ -1,0 +1,72 @@
+import { viewInputOf } from '../../coordinator/methodology/view-input.js';
+import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesFor } from '../../core/claims/policy.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { evolveMethodology } from '../../core/features/evolve.js';
+import { emptyMethodologyState } from '../../core/features/feature-state.js';
+import { type MethodologyStatus, statusView } from '../../core/features/status.js';
+import type { RecordedConfig } from '../../core/graph/config-diff.js';
+import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
+import type { FoldContext } from '../../core/views/fold-context.js';
+import { emptyWorkWithParked, evolveWorkWithParked } from '../../core/views/project-state.js';
+import type { ProjectStatus } from '../../core/views/status.js';
+import type { ProjectKey } from '../../stores/store.js';
+
+/** The events by which a workspace's files come into its log. */
+const CONFIG_EVENT_TYPES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
+
+/**
+ * The status of a project, straight from its events: the same folds and views that a coordinator has, without one.
+ * This is asked more often than everything else together, and who asks waits for it. No event is kept.
+ */
+export class StatusProjection implements RecordedConfig {
+  private readonly work = emptyWorkWithParked();
+  private readonly state = emptyMethodologyState();
+  private key: ProjectKey | null = null;
+  private lastConfigEvent: EventEnvelope | null = null;
+
+  visit(event: EventEnvelope): void {
+    this.key ??= { tenant_id: event.tenant_id, project_id: event.project_id };
+    if (CONFIG_EVENT_TYPES.has(event.event_type)) this.lastConfigEvent = event;
+    evolveWorkWithParked(this.work, event);
+    evolveMethodology(this.state, event);
+  }
+
+  get title(): string {
+    return this.key?.project_id ?? '';
+  }
+
+  /** When the workspace's files were last taken into the log; null: never. */
+  get configuredAtMs(): number | null {
+    if (this.methodology === null) return null;
+    return this.lastConfigEvent === null ? null : Date.parse(this.lastConfigEvent.timestamp);
+  }
+
+  get methodology(): Methodology | null {
+    return (this.work.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
+  }
+
+  feature(featureId: string): FeatureVector | null {
+    return (this.work.records.get(featureSubject(featureId))?.value ?? null) as FeatureVector | null;
+  }
+
+  status(): MethodologyStatus {
+    return statusView(viewInputOf(this.work, this.state, this.foldContext()));
+  }
+
+  async plan(): Promise<ProjectStatus | null> {
+    if (this.work.plan.subject_count === 0) return null;
+    const { projectStatus } = await import('../../core/views/status.js');
+    return projectStatus(this.work, this.foldContext());
+  }
+
+  private foldContext(): FoldContext {
+    const recordedPolicy = this.work.records.get(POLICY_SUBJECT)?.value as Partial<Policy> | undefined;
+    const policy = { ...DEFAULT_POLICY, ...recordedPolicy };
+    return {
+      key: this.key ?? { tenant_id: '', project_id: '' },
+      now_ms: Date.now(),
+      rulesOf: (subject) => rulesFor(subjectKindOf(subject), policy, DEFAULT_LIMITS, 0),
+    };
+  }
+}

@@ -1,0 +1,64 @@
+import type { AddCommands } from './command-action.js';
+
+interface CommandGroup {
+  readonly names: readonly string[];
+  readonly load: () => Promise<AddCommands>;
+}
+
+/** Every command, in the order in which help shows them. Each is loaded when it is called, and no other waits for it. */
+const COMMAND_GROUPS: readonly CommandGroup[] = [
+  { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
+  { names: ['init'], load: async () => (await import('./commands/init.js')).addInit },
+  { names: ['demo', 'demo-agent'], load: async () => (await import('./commands/demo.js')).addDemo },
+  { names: ['plan'], load: async () => (await import('./commands/plan.js')).addPlan },
+  { names: ['next'], load: async () => (await import('./commands/next.js')).addNext },
+  { names: ['task'], load: async () => (await import('./commands/task.js')).addTask },
+  { names: ['run'], load: async () => (await import('./commands/run.js')).addRun },
+  {
+    names: ['status', 'agents', 'sessions'],
+    load: async () => (await import('./commands/status.js')).addStatus,
+  },
+  { names: ['start'], load: async () => (await import('./commands/start.js')).addStart },
+  { names: ['trace'], load: async () => (await import('./commands/trace.js')).addTrace },
+  { names: ['gaps'], load: async () => (await import('./commands/gaps.js')).addGaps },
+  { names: ['spawn'], load: async () => (await import('./commands/spawn.js')).addSpawn },
+  { names: ['checkpoint'], load: async () => (await import('./commands/checkpoint.js')).addCheckpoint },
+  { names: ['review'], load: async () => (await import('./commands/review.js')).addReview },
+  { names: ['release'], load: async () => (await import('./commands/release.js')).addRelease },
+  { names: ['zoom'], load: async () => (await import('./commands/zoom.js')).addZoom },
+  { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
+  { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
+  { names: ['serialise'], load: async () => (await import('./commands/serialise.js')).addSerialise },
+  { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
+  { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
+  { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },
+  { names: ['export', 'import'], load: async () => (await import('./commands/transfer.js')).addTransfer },
+  { names: ['mcp'], load: async () => (await import('./mcp.js')).addMcp },
+  { names: ['setup'], load: async () => (await import('./setup/setup.js')).addSetup },
+  { names: ['hook'], load: async () => (await import('./hook.js')).addHook },
+];
+
+/** The family that a command line calls; all of them where it calls for help, or for what is not there; none for the version. */
+export function commandGroupsFor(argv: readonly string[]): Promise<AddCommands[]> {
+  if (argv[0] === '--version' || argv[0] === '-V') return Promise.resolve([]);
+  const commandName = commandNameIn(argv);
+  const group = COMMAND_GROUPS.find(({ names }) => names.includes(commandName ?? ''));
+  return group === undefined ? allCommandGroups() : Promise.all([group.load()]);
+}
+
+export async function allCommandGroups(): Promise<AddCommands[]> {
+  const { addCompletion } = await import('./commands/completion.js');
+  return [...(await Promise.all(COMMAND_GROUPS.map(({ load }) => load()))), addCompletion];
+}
+
+const OPTIONS_WITH_VALUE = new Set(['--url', '--tenant', '--project', '--agent', '--session']);
+
+/** The first word that is neither an option nor the value of one. */
+function commandNameIn(argv: readonly string[]): string | undefined {
+  for (let index = 0; index < argv.length; index += 1) {
+    const word = argv[index] ?? '';
+    if (!word.startsWith('-')) return word;
+    if (OPTIONS_WITH_VALUE.has(word)) index += 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,48 @@
+import { CommandFailure } from '../exit.js';
+import type { ConfigSection } from './config-section.js';
+
+interface MarkedSectionOptions {
+  readonly path: string;
+  readonly about: string;
+  readonly begin: string;
+  readonly end: string;
+  readonly lines: readonly string[];
+  /** What, outside of our part, would contradict it. */
+  readonly conflict?: RegExp;
+}
+
+/** A part between two marks, at the end of a text. */
+export function markedSection({
+  path,
+  about,
+  begin,
+  end,
+  lines,
+  conflict,
+}: MarkedSectionOptions): ConfigSection {
+  const block = `${[begin, ...lines, end].join('\n')}\n`;
+  const removeBlock = (text: string): string => {
+    const from = text.indexOf(begin);
+    const to = text.indexOf(end, from);
+    if (from === -1 || to === -1) return text;
+    const before = text.slice(0, from).replace(/\n\n$/, '\n');
+    const after = text.slice(to + end.length).replace(/^\n/, '');
+    return `${before}${after}`;
+  };
+  return {
+    path,
+    about,
+    remove: removeBlock,
+    isEmpty: (text) => text.trim() === '',
+    insert(text) {
+      const others = removeBlock(text ?? '');
+      if (others === '') return block;
+      if (conflict?.test(others)) {
+        throw new CommandFailure(
+          `${path} has its own ${conflict.source.replaceAll('\\', '')}. Take that out first.`,
+        );
+      }
+      return `${others}${others.endsWith('\n') ? '' : '\n'}\n${block}`;
+    },
+  };
+}

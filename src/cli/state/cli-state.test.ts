@@ -1,0 +1,75 @@
+import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../testing/cli-harness.js';
+import { CliState } from './cli-state.js';
+
+const TARGET = { url: 'http://127.0.0.1:4680', tenant: 'default', project: 'shop' };
+
+it('all who ask at once for a session that is not there get the same', async () => {
+  const home = await temporaryFolder();
+  const request = Array.from({ length: 50 }, () => new CliState(home).session(TARGET, 'agent-a', ''));
+  expect(new Set(await Promise.all(request)).size).toBe(1);
+  expect(await new CliState(home).session(TARGET, 'agent-a', '/dev/pts/1')).not.toBe(await request[0]);
+});
+
+it('handles kept at the same time are all kept', async () => {
+  const home = await temporaryFolder();
+  const handles = Array.from({ length: 50 }, (_, at) => ({
+    task_id: `A-0${at}-x`,
+    generation: at,
+    session_id: 'sess-a',
+    agent_id: 'agent-a',
+    lease_duration_seconds: 300,
+  }));
+  await Promise.all(handles.map((handle) => new CliState(home).saveHandle(TARGET, handle)));
+  const memory = new CliState(home);
+  const kept = await Promise.all(handles.map(({ task_id }) => memory.handle(TARGET, 'sess-a', task_id)));
+  expect(kept).toEqual(handles);
+  expect(await memory.handle({ ...TARGET, project: 'other' }, 'sess-a', 'A-00-x')).toBeNull();
+});
+
+describe('a link in the folder', () => {
+  const handle = {
+    task_id: 'A-001-x',
+    generation: 1,
+    session_id: 's',
+    agent_id: 'a',
+    lease_duration_seconds: 30,
+  };
+
+  async function linked(target: (home: string) => string) {
+    const home = await temporaryFolder();
+    const memory = new CliState(home);
+    await memory.saveHandle(TARGET, handle);
+    const folder = join(home, 'handles');
+    const [name = ''] = await readdir(folder);
+    await rm(join(folder, name));
+    await symlink(target(home), join(folder, name));
+    return { home, memory, path: join(folder, name) };
+  }
+
+  it('is never written through', async () => {
+    const { home, memory, path } = await linked((folder) => join(folder, 'precious'));
+    await writeFile(join(home, 'precious'), 'not ours');
+    expect(await memory.handle(TARGET, 's', 'A-001-x')).toBeNull();
+    await memory.saveHandle(TARGET, handle);
+    expect(await readFile(join(home, 'precious'), 'utf8')).toBe('not ours');
+    expect((await lstat(path)).isSymbolicLink()).toBe(false);
+    expect(await memory.handle(TARGET, 's', 'A-001-x')).toEqual(handle);
+  });
+
+  it.each([
+    ['to itself', (home: string) => join(home, 'handles', 'round')],
+    ['to a folder', (home: string) => home],
+    ['to nothing', (home: string) => join(home, 'gone')],
+    ['to another kind of record', (home: string) => join(home, 'other')],
+  ])('%s is as good as forgotten', async (_, target) => {
+    const { home, memory } = await linked(target);
+    await symlink('round', join(home, 'handles', 'round'));
+    await writeFile(join(home, 'other'), '{"session_id":7}');
+    expect(await memory.handle(TARGET, 's', 'A-001-x')).toBeNull();
+    await memory.saveHandle(TARGET, handle);
+    expect(await memory.handle(TARGET, 's', 'A-001-x')).toEqual(handle);
+  });
+});

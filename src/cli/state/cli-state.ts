@@ -1,0 +1,80 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { JsonRecordFolder } from './json-record-folder.js';
+
+/** Where work is done: nothing remembered of one place is ever used in another. */
+export interface CliTarget {
+  readonly url: string;
+  readonly tenant: string;
+  readonly project: string;
+}
+
+/** What its holder must show to go on with a piece of work. */
+export interface StoredHandle {
+  readonly task_id: string;
+  readonly generation: number;
+  readonly claim_id?: string;
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly lease_duration_seconds: number | null;
+}
+
+/**
+ * What the CLI remembers between two calls. A handle is found by the session that took it: an agent that lost its
+ * work must never submit under the handle of the one that has it now, though both sit in the same folder.
+ */
+export class CliState {
+  private readonly handles: JsonRecordFolder<StoredHandle>;
+  private readonly sessions: JsonRecordFolder<{ session_id: string }>;
+  private readonly projects: JsonRecordFolder<{ project: string }>;
+
+  constructor(home: string) {
+    this.handles = new JsonRecordFolder(join(home, 'handles'));
+    this.sessions = new JsonRecordFolder(join(home, 'sessions'));
+    this.projects = new JsonRecordFolder(join(home, 'projects'));
+  }
+
+  handle(target: CliTarget, sessionId: string, taskId: string): Promise<StoredHandle | null> {
+    return this.handles.get(handleName(target, sessionId, taskId));
+  }
+
+  saveHandle(target: CliTarget, handle: StoredHandle): Promise<void> {
+    return this.handles.put(handleName(target, handle.session_id, handle.task_id), handle);
+  }
+
+  removeHandle(target: CliTarget, handle: StoredHandle): Promise<void> {
+    return this.handles.remove(handleName(target, handle.session_id, handle.task_id));
+  }
+
+  /** The session of an agent at a terminal, made when it is first asked for. */
+  async session(target: CliTarget, agentId: string, terminal: string): Promise<string> {
+    const name = recordName(target, agentId, terminal);
+    const existing = await this.sessions.get(name);
+    if (existing !== null) return existing.session_id;
+    const fresh = { session_id: `sess-${randomBytes(8).toString('hex')}` };
+    return (await this.sessions.putIfAbsent(name, fresh)).session_id;
+  }
+
+  /** The next question for it begins a new one. */
+  removeSession(target: CliTarget, agentId: string, terminal: string): Promise<void> {
+    return this.sessions.remove(recordName(target, agentId, terminal));
+  }
+
+  /** The project of the plan that was last imported from here. */
+  async project(url: string, tenant: string): Promise<string | null> {
+    return (await this.projects.get(digestOf([url, tenant])))?.project ?? null;
+  }
+
+  saveProject({ url, tenant, project }: CliTarget): Promise<void> {
+    return this.projects.put(digestOf([url, tenant]), { project });
+  }
+}
+
+const handleName = (target: CliTarget, sessionId: string, taskId: string): string =>
+  recordName(target, sessionId, taskId);
+
+const recordName = ({ url, tenant, project }: CliTarget, ...rest: string[]): string =>
+  digestOf([url, tenant, project, ...rest]);
+
+const digestOf = (parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);

@@ -1,0 +1,45 @@
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { WORKSPACE_FOLDER } from '../../workspace/workspace.js';
+import { startPlannedHarness, temporaryFolder } from '../testing/cli-harness.js';
+import { gen, start } from '../testing/terminal.js';
+import { homeFolder } from './home-folder.js';
+
+const homeAt = (cwd: string, env: Record<string, string> = {}): string =>
+  homeFolder(start({ cwd, env }, '--version').io);
+
+it('is the nearest folder from here upward, and is made here where there is none', async () => {
+  const top = await temporaryFolder();
+  const deep = join(top, 'src', 'pages');
+  await mkdir(deep, { recursive: true });
+  expect(homeAt(deep)).toBe(join(deep, '.genesis'));
+  await mkdir(join(top, '.genesis'));
+  expect(homeAt(deep)).toBe(join(top, '.genesis'));
+  expect(homeAt(deep, { GENESIS_HOME: 'mine' })).toBe(join(deep, 'mine'));
+  expect(homeAt(deep, { HOME: top })).toBe(join(deep, '.genesis'));
+  expect(homeAt(top, { HOME: top })).toBe(join(top, '.genesis'));
+  await rm(join(top, '.genesis'), { recursive: true });
+  await symlink(await temporaryFolder(), join(top, '.genesis'));
+  expect(homeAt(deep)).toBe(join(deep, '.genesis'));
+});
+
+it('lies beside the workspace, and is never looked for above it', async () => {
+  const top = await temporaryFolder();
+  const deep = join(top, 'shoes', 'src');
+  await mkdir(deep, { recursive: true });
+  await mkdir(join(top, '.genesis'));
+  await mkdir(join(top, 'shoes', WORKSPACE_FOLDER));
+  expect(homeAt(deep)).toBe(join(top, 'shoes', '.genesis'));
+  await mkdir(join(deep, '.genesis'));
+  expect(homeAt(deep)).toBe(join(deep, '.genesis'));
+});
+
+it('what was claimed can be given back from a subfolder', async () => {
+  const { setting } = await startPlannedHarness();
+  expect((await gen(setting, 'task', 'claim', 'A-001-schema')).code).toBe(0);
+  const below = join(setting.cwd, 'src');
+  await mkdir(below);
+  const released = await gen({ ...setting, cwd: below }, 'task', 'release', 'A-001-schema');
+  expect(released).toMatchObject({ code: 0 });
+});

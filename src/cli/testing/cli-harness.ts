@@ -1,0 +1,53 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type RunningServer, startServer } from '../../server/server.js';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { gen, type TerminalOptions } from './terminal.js';
+
+export const PLAN = `project: shop
+tracks:
+  A:
+    - id: A-001-schema
+      description: Design the schema
+    - id: A-002-index
+      description: Build the index
+      subtasks: 2
+  B:
+    - id: B-001-api
+      description: The API
+      depends_on: [A-001-schema]
+`;
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gen-cli-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface CliHarness {
+  readonly setting: TerminalOptions & { readonly env: Record<'GENESIS_URL' | 'GENESIS_AGENT', string> };
+  readonly server: RunningServer;
+}
+
+/** A folder with a plan in it, and a server that keeps nothing. */
+export async function startHarness(): Promise<CliHarness> {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'plan.yaml'), PLAN);
+  const server = await startServer({
+    store: openMemoryStore(),
+    port: 0,
+    limits: { min_lease_duration_seconds: 1 },
+  });
+  onTestFinished(() => server.stop());
+  return { setting: { cwd, env: { GENESIS_URL: server.url, GENESIS_AGENT: 'agent-a' } }, server };
+}
+
+/** The same, with the plan imported. */
+export async function startPlannedHarness(): Promise<CliHarness> {
+  const harness = await startHarness();
+  const { code, err } = await gen(harness.setting, 'plan', 'import', 'plan.yaml');
+  if (code !== 0) throw new Error(err);
+  return harness;
+}

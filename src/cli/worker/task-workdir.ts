@@ -1,0 +1,66 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Work } from '../../client/index.js';
+import type { CommandContext } from '../context.js';
+import type { CliTarget } from '../state/cli-state.js';
+import { homeFolder } from '../state/home-folder.js';
+
+/** Where work comes from, and the token that its server demands; null: none. */
+export interface WorkTarget extends CliTarget {
+  readonly token: string | null;
+}
+
+/** What one piece of work is done at: a folder of its own, with the briefing in it and room for the result. */
+export class TaskWorkdir {
+  private constructor(
+    private readonly folder: string,
+    private readonly resultFile: string,
+    /** The result file as it was before the work: as long as it is the same, it is somebody else's. */
+    private readonly resultStampBefore: string,
+  ) {}
+
+  static async open(work: Work, resultFile: string | null): Promise<TaskWorkdir> {
+    const folder = await mkdtemp(join(tmpdir(), 'gen-run-'));
+    await writeFile(join(folder, 'briefing.json'), `${JSON.stringify(work.briefing)}\n`, { mode: 0o600 });
+    const file = resultFile === null ? join(folder, 'result') : resolve(resultFile);
+    return new TaskWorkdir(folder, file, await fileStamp(file));
+  }
+
+  /** The handle, the briefing and the way to the server, for the program that does the work. */
+  environment(
+    { io }: CommandContext,
+    { url, token, tenant, project }: WorkTarget,
+    { claim }: Work,
+  ): NodeJS.ProcessEnv {
+    return {
+      ...io.env,
+      GENESIS_URL: url,
+      ...(token === null ? {} : { GENESIS_TOKEN: token }),
+      GENESIS_TENANT: tenant,
+      GENESIS_PROJECT: project,
+      GENESIS_HOME: homeFolder(io),
+      GENESIS_AGENT: claim.agent_id,
+      GENESIS_SESSION: claim.session_id,
+      GENESIS_TASK_ID: claim.task_id,
+      GENESIS_GENERATION: String(claim.generation),
+      GENESIS_CLAIM_ID: claim.id,
+      GENESIS_BRIEFING: join(this.folder, 'briefing.json'),
+      GENESIS_RESULT: this.resultFile,
+    };
+  }
+
+  /** What the work wrote as its result; null: nothing. */
+  async readResult(): Promise<Uint8Array | null> {
+    return (await fileStamp(this.resultFile)) === this.resultStampBefore ? null : readFile(this.resultFile);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function fileStamp(file: string): Promise<string> {
+  const found = await stat(file, { bigint: true }).catch(() => null);
+  return found === null ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`;
+}

@@ -1,0 +1,42 @@
+import { announceAfter, type ServerAddress } from '../../workspace/address.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import { throwUserError } from '../user-errors.js';
+import { configure, type NoticePrinter } from './configure.js';
+import { promoteAcceptedFiles } from './promote.js';
+import { openWorkspaceLog } from './workspace-log.js';
+
+export interface CommandServer extends ServerAddress {
+  stop(): Promise<void>;
+}
+
+/** Most commands are done by then. One that stays takes the commands of others in: it has the log. */
+const ANNOUNCED_AFTER_MS = 1000;
+
+/**
+ * A server for one command: in a workspace every command works on the workspace's own log, with or without `gen up`.
+ * Every user of the machine can reach its port, so it demands a token that only this user can read. Where another process
+ * has the log and serves it, that is the one to ask.
+ */
+export async function startCommandServer(
+  printNotice: NoticePrinter,
+  workspace: Workspace,
+): Promise<CommandServer> {
+  const opened = await openWorkspaceLog(printNotice, workspace).catch(throwUserError);
+  if ('url' in opened) return { ...opened, stop: async () => {} };
+  // Loaded here alone: no other command has to wait for it.
+  const { startServer } = await import('../../server/server.js');
+  const { newPrivateToken } = await import('../../server/auth/private-token.js');
+  const token = newPrivateToken();
+  const server = await startServer({ ...opened, port: 0, auth: { private_token: token } });
+  await configure(printNotice, workspace, server.coordinator);
+  const address = { url: server.url, token };
+  const announced = announceAfter(workspace, address, ANNOUNCED_AFTER_MS);
+  return {
+    ...address,
+    stop: async () => {
+      await announced.withdraw();
+      await promoteAcceptedFiles(printNotice, workspace, opened);
+      await server.stop();
+    },
+  };
+}

@@ -1,0 +1,206 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Genesis } from './genesis.js';
+import { isProblem } from './replies.js';
+import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+import { startProxy } from './testing/proxy.js';
+
+const AGENT = { agent_id: 'agent-a', session_id: 'sess-a' };
+
+test('a piece of work from plan to lineage, each step a typed value', async () => {
+  const { genesis } = await openClientHarness(planOf({ A: 2 }));
+  const first = expectNoProblem(await genesis.next(AGENT));
+  if (!first.success) throw new Error(first.reason);
+  const { task_id, generation, id: claim_id, session_id } = first.claim;
+  expect(first.briefing?.handle).toEqual({ task_id, generation, claim_id, session_id });
+
+  const other = expectNoProblem(
+    await genesis.claimTask({ task_id, agent_id: 'agent-b', session_id: 'sess-b' }),
+  );
+  expect(other).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'agent-a' });
+
+  const handle = { task_id, session_id, claim_id };
+  expect(await genesis.renewLease({ ...handle, expected_generation: generation })).toMatchObject({
+    success: true,
+  });
+  expect(await genesis.note({ ...handle, generation, text: 'half done' })).toMatchObject({ success: true });
+  const submitted = await genesis.submitResult({ ...handle, generation, result_data: { ok: true } });
+  expect(submitted).toMatchObject({ accepted: true, reason: 'ACCEPTED' });
+
+  expect(expectNoProblem(await genesis.task(task_id)).phase).toBe('COMPLETED');
+  expect(expectNoProblem(await genesis.tasks({ phase: 'OPEN' })).tasks).toHaveLength(1);
+  expect(expectNoProblem(await genesis.history(task_id)).generations).toHaveLength(1);
+  const { results } = expectNoProblem(await genesis.results(task_id));
+  expect(expectNoProblem(await genesis.result(task_id, results[0]?.id ?? '')).result_data).toEqual({
+    ok: true,
+  });
+  expect(expectNoProblem(await genesis.explain(task_id)).claimable).toBe(false);
+  expect(expectNoProblem(await genesis.status()).counts.completed).toBe(1);
+  expect(expectNoProblem(await genesis.agents()).agents.map(({ agent_id }) => agent_id)).toContain('agent-a');
+  expect(expectNoProblem(await genesis.projects()).projects).toMatchObject([{ project_id: 'shop' }]);
+  expect(expectNoProblem(await genesis.sessions()).sessions.map((session) => session.session_id)).toContain(
+    'sess-a',
+  );
+  expect(await genesis.closeSession('sess-a')).toMatchObject({ success: true });
+});
+
+test('people’s calls: plan, tasks, limits, policy, operator verbs', async () => {
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  expect(
+    expectNoProblem(await genesis.addTasks([{ id: 'A-002-more', description: 'More' }])).task_count,
+  ).toBe(2);
+  const { version } = expectNoProblem(await genesis.plan());
+  expect(await genesis.putPlan(planOf({ A: 1 }), { if_match: version + 1 })).toMatchObject({
+    code: 'PLAN_CHANGED',
+  });
+  expect(expectNoProblem(await genesis.putLimits({ max_concurrent_claims: 7 })).max_concurrent_claims).toBe(
+    7,
+  );
+  expect(expectNoProblem(await genesis.limits()).max_concurrent_claims).toBe(7);
+  expect(expectNoProblem(await genesis.putPolicy({ max_attempts: 3 })).max_attempts).toBe(3);
+  const held = await genesis.operate('A-001-part', 'hold', { expected_generation: 0, reason: 'not yet' });
+  expect(held).toMatchObject({ success: true, readiness: 'held' });
+  const claim = expectNoProblem(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
+  expect(claim).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'not yet' });
+});
+
+test('a malformed request is a problem that names the field', async () => {
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const reply = await genesis.claimTask({ ...AGENT, task_id: 'no such id' });
+  expect(reply).toMatchObject({ code: 'INVALID_REQUEST', status: 400, faults: [{ path: 'task_id' }] });
+});
+
+test('agent and session come from the environment where they are left out', async () => {
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  Object.assign(process.env, { GENESIS_AGENT: 'agent-env', GENESIS_SESSION: 'sess-env' });
+  try {
+    const { claim } = expectNoProblem(await genesis.claimTask({ task_id: 'A-001-part' }));
+    expect(claim).toMatchObject({ agent_id: 'agent-env', session_id: 'sess-env' });
+  } finally {
+    delete process.env.GENESIS_AGENT;
+    delete process.env.GENESIS_SESSION;
+  }
+});
+
+test.each(['lose_reply', 'lose_request'] as const)(
+  '%s: the call is repeated and happens once',
+  async (loss) => {
+    const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+    let lost = 0;
+    proxy.actionFor = () => (lost++ < 2 ? loss : 'pass');
+    const reply = expectNoProblem(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
+    expect(reply).toMatchObject({ success: true, claim: { generation: 1 } });
+    expect(proxy.requests).toHaveLength(3);
+    const { events } = expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED' }));
+    expect(events).toHaveLength(1);
+  },
+);
+
+describe('a busy server', () => {
+  const busy = (retryAfter: string) => {
+    const body = JSON.stringify({ code: 'RATE_LIMITED', detail: 'slow down', status: 429 });
+    const head = `HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\nretry-after: ${retryAfter}\r\n`;
+    return { answer: `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}` };
+  };
+
+  test('is asked again when it said', async () => {
+    const { genesis, proxy } = await openClientHarness(planOf({ A: 1 }));
+    let request = 0;
+    proxy.actionFor = () => (++request === 1 ? busy('0') : 'pass');
+    expect(expectNoProblem(await genesis.task('A-001-part')).phase).toBe('OPEN');
+    expect(request).toBe(2);
+  });
+
+  test('is not asked before, even if that is beyond our patience', async () => {
+    const { client, proxy } = await openClientHarness(planOf({ A: 1 }));
+    let request = 0;
+    proxy.actionFor = () => (++request === 1 ? busy('60') : 'pass');
+    const impatient = client({ retry: { within_seconds: 20 } });
+    expect(await impatient.task('A-001-part')).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
+    expect(request).toBe(1);
+  });
+});
+
+test('a claim is suspended while a human decides, reviewed, and resumed', async () => {
+  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const first = expectNoProblem(await genesis.next(AGENT));
+  if (!first.success) throw new Error(first.reason);
+  const { task_id, generation, id: claim_id, session_id } = first.claim;
+  const handle = { task_id, session_id, claim_id, expected_generation: generation };
+  const candidate_sha256 = 'a'.repeat(64);
+  const suspended = await genesis.suspendClaim({ ...handle, iteration: 1, candidate_sha256 });
+  expect(suspended).toMatchObject({ success: true, reason: 'SUSPENDED', until: expect.any(String) });
+  expect(expectNoProblem(await genesis.status()).waiting).toMatchObject([
+    { task_id, readiness: 'suspended' },
+  ]);
+  const reply = { task_id, generation, iteration: 1, candidate_sha256, decision: 'APPROVED' } as const;
+  expect(await genesis.review(reply)).toMatchObject({ success: true });
+  expect(await genesis.resumeClaim(handle)).toMatchObject({ success: true, reason: 'RESUMED' });
+  expect(await genesis.resumeClaim({ ...handle, expected_generation: 7 })).toMatchObject({ success: false });
+});
+
+describe('a reply without end', () => {
+  async function endless(contentType: string) {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': contentType });
+      const block = Buffer.alloc(1024 * 1024, 'x');
+      const pour = () => {
+        while (response.writable && response.write(block));
+      };
+      response.on('drain', pour);
+      pour();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return new Genesis({ url, project: 'shop', timeout_seconds: 300 });
+  }
+
+  test('is not read to the end', async () => {
+    const genesis = await endless('application/json');
+    expect(await genesis.status()).toMatchObject({ code: 'REPLY_TOO_LARGE', status: 200 });
+  });
+
+  test('nor is an event', async () => {
+    const genesis = await endless('text/event-stream');
+    await expect(genesis.follow().next()).rejects.toThrow('REPLY_TOO_LARGE');
+  });
+});
+
+test('where nobody ever answers, the problem says that nothing happened; where somebody may have, that it may', async () => {
+  const { proxy, client } = await openClientHarness(planOf({ A: 1 }));
+  const closed = await startProxy({ port: 0 });
+  await closed.close();
+  const nobody = client({ url: closed.url, retry: { tries: 2 } });
+  expect(await nobody.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
+  proxy.actionFor = () => 'lose_reply';
+  const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
+  expect(isProblem(reply) && reply.code).toBe('UNKNOWN');
+});
+
+test('whoever sends it elsewhere is not followed: no other host gets the token or the body', async () => {
+  const visited: string[] = [];
+  const listening = async (location: string | null) => {
+    const server = createServer((request, response) => {
+      visited.push(`${request.headers.host}`);
+      response.writeHead(location === null ? 200 : 307, location === null ? {} : { location }).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const elsewhere = await listening(null);
+  const url = await listening(elsewhere);
+  const genesis = new Genesis({
+    url,
+    project: 'shop',
+    token: 'gck_live_x',
+    timeout_seconds: 600,
+    retry: { tries: 1 },
+  });
+  const reply = await genesis.claimTask({ task_id: 'A-001-x', ...AGENT });
+  expect(reply).toMatchObject({ code: 'HTTP_307' });
+  expect(visited).toEqual([new URL(url).host]);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+
+const idOf = (n: number) => `A-${String(n).padStart(3, '0')}-part`;
+const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
+
+test('a hundred claims, renewals and results made at once take a few requests, each with its own fate', async () => {
+  const { genesis, proxy } = await openClientHarness(planOf({ A: 99 }));
+  const claims = await Promise.all(
+    numbers.map((n) => genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' })),
+  );
+  expect(proxy.requests.length).toBeLessThan(5);
+  const held = claims.flatMap((reply) => expectNoProblem(reply).claim ?? []);
+  expect(held.map(({ task_id }) => task_id)).toEqual(numbers.slice(0, 99).map(idOf));
+  expect(claims[99]).toMatchObject({ success: false, reason: 'UNKNOWN_TASK' });
+
+  const handles = held.map(({ task_id, session_id, generation, id }) => ({
+    task_id,
+    session_id,
+    expected_generation: generation,
+    claim_id: id,
+  }));
+  const renewed = await Promise.all(handles.map((handle) => genesis.renewLease(handle)));
+  expect(renewed.every((reply) => expectNoProblem(reply).success)).toBe(true);
+  const results = await Promise.all(
+    handles.map(({ expected_generation: generation, ...handle }, n) =>
+      genesis.submitResult({ ...handle, generation, result_data: { n } }),
+    ),
+  );
+  expect(results.every((reply) => expectNoProblem(reply).accepted)).toBe(true);
+  expect(proxy.requests.length).toBeLessThan(12);
+});
+
+test('a lone call goes alone', async () => {
+  const { genesis, proxy } = await openClientHarness(planOf({ A: 2 }));
+  for (const n of [1, 2]) {
+    await genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' });
+  }
+  expect(proxy.requests.map((request) => request.replace(/.*projects/, ''))).toEqual([
+    '/shop/claims',
+    '/shop/claims',
+  ]);
+});
+
+test('one malformed call among many costs the others nothing', async () => {
+  const { genesis } = await openClientHarness(planOf({ A: 3 }));
+  const replies = await Promise.all(
+    [idOf(1), 'not an id', idOf(2), idOf(3)].map((task_id) =>
+      genesis.claimTask({ task_id, agent_id: 'agent-a', session_id: 'sess-a' }),
+    ),
+  );
+  expect(replies.map((reply) => ('code' in reply ? reply.code : reply.reason))).toEqual([
+    'GRANTED',
+    'INVALID_REQUEST',
+    'GRANTED',
+    'GRANTED',
+  ]);
+});
+
+test('a batch whose reply is lost is repeated and happens once', async () => {
+  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 50 }));
+  let lost = 0;
+  proxy.actionFor = (request) => (request.endsWith('/batch') && lost++ === 0 ? 'lose_reply' : 'pass');
+  const replies = await Promise.all(
+    numbers.slice(0, 50).map((n) => genesis.claimTask({ task_id: idOf(n), agent_id: 'a', session_id: 's' })),
+  );
+  expect(lost).toBeGreaterThan(1);
+  expect(replies.every((reply) => expectNoProblem(reply).claim?.generation === 1)).toBe(true);
+  expect(expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED', limit: 1000 })).events).toHaveLength(
+    50,
+  );
+});

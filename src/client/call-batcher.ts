@@ -1,0 +1,102 @@
+import { isProblem, type Problem } from './replies.js';
+
+const ITEMS_MAX = 500;
+/** Below the megabyte that a command may have, with room for what surrounds the items. */
+const BYTES_MAX = 900 * 1024;
+/** Beyond so many requests under way, calls wait for one to end and travel together. */
+const IN_FLIGHT_MAX = 4;
+
+interface PendingCall<Body, Reply> {
+  readonly body: Body;
+  readonly size_bytes: number;
+  readonly settle: (reply: Reply | Problem) => void;
+}
+
+export interface BatchTransport<Body, Reply> {
+  readonly sendOne: (body: Body) => Promise<Reply | Problem>;
+  readonly sendBatch: (
+    bodies: readonly Body[],
+  ) => Promise<{ results: readonly (Reply | Problem)[] } | Problem>;
+}
+
+/**
+ * Calls of one kind made by one process. A lone call goes alone and at once; those made in one turn while another
+ * is under way travel as one request, each with its own request_id and its own fate.
+ */
+export class CallBatcher<Body extends object, Reply> {
+  private pending: PendingCall<Body, Reply>[] = [];
+  private inFlight = 0;
+  private isFlushScheduled = false;
+
+  constructor(private readonly transport: BatchTransport<Body, Reply>) {}
+
+  call(body: Body): Promise<Reply | Problem> {
+    if (this.inFlight === 0 && this.pending.length === 0)
+      return this.trackInFlight(this.transport.sendOne(body));
+    return new Promise((settle) => {
+      this.pending.push({ body, size_bytes: Buffer.byteLength(JSON.stringify(body)), settle });
+      this.scheduleFlush();
+    });
+  }
+
+  /** At the end of this turn, so that all who call in it come along. */
+  private scheduleFlush(): void {
+    if (this.isFlushScheduled) return;
+    this.isFlushScheduled = true;
+    setImmediate(() => {
+      this.isFlushScheduled = false;
+      while (this.pending.length > 0 && this.inFlight < IN_FLIGHT_MAX) {
+        void this.trackInFlight(this.sendCalls(this.takeBatch()));
+      }
+    });
+  }
+
+  private takeBatch(): PendingCall<Body, Reply>[] {
+    let sizeBytes = 0;
+    const endIndex = this.pending.findIndex((call, index) => {
+      sizeBytes += call.size_bytes;
+      return index === ITEMS_MAX || (index > 0 && sizeBytes > BYTES_MAX);
+    });
+    return this.pending.splice(0, endIndex === -1 ? this.pending.length : endIndex);
+  }
+
+  private async sendCalls(calls: readonly PendingCall<Body, Reply>[]): Promise<void> {
+    const [only] = calls;
+    if (calls.length === 1 && only !== undefined) return this.sendOne(only);
+    const reply = await this.transport.sendBatch(calls.map(({ body }) => body)).catch(clientError);
+    if (isProblem(reply)) return this.sendSeparately(calls, reply);
+    await Promise.all(
+      calls.map((call, index) => {
+        const own = reply.results[index];
+        if (own === undefined || (isProblem(own) && own.status >= 500)) return this.sendOne(call);
+        return call.settle(own);
+      }),
+    );
+  }
+
+  /** One malformed call fails a whole batch, and so may one too many: each is asked alone what is wrong with it. */
+  private async sendSeparately(calls: readonly PendingCall<Body, Reply>[], problem: Problem): Promise<void> {
+    if (problem.status !== 400 && problem.status !== 413) {
+      for (const { settle } of calls) settle(problem);
+      return;
+    }
+    for (const call of calls) await this.sendOne(call);
+  }
+
+  private async sendOne({ body, settle }: PendingCall<Body, Reply>): Promise<void> {
+    settle(await this.transport.sendOne(body).catch(clientError));
+  }
+
+  private async trackInFlight<T>(request: Promise<T>): Promise<T> {
+    this.inFlight += 1;
+    try {
+      return await request;
+    } finally {
+      this.inFlight -= 1;
+      if (this.pending.length > 0) this.scheduleFlush();
+    }
+  }
+}
+
+/** The transport answers with values; should it ever throw, nobody is left waiting. */
+const clientError = (error: unknown): Problem => ({ code: 'CLIENT_ERROR', detail: String(error), status: 0 });

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { retryDelayMs } from './http.js';
+import {
+  type FinishedResult,
+  type Outbox,
+  PENDING_MAX,
+  type SubmitFinished,
+  type SubmitOutcome,
+} from './outbox.js';
+import type { LeaseMonitor } from './renewals.js';
+import { isProblem, isTransient, type Problem } from './replies.js';
+
+/**
+ * Hands in what a worker finished: written down first, then sent until there is an answer, as long as the claim can be
+ * kept meanwhile. What has no answer then is sent later, by this run or another.
+ */
+export class ResultDelivery {
+  readonly outcomes: SubmitOutcome[] = [];
+  /** What the disk would not take, and no server has answered yet: it is lost with this process. */
+  private unsavedResults: FinishedResult[] = [];
+
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly submit: SubmitFinished,
+    private readonly isStopped: () => boolean,
+  ) {}
+
+  /** Whether the result counts. */
+  async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<boolean> {
+    const path = await this.outbox.put(finished).catch((error: unknown) => {
+      warn(`The result of ${finished.task_id} cannot be written to ${this.outbox.folder} (${String(error)}). It is
+submitted all the same, and lost if this process ends before the server answers.`);
+      return null;
+    });
+    for (let tried = 1; ; tried++) {
+      const outcome = await this.send(finished, path);
+      if (!isProblem(outcome)) return outcome.accepted;
+      if (!lease.isHeld() || this.isStopped() || !isTransient(outcome)) break;
+      await sleep(retryDelayMs(tried));
+    }
+    if (path === null) this.unsavedResults.push(finished);
+    else await this.outbox.returnToPending(path);
+    return false;
+  }
+
+  /** What is left from before goes before what is new: else this very agent might take over from itself. */
+  async flushEarlier(): Promise<void> {
+    if (this.unsavedResults.length > 0 || (await this.outbox.hasUnsent())) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    this.outcomes.push(...(await this.outbox.flush(this.submit)));
+    const left = this.unsavedResults;
+    this.unsavedResults = [];
+    for (const finished of left) {
+      if (isProblem(await this.send(finished, null))) this.unsavedResults.push(finished);
+    }
+  }
+
+  async pending(): Promise<number> {
+    return (await this.outbox.pending()) + this.unsavedResults.length;
+  }
+
+  async hasCapacity(): Promise<boolean> {
+    return (await this.pending()) < PENDING_MAX;
+  }
+
+  private async send(finished: FinishedResult, path: string | null): Promise<SubmitOutcome | Problem> {
+    const { outbox, submit } = this;
+    const outcome =
+      path === null ? await outbox.sendUnwritten(finished, submit) : await outbox.send(path, submit);
+    if (!isProblem(outcome)) this.outcomes.push(outcome);
+    return outcome;
+  }
+}
+
+const warn = (sentence: string): void =>
+  process.emitWarning(sentence.replaceAll('\n', ' '), 'GenesisWarning');

@@ -1,0 +1,202 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { FrozenTime } from '../../test/support/frozen-time.js';
+import { Genesis } from './genesis.js';
+import type { SubmitOutcome } from './outbox.js';
+import { expectNoProblem, openClientHarness, PROJECT_KEY, planOf } from './testing/client-harness.js';
+
+const AGENT = { agent_id: 'agent-a' };
+const heard = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+
+test('a plan is worked off, several at a time, and every result has its outcome', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 5, B: 5, C: 1 }));
+  const done: string[] = [];
+  let begun = 0;
+  let letGo = (): void => {};
+  const threeAtOnce = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const summary = await genesis.work(
+    { ...AGENT, tracks: ['A', 'B'], concurrency: 3 },
+    async (work, { note }) => {
+      if (++begun === 3) letGo();
+      await threeAtOnce;
+      expectNoProblem(await note(`at ${work.briefing?.description}`));
+      done.push(work.task_id);
+      return { done: work.task_id };
+    },
+  );
+  expect(summary).toMatchObject({ accepted: 10, refused: 0, failed: 0, lost: 0, released: 0, pending: 0 });
+  expect(new Set(done).size).toBe(10);
+  expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks.map(({ task_id }) => task_id)).toEqual([
+    'C-001-part',
+  ]);
+  expect((await genesis.outcomes()).map(({ task_id }) => task_id).sort()).toEqual(done.sort());
+});
+
+test('a handler that throws gives the work back as an error, with its message', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const summary = await genesis.work({ ...AGENT, until: 'stopped' }, async (_work, { stop }) => {
+    stop();
+    throw new Error('the tests are red');
+  });
+  expect(summary).toMatchObject({ failed: 1, released: 0 });
+  const { generations } = expectNoProblem(await direct.history('A-001-part'));
+  expect(generations).toMatchObject([{ release_reason: 'ERROR' }]);
+  expect(JSON.stringify(expectNoProblem(await direct.events({ type: 'CLAIM_RELEASED' })).events)).toContain(
+    'the tests are red',
+  );
+});
+
+test('a result that is no data is the handler’s error', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const summary = await genesis.work(AGENT, async (_work, { stop }) => {
+    stop();
+    return { size: 1n };
+  });
+  expect(summary).toMatchObject({ failed: 1, pending: 0 });
+  expect(expectNoProblem(await direct.history('A-001-part')).generations).toMatchObject([
+    { release_reason: 'ERROR' },
+  ]);
+});
+
+test('work that was granted while nobody heard it is taken by the same request, not left to its lease', async () => {
+  const { client, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+  const genesis = client({ retry: { tries: 1 } });
+  let lost = 0;
+  proxy.actionFor = (request) => (request.endsWith('/next') && lost++ < 2 ? 'lose_reply' : 'pass');
+  const summary = await genesis.work(AGENT, async ({ claim }) => claim.generation);
+  expect(lost).toBeGreaterThan(2);
+  expect(summary).toMatchObject({ accepted: 1, outcomes: [{ generation: 1 }] });
+  expect(expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED' })).events).toHaveLength(1);
+});
+
+test('stopped in the middle, it tells the handler, gives the claim back and ends its session', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const stopping = new AbortController();
+  const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async (_work, { signal }) => {
+    stopping.abort();
+    signal.throwIfAborted();
+  });
+  expect(summary).toMatchObject({ released: 1, failed: 0, accepted: 0 });
+  expect(expectNoProblem(await direct.task('A-001-part'))).toMatchObject({ readiness: 'ready' });
+  expect(expectNoProblem(await direct.sessions()).sessions.map(({ state }) => state)).toEqual(['closed']);
+});
+
+test('the signal aborts when an operator takes the claim away', async () => {
+  FrozenTime.begin();
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
+  let why: unknown;
+  const summary = await genesis.work(
+    { ...AGENT, lease_duration_seconds: 1 },
+    async ({ claim }, { signal, stop }) => {
+      const { task_id, generation } = claim;
+      const reason = 'wrong agent';
+      expectNoProblem(
+        await direct.operate(task_id, 'force_release', { expected_generation: generation, reason }),
+      );
+      await heard(signal);
+      why = signal.reason;
+      stop();
+      throw signal.reason;
+    },
+  );
+  // No lease runs out while time stands still: it was told so when it renewed.
+  expect(why).toMatchObject({ name: 'ClaimLost', task_id: 'A-001-part', reason: 'NO_CLAIM' });
+  expect(summary).toMatchObject({ lost: 1, failed: 0 });
+});
+
+test('a zombie stops before its lease runs out, and its result is refused and kept', async () => {
+  const time = FrozenTime.begin();
+  const { genesis, direct, proxy, server } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
+  const held: boolean[] = [];
+  let readiness = '';
+  const summary = await genesis.work(
+    { ...AGENT, lease_duration_seconds: 1 },
+    async ({ task_id }, context) => {
+      proxy.isFrozen = true;
+      time.advance(0.85);
+      held.push(context.held());
+      time.advance(0.1);
+      held.push(context.held());
+      await heard(context.signal);
+      const state = await server.coordinator.queries.getTaskState(PROJECT_KEY, task_id);
+      readiness = 'readiness' in state ? state.readiness : '';
+      time.advance(0.1);
+      const heir = expectNoProblem(await direct.next({ agent_id: 'agent-b', session_id: 'sess-b' }));
+      expect(heir).toMatchObject({ success: true, claim: { task_id, generation: 2 } });
+      proxy.isFrozen = false;
+      proxy.cutConnections();
+      context.stop();
+      return 'what the zombie made';
+    },
+  );
+  expect(held).toEqual([true, false]);
+  expect(readiness).toBe('claimed');
+  expect(summary).toMatchObject({ accepted: 0, refused: 1 });
+  const [outcome] = await genesis.outcomes();
+  expect(outcome).toMatchObject({ accepted: false, reason: 'STALE_GENERATION', parked: expect.any(String) });
+  const parked = expectNoProblem(await direct.result('A-001-part', outcome?.parked ?? ''));
+  expect(parked.result_data).toBe('what the zombie made');
+});
+
+test('a large result goes by blob', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const large = 'x'.repeat(2 * 1024 * 1024);
+  await genesis.work(AGENT, async () => ({ large }));
+  const { results } = expectNoProblem(await direct.results('A-001-part'));
+  expect(results[0]?.blob_sha256).toMatch(/^[0-9a-f]{64}$/);
+  expect(expectNoProblem(await direct.result('A-001-part', results[0]?.id ?? '')).result_data).toEqual({
+    large,
+  });
+});
+
+test('the lease it asks for follows what the track’s work took, within the tenant’s limits', async () => {
+  FrozenTime.begin();
+  const { genesis, direct } = await openClientHarness(planOf({ A: 2, B: 1 }), {
+    max_lease_duration_seconds: 100,
+  });
+  const leases: Record<string, number> = {};
+  const remember = (tracks: string[]) =>
+    genesis.work({ ...AGENT, tracks }, async ({ task_id, claim }, { stop }) => {
+      leases[task_id] = claim.lease_duration_seconds;
+      stop();
+    });
+  await remember(['A']);
+  await remember(['A']);
+  await remember(['B']);
+  // Nothing is known at first: the usual lease, which is more than this tenant allows.
+  expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
+  expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
+});
+
+test('with a key everything a session does is signed, the renewals too, and the log keeps it', async () => {
+  FrozenTime.begin();
+  const { client, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
+  expectNoProblem(await direct.putLimits({ require_signatures: true }));
+  const unsigned = await direct.claimTask({
+    task_id: 'A-001-part',
+    agent_id: 'agent-b',
+    session_id: 'sess-b',
+  });
+  expect(unsigned).toMatchObject({ code: 'SIGNATURE_REQUIRED' });
+  const genesis = client({ signing_key: generateKeyPairSync('ed25519').privateKey });
+  const summary = await genesis.work({ ...AGENT, lease_duration_seconds: 1 }, async (_work, { note }) => {
+    expectNoProblem(await note('signed as well'));
+    for await (const { event } of direct.follow({ type: 'LEASE_RENEWED' })) return event.position;
+  });
+  expect(summary).toMatchObject({ accepted: 1, refused: 0 });
+  const { events } = expectNoProblem(await direct.events({ type: 'RESULT_SUBMITTED' }));
+  expect(JSON.stringify(events)).toContain('"signature":"v1;');
+});
+
+test('what the server will never grant ends the work with its problem', async () => {
+  const { client } = await openClientHarness(planOf({ A: 1 }));
+  const genesis = client({ project: 'no such project!' });
+  const outcomes: SubmitOutcome[] = [];
+  await expect(genesis.work(AGENT, async () => outcomes)).rejects.toMatchObject({ name: 'GenesisError' });
+});

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newRequestId, retryDelayMs } from './http.js';
+import { monotonicMs } from './lease-cell.js';
+import { LeaseProposals } from './lease-proposals.js';
+import type { LeaseMonitor } from './renewals.js';
+import { GenesisError, isProblem } from './replies.js';
+import { ResultDelivery } from './result-delivery.js';
+import { sharedSignal } from './shared-signal.js';
+import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
+import type {
+  Work,
+  WorkContext,
+  WorkDependencies,
+  WorkHandler,
+  WorkOptions,
+  WorkSummary,
+} from './work-options.js';
+
+const GRACE_MS = 5000;
+const MESSAGE_CHARS_MAX = 2000;
+
+/** An agent's loop: take work, keep it while it is done, hand in what came of it. */
+export class WorkLoop {
+  readonly agent_id: string;
+  readonly session_id: string;
+  private readonly isOwnSession: boolean;
+  private readonly proposals: LeaseProposals;
+  private readonly stopping = new AbortController();
+  private readonly counts = { failed: 0, lost: 0, released: 0 };
+  private readonly delivery: ResultDelivery;
+  private readonly claimer: WorkClaimer;
+  private canTakeMore = true;
+
+  constructor(
+    private readonly dependencies: WorkDependencies,
+    private readonly options: WorkOptions,
+    private readonly handler: WorkHandler,
+  ) {
+    const { GENESIS_AGENT, GENESIS_SESSION } = process.env;
+    const agent_id = options.agent_id ?? GENESIS_AGENT;
+    if (agent_id === undefined) throw new TypeError('expected agent_id or GENESIS_AGENT');
+    const sessionId = options.session_id ?? GENESIS_SESSION;
+    this.agent_id = agent_id;
+    this.isOwnSession = sessionId === undefined;
+    this.session_id = sessionId ?? `sess-${randomUUID()}`;
+    this.proposals = new LeaseProposals(dependencies.client);
+    const who = { agent_id, session_id: this.session_id };
+    this.claimer = new WorkClaimer(dependencies, options, who, this.proposals);
+    this.delivery = new ResultDelivery(dependencies.outbox, dependencies.submit, () => this.isStopped);
+  }
+
+  async run(): Promise<WorkSummary> {
+    const { signal, concurrency = 1 } = this.options;
+    const stop = () => this.stopping.abort();
+    sharedSignal(this.stopping.signal);
+    sharedSignal(signal)?.addEventListener('abort', stop);
+    if (signal?.aborted) stop();
+    try {
+      await this.delivery.flush();
+      await this.openSession();
+      const slots = Array.from({ length: concurrency }, () => this.runSlot());
+      await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
+      await this.delivery.flush();
+      const pending = await this.delivery.pending();
+      if (this.isOwnSession && pending === 0) await this.dependencies.client.closeSession(this.session_id);
+      if (this.failure !== undefined) throw this.failure;
+      return this.summary(pending);
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** The first claim would open it too, but without the key that its signatures are checked by. */
+  private async openSession(): Promise<void> {
+    const { client: calls } = this.dependencies;
+    const { public_key } = calls;
+    if (!this.isOwnSession || public_key === null) return;
+    const opened = await calls.openSession({ session_id: this.session_id, public_key });
+    if (isProblem(opened)) throw new GenesisError(opened);
+  }
+
+  private failure: unknown;
+  /** One slot that cannot go on stops the others, which still hand in and give back what they have. */
+  private failWith(error: unknown): void {
+    this.failure ??= error;
+    this.stopping.abort();
+  }
+
+  private get isStopped(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  private async runSlot(): Promise<void> {
+    let shouldWait = false;
+    for (let idle = 0; this.canTakeMore && !this.isStopped; ) {
+      await this.delivery.flushEarlier();
+      const hasCapacity = await this.delivery.hasCapacity();
+      const grant: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
+      // Asked without waiting first: whether all is done is known at once.
+      shouldWait = grant === 'nothing';
+      if (grant === 'done') return;
+      if (grant === 'later') {
+        idle += 1;
+        await sleep(retryDelayMs(idle), undefined, { signal: this.stopping.signal }).catch(() => {});
+        continue;
+      }
+      idle = 0;
+      if (grant !== 'nothing') await this.perform(grant);
+    }
+  }
+
+  private async perform({ work, track, lease }: GrantedWork): Promise<void> {
+    const startedMs = monotonicMs();
+    try {
+      const ended = await this.runHandler(work, lease);
+      if ('result' in ended) {
+        const accepted = await this.deliver(work, lease, ended.result);
+        if (accepted) await this.proposals.recordDuration(track, monotonicMs() - startedMs);
+      } else await this.releaseWork(work, lease, ended.error);
+    } finally {
+      lease.end();
+    }
+  }
+
+  /** The handler's result, or why there is none. A handler that does not heed a stop is left behind. */
+  private async runHandler(
+    work: Work,
+    lease: LeaseMonitor,
+  ): Promise<{ result: unknown } | { error: unknown }> {
+    const handlerAbort = new AbortController();
+    const stop = () => handlerAbort.abort(new Error('the work is stopped'));
+    const lose = () => handlerAbort.abort(lease.signal.reason);
+    this.stopping.signal.addEventListener('abort', stop);
+    lease.signal.addEventListener('abort', lose);
+    if (lease.signal.aborted) lose();
+    if (this.isStopped) stop();
+    const over = new AbortController();
+    try {
+      if (handlerAbort.signal.aborted) return { error: handlerAbort.signal.reason };
+      const context = this.contextFor(work, lease, handlerAbort.signal);
+      return await Promise.race([this.handlerResult(work, context), this.graceElapsed(over.signal)]);
+    } catch (error) {
+      return { error };
+    } finally {
+      over.abort();
+      this.stopping.signal.removeEventListener('abort', stop);
+      lease.signal.removeEventListener('abort', lose);
+    }
+  }
+
+  /** As JSON has it: a result that is no data is the handler's error. */
+  private async handlerResult(work: Work, context: WorkContext): Promise<{ result: unknown }> {
+    const result = await this.handler(work, context);
+    return { result: JSON.stringify(result) === undefined ? null : result };
+  }
+
+  private graceElapsed(over: AbortSignal): Promise<{ error: unknown }> {
+    return new Promise((resolve) => {
+      const wait = () => {
+        const timer = setTimeout(() => resolve({ error: new Error('the work is stopped') }), GRACE_MS);
+        over.addEventListener('abort', () => clearTimeout(timer));
+      };
+      if (this.isStopped) wait();
+      else this.stopping.signal.addEventListener('abort', wait, { once: true });
+      over.addEventListener('abort', () => this.stopping.signal.removeEventListener('abort', wait));
+    });
+  }
+
+  private contextFor({ claim }: Work, lease: LeaseMonitor, signal: AbortSignal): WorkContext {
+    const { task_id, session_id, generation, id: claim_id } = claim;
+    return {
+      signal,
+      held: () => lease.isHeld(),
+      note: (text) => this.dependencies.client.note({ task_id, session_id, generation, claim_id, text }),
+      stop: () => {
+        this.canTakeMore = false;
+      },
+    };
+  }
+
+  private deliver({ claim }: Work, lease: LeaseMonitor, result: unknown): Promise<boolean> {
+    const { task_id, session_id, generation, id: claim_id } = claim;
+    const { agent_id } = this;
+    const finished_at = new Date().toISOString();
+    const handle = { task_id, session_id, claim_id, generation };
+    const finished = { request_id: newRequestId(), ...handle, agent_id, result_data: result, finished_at };
+    return this.delivery.deliver(finished, lease);
+  }
+
+  private async releaseWork({ claim }: Work, lease: LeaseMonitor, error: unknown): Promise<void> {
+    const { task_id, session_id, generation, id: claim_id } = claim;
+    const handle = { task_id, session_id, expected_generation: generation, claim_id };
+    const isLost = lease.signal.aborted;
+    if (isLost) this.counts.lost += 1;
+    else if (this.isStopped) this.counts.released += 1;
+    else this.counts.failed += 1;
+    lease.end();
+    const message = (error instanceof Error ? error.message : String(error)).slice(0, MESSAGE_CHARS_MAX);
+    const isError = !isLost && !this.isStopped;
+    // What may be lost is given back as well: if it is, the server says so, and nothing happens.
+    await this.dependencies.client.releaseClaim(
+      isError ? { ...handle, reason: 'ERROR', message: message || 'no message' } : handle,
+    );
+  }
+
+  private summary(pending: number): WorkSummary {
+    const { outcomes } = this.delivery;
+    const accepted = outcomes.filter((outcome) => outcome.accepted).length;
+    const refused = outcomes.length - accepted;
+    return { accepted, refused, ...this.counts, pending, outcomes };
+  }
+}

@@ -1,0 +1,62 @@
+import type { Head } from '../../core/claims/head.js';
+import { canTakeOver, isStale } from '../../core/claims/lease.js';
+import type { Rules } from '../../core/claims/policy.js';
+import { isoTime } from '../../core/events/envelope.js';
+import type { EdgeClaim, FeatureRow, MethodologyState } from '../../core/features/feature-state.js';
+import { featureRows } from '../../core/features/rows.js';
+import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import type { RouteInput } from '../../core/graph/route.js';
+import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
+import type { WorkState } from '../../core/views/index.js';
+
+/** Everything that the methodology's commands and views look at; it insists on nothing. */
+export type ViewInput = RouteInput;
+
+export interface RulesContext {
+  readonly now_ms: number;
+  rulesOf(subject: string): Rules;
+}
+
+export function viewInputOf(work: WorkState, state: MethodologyState, rulesContext: RulesContext): ViewInput {
+  const { now_ms } = rulesContext;
+  const claims = (subject: string): EdgeClaim | null => {
+    const head = work.heads.get(subject);
+    return head === undefined ? null : edgeClaimOf(head, now_ms, rulesContext.rulesOf(subject));
+  };
+  const methodology = work.records.get(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined;
+  return {
+    methodology: methodology ?? null,
+    rows: featureRows(vectorsOf(work), state, claims),
+    state,
+    now_ms,
+    request: {},
+  };
+}
+
+export const rowOf = ({ rows }: ViewInput, featureId: string): FeatureRow | undefined =>
+  rows.find(({ vector }) => vector.feature_id === featureId);
+
+const FEATURE_PREFIX = featureSubject('');
+
+function vectorsOf({ records }: WorkState): FeatureVector[] {
+  const vectors: FeatureVector[] = [];
+  for (const { subject, value } of records.values()) {
+    if (subject.startsWith(FEATURE_PREFIX)) vectors.push(value as unknown as FeatureVector);
+  }
+  return vectors;
+}
+
+/** Who has the edge, as people are told; null: nobody. */
+function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null {
+  const { claim, generation } = head;
+  if (claim === null || claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return null;
+  const { agent_id, agent_role, claimed_at_ms } = claim;
+  const state = edgeClaimState(head, nowMs, rules);
+  return { agent_id, agent_role, generation, state, since: isoTime(claimed_at_ms) };
+}
+
+function edgeClaimState(head: Head, nowMs: number, rules: Rules): EdgeClaim['state'] {
+  if (canTakeOver(head, nowMs, rules)) return 'lease_expired';
+  if (head.claim?.state === 'SUSPENDED') return 'awaiting_human';
+  return isStale(head, nowMs, rules) ? 'stale' : 'held';
+}

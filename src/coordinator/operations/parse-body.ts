@@ -1,0 +1,171 @@
+import type { z } from 'zod';
+import type { ClaimHandle } from '../../core/claims/commands.js';
+import { edgeSubject } from '../../core/graph/edge-name.js';
+import { isTaskId, parseTaskId } from '../../core/plan/index.js';
+import { subjectKindOf } from '../../core/subject.js';
+import type { Caller } from '../caller.js';
+import { isProblem, type Problem, problem } from '../problem.js';
+import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire.js';
+import type { ClaimRequest } from './claim.js';
+
+/** What the schemas say of a field that is not there, which is no word for people. */
+const MISSING_FIELD = /received undefined$/;
+
+/** Reads a body at the border, or says field by field what was expected. */
+export function parseBody<S extends z.ZodType>(
+  schema: S,
+  body: unknown,
+  where = 'body',
+): z.output<S> | Problem {
+  const read = schema.safeParse(body);
+  if (read.success) return read.data;
+  const faults = read.error.issues.slice(0, 20).map((issue) => ({
+    path: issue.path.join('.'),
+    message: MISSING_FIELD.test(issue.message) ? 'is missing' : issue.message,
+  }));
+  const first = faults[0];
+  const detail = `${first?.path || where}: ${first?.message ?? 'not understood'}`;
+  return problem('INVALID_REQUEST', detail, faults);
+}
+
+/** The subject a body names: a task by its id, an edge by feature and edge or by `feature#edge`. */
+export function subjectOfBody(body: {
+  task_id?: string | undefined;
+  feature_id?: string | undefined;
+  edge?: string | undefined;
+}): string | Problem {
+  const { task_id, feature_id, edge } = body;
+  if (task_id === undefined) {
+    if (feature_id !== undefined && edge !== undefined) return parseEdge(feature_id, edge);
+    return invalidSubject('task_id', 'expected task_id, or feature_id and edge');
+  }
+  if (feature_id !== undefined || edge !== undefined) {
+    return invalidSubject('task_id', 'expected task_id, or feature_id and edge, not both');
+  }
+  return parseSubject(task_id);
+}
+
+export function parseSubject(taskId: unknown): string | Problem {
+  if (typeof taskId !== 'string') return invalidSubject('task_id', 'expected the id of a task or an edge');
+  if (subjectKindOf(taskId) === 'edge') {
+    const cut = taskId.indexOf('#');
+    return parseEdge(taskId.slice(0, cut), taskId.slice(cut + 1));
+  }
+  if (isTaskId(taskId)) return taskId;
+  const task = parseTaskId(taskId);
+  return task.ok ? taskId : invalidSubject('task_id', task.message);
+}
+
+const CONTROL_CHARS = /\p{Cc}/u;
+
+/** Spaces and case mean the same edge; a line break is none of them, and would break the text that is signed. */
+function parseEdge(featureId: string, edge: string): string | Problem {
+  if (CONTROL_CHARS.test(featureId)) return invalidSubject('feature_id', 'expected no control characters');
+  if (CONTROL_CHARS.test(edge)) return invalidSubject('edge', 'expected no control characters');
+  return edgeSubject(featureId, edge);
+}
+
+const invalidSubject = (path: string, message: string): Problem =>
+  problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);
+
+interface HandleBody {
+  readonly task_id: string;
+  readonly session_id: string;
+  readonly claim_id?: string | undefined;
+  readonly expected_generation?: number;
+  readonly generation?: number;
+}
+
+/** What every command of a holder brings: its body, the subject it is about, the handle it shows. */
+export function parseHolderBody<S extends z.ZodType<HandleBody>>(
+  schema: S,
+  body: unknown,
+  caller: Caller,
+): { read: z.output<S>; subject: string; handle: ClaimHandle } | Problem {
+  const read = parseBody(schema, body);
+  if (isProblem(read)) return read;
+  const subject = parseSubject(read.task_id);
+  if (isProblem(subject)) return subject;
+  const handle = handleOf(read, read.expected_generation ?? read.generation ?? 0, caller);
+  return isProblem(handle) ? handle : { read, subject, handle };
+}
+
+function handleOf(
+  body: { session_id: string; claim_id?: string | undefined },
+  generation: number,
+  caller: Caller,
+) {
+  if (body.claim_id === undefined && !caller.claim_id_optional) {
+    return problem('CLAIM_ID_REQUIRED', 'claim_id: expected the claim id of the grant', [
+      { path: 'claim_id', message: 'expected the claim id of the grant' },
+    ]);
+  }
+  return { generation, session_id: body.session_id, claim_id: body.claim_id ?? null };
+}
+
+export function parseClaim(body: unknown): (ClaimRequest & { with_briefing: boolean }) | Problem {
+  const read = parseBody(claimBody, body);
+  if (isProblem(read)) return read;
+  const { with_briefing = false, ...claimFields } = read;
+  const claim = claimRequestOf(claimFields);
+  return isProblem(claim) ? claim : { ...claim, with_briefing };
+}
+
+function claimRequestOf(body: ClaimBody): ClaimRequest | Problem {
+  const subject = subjectOfBody(body);
+  return isProblem(subject) ? subject : { subject, body };
+}
+
+export interface BatchClaim {
+  readonly mode: 'partial' | 'all_or_nothing';
+  readonly claims: readonly ClaimRequest[];
+  readonly request_id: string | undefined;
+}
+
+export function parseBatchClaim(body: unknown): BatchClaim | Problem {
+  const read = parseBody(batchClaimBody, body);
+  if (isProblem(read)) return read;
+  const { mode, request_id } = read;
+  const claims = read.claims.map(claimRequestOf);
+  const invalidIndex = claims.findIndex(isProblem);
+  if (invalidIndex >= 0) return nestProblem(`claims.${invalidIndex}`, claims[invalidIndex] as Problem);
+  const requests = claims as ClaimRequest[];
+  if (mode === 'partial') {
+    return {
+      mode,
+      request_id,
+      claims: requests.map((claim, index) => withDerivedRequestId(request_id, claim, index)),
+    };
+  }
+  return atomicBatchProblem(requests) ?? { mode, request_id, claims: requests };
+}
+
+/** What is wrong with a part, told of the whole. */
+const nestProblem = (prefix: string, { problem: code, detail, faults = [] }: Problem): Problem =>
+  problem(
+    code,
+    `${prefix}.${detail}`,
+    faults.map((fault) => ({ ...fault, path: `${prefix}.${fault.path}` })),
+  );
+
+/** A batch that is repeated repeats each of its claims, so each is remembered under a name made from the batch's. */
+function withDerivedRequestId(
+  requestId: string | undefined,
+  claim: ClaimRequest,
+  index: number,
+): ClaimRequest {
+  if (requestId === undefined || claim.body.request_id !== undefined) return claim;
+  return { ...claim, body: { ...claim.body, request_id: `${requestId}~${index}` } };
+}
+
+function atomicBatchProblem(claims: readonly ClaimRequest[]): Problem | null {
+  if (claims.length > ATOMIC_ITEMS_MAX) {
+    const message = `expected at most ${ATOMIC_ITEMS_MAX} claims in an all_or_nothing batch`;
+    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
+  }
+  if (new Set(claims.map((claim) => claim.subject)).size < claims.length) {
+    const message = 'expected each task once';
+    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
+  }
+  return null;
+}

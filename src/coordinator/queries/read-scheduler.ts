@@ -1,0 +1,52 @@
+import type { Environment } from '../environment.js';
+import { type AsyncReply, problem } from '../problem.js';
+import { TenantQueue } from '../tenant-queue.js';
+
+export interface ReadLimits {
+  /** How many reads that may take long go on at the same time; each holds the event loop for a slice at most. */
+  readonly running_max: number;
+  /** How many of one tenant may wait for their turn. */
+  readonly queued_max: number;
+}
+
+const DEFAULT_READ_LIMITS: ReadLimits = { running_max: 4, queued_max: 100 };
+
+/**
+ * Reads that may take long, a few at a time, the tenants in turn. A renewal waits for one slice of each read that goes on,
+ * however many wait.
+ */
+export class ReadScheduler {
+  private readonly waiting = new TenantQueue<() => void>();
+  private running = 0;
+
+  constructor(
+    private readonly environment: Pick<Environment, 'yieldToEventLoop'>,
+    private readonly limits: ReadLimits = DEFAULT_READ_LIMITS,
+  ) {}
+
+  async run<T>(tenantId: string, read: () => AsyncReply<T>): AsyncReply<T> {
+    if (this.running < this.limits.running_max) this.running += 1;
+    else {
+      const queued = this.waiting.countOf(tenantId);
+      if (queued >= this.limits.queued_max) {
+        return problem(
+          'UNAVAILABLE',
+          `${queued} reads of this tenant are waiting. Send this one again later.`,
+        );
+      }
+      await new Promise<void>((resolve) => this.waiting.push(tenantId, resolve));
+    }
+    try {
+      return await read();
+    } finally {
+      this.startNext();
+    }
+  }
+
+  /** The next read begins in a later turn of the event loop than this one ended. */
+  private startNext(): void {
+    const next = this.waiting.next();
+    if (next === undefined) this.running -= 1;
+    else void this.environment.yieldToEventLoop().then(next);
+  }
+}

@@ -1,0 +1,64 @@
+import { subjectKindOf } from '../subject.js';
+
+/**
+ * The facts of a claim's life, each with its two names: tasks speak the language of seed 004,
+ * edges that of seeds 000 to 002. One table, so that both vocabularies mean the same.
+ */
+const EVENT_TYPES = {
+  granted: { task: 'CLAIM_ACQUIRED', edge: 'edge_started' },
+  renewed: { task: 'LEASE_RENEWED', edge: 'heartbeat' },
+  lost: { task: 'CLAIM_LOST', edge: 'claim_expired' },
+  released: { task: 'CLAIM_RELEASED', edge: 'edge_released' },
+  suspended: { task: 'CLAIM_SUSPENDED', edge: 'claim_suspended' },
+  resumed: { task: 'CLAIM_RESUMED', edge: 'claim_resumed' },
+  accepted: { task: 'RESULT_SUBMITTED', edge: 'edge_converged' },
+  adopted: { task: 'RESULT_ADOPTED', edge: 'result_adopted' },
+  escalated: { task: 'RESULT_ESCALATED', edge: 'convergence_escalated' },
+  /** Told under the name of an escalation, whose `action` it is to warn: see `isNote`. */
+  warned: { task: 'RESULT_ESCALATED', edge: 'convergence_escalated' },
+  reviewed: { task: 'REVIEW_COMPLETED', edge: 'review_completed' },
+  held: { task: 'TASK_HELD', edge: 'edge_held' },
+  unheld: { task: 'TASK_UNHELD', edge: 'edge_unheld' },
+  reset: { task: 'TASK_RESET', edge: 'edge_reset' },
+  claim_denied: { task: 'CLAIM_REJECTED', edge: 'claim_rejected' },
+  result_denied: { task: 'RESULT_REJECTED', edge: 'result_rejected' },
+  noted: { task: 'NOTE_ADDED', edge: 'note_added' },
+} as const;
+
+export type ClaimEventKind = keyof typeof EVENT_TYPES;
+
+const LOOSE_EVENT_KINDS: ReadonlySet<ClaimEventKind> = new Set<ClaimEventKind>([
+  'claim_denied',
+  'result_denied',
+  'noted',
+  'warned',
+]);
+
+interface TypedPayload {
+  readonly event_type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Says what was refused, remarked or warned of: it moves no head and carries no seq. */
+export function isLooseEvent({ event_type, payload }: TypedPayload): boolean {
+  const kind = claimEventKindOf(event_type);
+  if (kind === 'escalated') return payload.action === 'warn';
+  return kind !== undefined && LOOSE_EVENT_KINDS.has(kind);
+}
+
+export function claimEventType(kind: ClaimEventKind, subject: string): string {
+  return EVENT_TYPES[kind][subjectKindOf(subject) === 'edge' ? 'edge' : 'task'];
+}
+
+const KIND_BY_EVENT_TYPE = new Map<string, ClaimEventKind>(
+  (Object.keys(EVENT_TYPES) as ClaimEventKind[])
+    .filter((kind) => kind !== 'warned')
+    .flatMap((kind) => [
+      [EVENT_TYPES[kind].task, kind],
+      [EVENT_TYPES[kind].edge, kind],
+    ]),
+);
+
+/** The fact an event states; undefined for every event that is not about a claim. */
+export const claimEventKindOf = (eventType: string): ClaimEventKind | undefined =>
+  KIND_BY_EVENT_TYPE.get(eventType);

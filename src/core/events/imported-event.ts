@@ -1,0 +1,33 @@
+import { type EventFault, envelopeSchema, faultsOf } from './catalogue.js';
+import type { NewEvent } from './envelope.js';
+import { isObject, plainDataFault } from './plain-data.js';
+import { isCommandType } from './read-flat.js';
+
+/** A line of 64 KiB, and what is noted about it. */
+export const IMPORTED_BYTES_MAX = 96 * 1024;
+
+/**
+ * Where strictness ends: an event brought in from elsewhere has the envelope of every event, but may be of any type and
+ * say anything, within bounds. It is about no subject and moves no head, and says where it came from.
+ */
+export function importedEventFault(event: unknown): EventFault | null {
+  const envelope = envelopeSchema.safeParse(event);
+  if (!envelope.success) return faultsOf(envelope.error)[0] ?? null;
+  const { event_type, subject, seq, payload } = envelope.data as NewEvent;
+  if (isCommandType(event_type)) {
+    return { path: 'event_type', message: `${event_type} is a command, not something that happened` };
+  }
+  if (subject !== undefined || seq !== undefined) {
+    return { path: 'subject', message: 'an imported event has no subject and no seq: it moves no head' };
+  }
+  if (!isImported(payload))
+    return { path: 'payload.imported', message: 'expected where the event comes from' };
+  const fault = plainDataFault(payload);
+  if (fault !== null) return { path: 'payload', message: fault };
+  return JSON.stringify(payload).length <= IMPORTED_BYTES_MAX
+    ? null
+    : { path: 'payload', message: `at most ${IMPORTED_BYTES_MAX} bytes` };
+}
+
+/** Whether an event was brought in from the log of another tool. */
+export const isImported = (payload: Readonly<Record<string, unknown>>): boolean => isObject(payload.imported);

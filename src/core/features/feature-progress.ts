@@ -1,0 +1,98 @@
+import type { Methodology, Profile } from '../graph/methodology.js';
+import { defaultProfileFor, profileOf } from '../graph/profile.js';
+import { type TimeBoxStatus, timeBoxStatus } from '../graph/time-box.js';
+import type { PathStep } from './edge-path.js';
+import { DELTAS_MAX } from './evolve-iteration.js';
+import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-state.js';
+
+export type StepStatus = 'pending' | EdgeStatus;
+
+/** One edge of a feature's profile, in order of work, and how far the feature is on it. */
+export interface FeatureStep extends PathStep {
+  readonly status: StepStatus;
+  readonly state: EdgeState | null;
+  readonly claim: EdgeClaim | null;
+  /** The same number of failures again and again. */
+  readonly stuck: boolean;
+}
+
+/** How a feature stands by itself; what others mean for it is in `Survey`. */
+export interface FeatureProgress {
+  readonly row: FeatureRow;
+  readonly profile: Profile;
+  readonly steps: readonly FeatureStep[];
+  readonly time_box: TimeBoxStatus;
+  readonly isComplete: boolean;
+}
+
+export function featureProgressOf(
+  methodology: Methodology,
+  row: FeatureRow,
+  nowMs: number,
+  edgePathOf: (profile: Profile) => readonly PathStep[],
+): FeatureProgress {
+  const profile = effectiveProfile(methodology, row);
+  const steps = edgePathOf(profile).map((pathStep) => featureStep(methodology, profile, row, pathStep));
+  const isFoldedBack = row.state?.folded_back != null;
+  const open = steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
+  return {
+    row,
+    profile,
+    steps,
+    time_box: timeBoxStatus(effectiveTimeBox(row), nowMs),
+    isComplete: isFoldedBack || (steps.length > 0 && open.length === 0),
+  };
+}
+
+/** Required, or optional and begun: what somebody began is to be finished. */
+export const isCountedStep = ({ optional, state }: FeatureStep): boolean => !optional || state !== null;
+
+export const unconvergedSteps = ({ steps }: FeatureProgress): FeatureStep[] =>
+  steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
+
+export function effectiveTimeBox({ vector, state }: FeatureRow) {
+  const fromLog = state?.time_box ?? null;
+  if (vector.time_box === null) return fromLog;
+  return { ...vector.time_box, started: vector.time_box.started ?? fromLog?.started ?? null };
+}
+
+/** A child that only its spawn speaks of may have been given no profile. */
+function effectiveProfile(methodology: Methodology, { vector }: FeatureRow): Profile {
+  const { profiles, default_profile } = methodology;
+  const named =
+    vector.profile === '' ? defaultProfileFor(vector.vector_type, profiles, default_profile) : vector.profile;
+  return profileOf(methodology, { profile: named });
+}
+
+function featureStep(
+  methodology: Methodology,
+  profile: Profile,
+  row: FeatureRow,
+  pathStep: PathStep,
+): FeatureStep {
+  const { edge, transition, optional, needs } = pathStep;
+  const state = row.state?.edges.get(edge) ?? null;
+  // Field by field: a step is made for every edge of every feature, and to spread one costs several times as much.
+  return {
+    edge,
+    transition,
+    optional,
+    needs,
+    status: state?.status ?? 'pending',
+    state,
+    claim: row.claims.get(edge) ?? null,
+    stuck: state !== null && isStuck(state, stuckThreshold(methodology, profile, edge)),
+  };
+}
+
+const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
+  edges[edge]?.stuck_threshold ?? profile.stuck_threshold;
+
+/** The same delta so many times in a row, and not the delta of something finished. */
+export function isStuck({ status, deltas }: EdgeState, threshold: number): boolean {
+  if (status !== 'iterating') return false;
+  const times = Math.min(Math.max(threshold, 1), DELTAS_MAX);
+  const last = deltas.slice(-times);
+  const [first] = last;
+  return last.length === times && first != null && first > 0 && last.every((delta) => delta === first);
+}

@@ -1,0 +1,57 @@
+export const FILES_MAX = 5000;
+/** In characters. What is read takes many times its length in memory. */
+export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
+
+/** What a file of a workspace is about. */
+export type WorkspaceFileKind =
+  | 'topology'
+  | 'edge'
+  | 'profile'
+  | 'roles'
+  | 'coordination'
+  | 'constraints'
+  | 'modules'
+  | 'thresholds'
+  | 'feature'
+  | 'intent'
+  | 'other';
+
+/** By kind: where its files lie, the places that come first counting most. From `.ai-workspace/`. */
+const FILE_PATTERNS: readonly (readonly [WorkspaceFileKind, RegExp])[] = [
+  ['topology', /^graph\/graph_topology\.ya?ml$/],
+  ['topology', /^config\/graph_topology\.ya?ml$/],
+  ['edge', /^graph\/edges\/[^/]+\.ya?ml$/],
+  ['edge', /^graph\/edge_params\/[^/]+\.ya?ml$/],
+  ['edge', /^config\/(edges|edge_params)\/[^/]+\.ya?ml$/],
+  ['profile', /^profiles\/[^/]+\.ya?ml$/],
+  ['profile', /^config\/profiles\/[^/]+\.ya?ml$/],
+  ['roles', /^agent_roles\.ya?ml$/],
+  ['roles', /^config\/agent_roles\.ya?ml$/],
+  ['coordination', /^coordination\.ya?ml$/],
+  ['coordination', /^config\/coordination\.ya?ml$/],
+  ['constraints', /^[^/]+\/context\/project_constraints\.ya?ml$/],
+  ['constraints', /^context\/project_constraints\.ya?ml$/],
+  ['constraints', /^config\/project_constraints\.ya?ml$/],
+  ['modules', /^graph\/modules\.ya?ml$/],
+  ['modules', /^config\/modules\.ya?ml$/],
+  ['thresholds', /^(graph|config)\/intentengine_config\.ya?ml$/],
+  ['feature', /^features\/(active|completed)\/[^/]+\.ya?ml$/],
+  ['intent', /^(\.\.\/)?(specification|spec)\/INTENT\.md$/],
+  ['other', /^(graph|config)\/evaluator_defaults\.ya?ml$/],
+];
+
+/** The files of each kind, those that count most first, and among equals by name. What is of no kind is left out. */
+export function filesByKind(paths: Iterable<string>): Map<WorkspaceFileKind, string[]> {
+  const ranked = [...paths]
+    .map((path) => ({ path, rank: FILE_PATTERNS.findIndex(([, pattern]) => pattern.test(path)) }))
+    .filter(({ rank }) => rank >= 0)
+    .sort((a, b) => a.rank - b.rank || (a.path < b.path ? -1 : 1));
+  const byKind = new Map<WorkspaceFileKind, string[]>();
+  for (const { path, rank } of ranked) {
+    const kind = FILE_PATTERNS[rank]?.[0] as WorkspaceFileKind;
+    const same = byKind.get(kind);
+    if (same === undefined) byKind.set(kind, [path]);
+    else same.push(path);
+  }
+  return byKind;
+}

@@ -1,0 +1,182 @@
+import type { DocumentPath } from '../yaml/source-position.js';
+import { findCycles, taskIdsOf } from './dependency-graph.js';
+import { Plan, type PlanLookup } from './plan.js';
+import { FAULTS_MAX, type PlanFaultList } from './plan-faults.js';
+import { type PlannedTask, splitSubject, subtaskCount, subtaskId } from './task.js';
+import { parseTaskId } from './task-id.js';
+
+/** Tasks and subtasks of one project. */
+export const PLAN_SUBJECTS_MAX = 1_000_000;
+const CYCLE_SHOWN_MAX = 12;
+
+/** A task that wants to be in the plan, and where it is written. */
+export interface CandidateTask {
+  readonly task: PlannedTask;
+  readonly path: DocumentPath;
+  /** Whether the plan has it already, and it comes with more subtasks. */
+  readonly adds_subtasks: boolean;
+  /** Where its subtasks are written, if not inside it. */
+  readonly subtask_paths?: ReadonlyMap<number, DocumentPath>;
+}
+
+/** Ids that are written in tasks too broken to read further: a dependency on one of them is not unknown. */
+export type UnparsedTaskIds = ReadonlySet<string>;
+
+/** Judges tasks together with the plan they come to. Gives back the tasks that have a place, as a plan of their own. */
+export function checkCandidates(
+  base: Plan,
+  candidates: readonly CandidateTask[],
+  faultyTaskIds: UnparsedTaskIds,
+  faults: PlanFaultList,
+): Plan {
+  const fresh = new Plan();
+  const placed = placeCandidates(base, fresh, candidates, faults);
+  const grown = candidates.filter((grownCandidate) => grownCandidate.adds_subtasks);
+  const replaced = grown.reduce(
+    (sum, grownCandidate) => sum + 1 + subtaskCount(base.task(grownCandidate.task.id) ?? grownCandidate.task),
+    0,
+  );
+  const subjectCount = base.subject_count - replaced + fresh.subject_count;
+  if (subjectCount > PLAN_SUBJECTS_MAX) {
+    const message = `The plan would have ${subjectCount} tasks and subtasks; at most ${PLAN_SUBJECTS_MAX} fit into a project.`;
+    faults.add('TOO_MANY_TASKS', candidates[0]?.path.slice(0, 1) ?? [], message);
+    return fresh;
+  }
+  const lookup = mergedLookup(base, fresh);
+  for (const candidate of placed.values()) {
+    const validTask = checkDependencies(candidate, lookup, faultyTaskIds, faults);
+    if (validTask !== candidate.task) fresh.put(validTask);
+  }
+  addCycleFaults(
+    hasDependantOnFresh(base, fresh) ? lookup : { ...lookup, task: (id) => fresh.task(id) },
+    fresh,
+    placed,
+    faults,
+  );
+  return fresh;
+}
+
+/** Whether anything of the plan waits for what is new. Where nothing does, no circle leads through the plan. */
+function hasDependantOnFresh(base: Plan, fresh: Plan): boolean {
+  for (const { id, track, sequence } of fresh.tasks()) {
+    if (base.task(id) !== undefined || base.taskAfter(track, sequence)?.depends_on === null) return true;
+  }
+  return false;
+}
+
+/** The plan as it would be. Nothing is taken away here, so the new is simply laid over the old. */
+function mergedLookup(base: Plan, fresh: Plan): PlanLookup {
+  return {
+    task: (taskId) => fresh.task(taskId) ?? base.task(taskId),
+    taskBefore(track, sequence) {
+      const a = fresh.taskBefore(track, sequence);
+      const b = base.taskBefore(track, sequence);
+      return (a?.sequence ?? 0) >= (b?.sequence ?? 0) ? a : b;
+    },
+  };
+}
+
+/** No id twice, and no place of a track twice. */
+function placeCandidates(
+  base: Plan,
+  fresh: Plan,
+  candidates: readonly CandidateTask[],
+  faults: PlanFaultList,
+) {
+  const placed = new Map<string, CandidateTask>();
+  for (const candidate of candidates) {
+    const { task, path } = candidate;
+    const duplicate = placed.get(task.id);
+    const occupant = fresh.taskAt(task.track, task.sequence) ?? base.taskAt(task.track, task.sequence);
+    if (!candidate.adds_subtasks && (duplicate !== undefined || base.task(task.id) !== undefined)) {
+      const location =
+        duplicate === undefined
+          ? 'in the plan already'
+          : `also at ${faults.describeLocation(duplicate.path)}`;
+      faults.add('DUPLICATE_ID', [...path, 'id'], `${task.id} is ${location}; an id names one task.`);
+    } else if (!candidate.adds_subtasks && occupant !== undefined) {
+      const message = `${task.id} has the place of ${occupant.id}: two tasks of track ${task.track} cannot both be number ${task.sequence}.`;
+      faults.add('DUPLICATE_SEQUENCE', [...path, 'id'], message);
+    } else {
+      placed.set(task.id, candidate);
+      fresh.put(task);
+    }
+  }
+  return placed;
+}
+
+/** Every dependency must be there, and not be the task itself. Gives back the task without those that are wrong. */
+function checkDependencies(
+  { task, path, subtask_paths }: CandidateTask,
+  lookup: PlanLookup,
+  faultyTaskIds: UnparsedTaskIds,
+  faults: PlanFaultList,
+): PlannedTask {
+  let faultCount = 0;
+  const validDependencies = (owner: string, ids: readonly string[], at: DocumentPath): string[] =>
+    ids.filter((id, index) => {
+      const fault = dependencyFault(owner, id, lookup, faultyTaskIds);
+      if (fault === null) return true;
+      faults.add(fault.code, [...at, 'depends_on', index], fault.message);
+      faultCount += 1;
+      return false;
+    });
+  const depends_on = task.depends_on === null ? null : validDependencies(task.id, task.depends_on, path);
+  let { subtasks } = task;
+  if (typeof subtasks !== 'number') {
+    subtasks = subtasks.map((subtask, at) => {
+      if (subtask.depends_on === undefined) return subtask;
+      const subtaskPath = subtask_paths?.get(at + 1) ?? [...path, 'subtasks', at];
+      return {
+        ...subtask,
+        depends_on: validDependencies(subtaskId(task.id, at + 1), subtask.depends_on, subtaskPath),
+      };
+    });
+  }
+  return faultCount === 0 ? task : { ...task, depends_on, subtasks };
+}
+
+function dependencyFault(owner: string, id: string, lookup: PlanLookup, faultyTaskIds: UnparsedTaskIds) {
+  const parsed = parseTaskId(id);
+  if (!parsed.ok) return { code: 'BAD_ID' as const, message: parsed.message };
+  if (id === owner) {
+    return { code: 'SELF_DEPENDENCY' as const, message: `${id} cannot wait for itself; take it out.` };
+  }
+  if (parsed.id.parent === owner) {
+    const message = `${owner} cannot begin after its own subtask ${id}; it waits for its subtasks anyway.`;
+    return { code: 'SELF_DEPENDENCY' as const, message };
+  }
+  const { task_id, subtask_index } = splitSubject(id);
+  const task = lookup.task(task_id);
+  if (task === undefined) {
+    if (faultyTaskIds.has(task_id)) return null;
+    const message = `${owner} waits for ${id}, which is not in the plan; add it or correct the id.`;
+    return { code: 'UNKNOWN_DEPENDENCY' as const, message };
+  }
+  if ((subtask_index ?? 0) <= subtaskCount(task)) return null;
+  const message = `${owner} waits for ${id}, but ${task_id} has ${subtaskCount(task)} subtasks.`;
+  return { code: 'UNKNOWN_DEPENDENCY' as const, message };
+}
+
+function addCycleFaults(
+  lookup: PlanLookup,
+  fresh: Plan,
+  placed: ReadonlyMap<string, CandidateTask>,
+  faults: PlanFaultList,
+): void {
+  // A circle that was not there before leads through something new, so looking from there finds it.
+  for (const cycle of findCycles(lookup, taskIdsOf(fresh), FAULTS_MAX)) {
+    const first = cycle.findIndex((id) => placed.has(splitSubject(id).task_id));
+    const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
+    const candidate = placed.get(splitSubject(rotated[0] ?? '').task_id);
+    if (candidate === undefined) continue;
+    const message = `These wait for each other: ${cycleText(rotated)}. Take one of these dependencies out (a task without depends_on waits for the task before it in its track).`;
+    faults.add('CYCLE', [...candidate.path, 'depends_on'], message);
+  }
+}
+
+function cycleText(cycle: readonly string[]): string {
+  const shown = cycle.slice(0, CYCLE_SHOWN_MAX);
+  const more = cycle.length - shown.length;
+  return [...shown, ...(more > 0 ? [`… ${more} more …`] : []), cycle[0]].join(' → ');
+}

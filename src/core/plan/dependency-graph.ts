@@ -1,0 +1,123 @@
+import { runAllSteps, type StepGenerator } from '../steps.js';
+import type { Plan, PlanLookup } from './plan.js';
+import {
+  type PlannedTask,
+  splitSubject,
+  subtaskCount,
+  subtaskDependencies,
+  subtaskId,
+  subtaskIds,
+} from './task.js';
+
+/**
+ * Every subtask waits for what its task waits for. Followed pair by pair that is subtasks times dependencies,
+ * so a task with subtasks gets a start between the two: a step of the graph that nobody claims.
+ * No subtask has the index 0, which makes it a name that is free.
+ */
+const START_INDEX = 0;
+export const isStartNode = (node: string): boolean => node.endsWith('::0');
+const startNodeOf = (task: PlannedTask): string =>
+  subtaskCount(task) === 0 ? task.id : subtaskId(task.id, START_INDEX);
+
+/** What a task waits for before anything of it may begin: what it says, else the task before it in its track. */
+export function taskDependencies(lookup: PlanLookup, task: PlannedTask): readonly string[] {
+  if (task.depends_on !== null) return task.depends_on;
+  const previousTask = lookup.taskBefore(task.track, task.sequence);
+  return previousTask === undefined ? [] : [previousTask.id];
+}
+
+/**
+ * The steps this step waits for, starts included. Subtasks that are only counted all wait for the start and nothing else,
+ * so their merge is joined to the start directly: ten kilobytes of plan can count a million of them.
+ */
+function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
+  const { task_id, subtask_index } = splitSubject(node);
+  const task = lookup.task(task_id);
+  if (task === undefined) return [];
+  if (subtask_index === START_INDEX) return taskDependencies(lookup, task);
+  if (subtask_index !== null) return [...subtaskDependencies(task, subtask_index), startNodeOf(task)];
+  if (subtaskCount(task) === 0) return taskDependencies(lookup, task);
+  return hasCountedSubtasks(task) ? [startNodeOf(task)] : subtaskIds(task);
+}
+
+export const hasCountedSubtasks = ({ subtasks }: PlannedTask): boolean =>
+  typeof subtasks === 'number' && subtasks > 0;
+
+/** Where to begin to see every step: each task, whose subtasks are before it. */
+export function* taskIdsOf(plan: Plan): Generator<string> {
+  for (const task of plan.tasks()) yield task.id;
+}
+
+/** What a subject waits for: a subtask for its own and its task's dependencies, a merge for its subtasks. */
+export function dependenciesOf(lookup: PlanLookup, subject: string): readonly string[] {
+  const { task_id, subtask_index } = splitSubject(subject);
+  const task = lookup.task(task_id);
+  if (task === undefined) return [];
+  if (subtask_index === null)
+    return subtaskCount(task) === 0 ? taskDependencies(lookup, task) : subtaskIds(task);
+  return [...new Set([...taskDependencies(lookup, task), ...subtaskDependencies(task, subtask_index)])];
+}
+
+/** The subjects that wait for this one, in no particular order; one that waits in several ways may come again. */
+export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
+  const planned = plan.get(subject);
+  if (planned === undefined) return;
+  for (const name of plan.explicitDependantsOf(subject)) yield* startableSubjects(plan, name);
+  const { task, subtask_index } = planned;
+  if (subtask_index !== null) yield task.id;
+  const next = subtask_index === null ? plan.taskAfter(task.track, task.sequence) : undefined;
+  if (next?.depends_on === null) yield* startableSubjects(plan, next.id);
+}
+
+/** The subjects a written dependency holds up: where a task has subtasks, they are what begins. */
+function startableSubjects(plan: Plan, name: string): string[] {
+  const task = plan.task(name);
+  return task === undefined || subtaskCount(task) === 0 ? [name] : subtaskIds(task);
+}
+
+interface WalkVisitor {
+  /** Called once for each step, after all the steps it waits for. */
+  onLeave?(node: string, waits: readonly string[]): void;
+  /** Called with each circle found; true stops the walk. */
+  onCycle?(nodes: readonly string[]): boolean;
+}
+
+/** Depth first along dependencies, with a stack of its own: a chain of a million tasks must not overflow ours. */
+export function* walkSteps(
+  lookup: PlanLookup,
+  roots: Iterable<string>,
+  visitor: WalkVisitor,
+): StepGenerator<void> {
+  const visited = new Map<string, boolean>();
+  for (const root of roots) {
+    if (visited.has(root)) continue;
+    const stack = [{ node: root, waits: predecessorsOf(lookup, root), next: 0 }];
+    visited.set(root, false);
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const node = top.waits[top.next++];
+      if (node === undefined) {
+        stack.pop();
+        visited.set(top.node, true);
+        visitor.onLeave?.(top.node, top.waits);
+        yield;
+      } else if (!visited.has(node)) {
+        visited.set(node, false);
+        stack.push({ node, waits: predecessorsOf(lookup, node), next: 0 });
+      } else if (visited.get(node) === false && visitor.onCycle !== undefined) {
+        const nodes = stack.map((step) => step.node);
+        if (visitor.onCycle(nodes.slice(nodes.indexOf(node)))) return;
+      }
+    }
+  }
+}
+
+/** Circles of subjects, each waiting for the next and the last for the first. None means the plan can be done. */
+export function findCycles(lookup: PlanLookup, roots: Iterable<string>, cyclesMax: number): string[][] {
+  const cycles: string[][] = [];
+  const onCycle = (nodes: readonly string[]): boolean => {
+    cycles.push(nodes.filter((node) => !isStartNode(node)));
+    return cycles.length >= cyclesMax;
+  };
+  runAllSteps(walkSteps(lookup, roots, { onCycle }));
+  return cycles;
+}

@@ -1,0 +1,99 @@
+import { runAllSteps, type StepGenerator } from '../steps.js';
+import type { Plan, PlanChange } from './plan.js';
+import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
+
+/** A plan as people write it. */
+export interface PlanInput {
+  readonly project?: string;
+  readonly tracks: Readonly<Record<string, readonly TaskInput[]>>;
+}
+
+/** A part of a change must fit into one event of every store, whatever its tasks say. */
+export const TASKS_PER_EVENT_MAX = 500;
+export const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
+
+const TASKS_PER_STEP = 100;
+
+/** What must happen to the plan for it to be the one wanted. The wanted plan must be sound: `readPlanDocument` sees to it. */
+export const diffPlan = (current: Plan | null, target: PlanInput): PlanChange =>
+  runAllSteps(diffPlanSteps(current, target));
+
+/** The same in steps. The current plan must not change between them: its revision tells. */
+export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGenerator<PlanChange> {
+  const added: TaskInput[] = [];
+  const changed: TaskInput[] = [];
+  const kept = new Set<string>();
+  let visited = 0;
+  for (const inputs of Object.values(target.tracks)) {
+    for (const input of inputs) {
+      const task = plannedTask(input);
+      const before = current?.task(task.id);
+      if (before === undefined) added.push(taskInput(task));
+      else {
+        kept.add(task.id);
+        if (!isSameTask(before, task)) changed.push(taskInput(task));
+      }
+      if (++visited % TASKS_PER_STEP === 0) yield;
+    }
+  }
+  const removed: string[] = [];
+  for (const task of current?.tasks() ?? []) {
+    if (!kept.has(task.id)) removed.push(task.id);
+    if (++visited % TASKS_PER_STEP === 0) yield;
+  }
+  return { added, changed, removed };
+}
+
+export const isNoChange = (change: PlanChange): boolean =>
+  change.added.length + change.changed.length + change.removed.length === 0;
+
+const isSameTask = (a: PlannedTask, b: PlannedTask): boolean => isJsonEqual(taskInput(a), taskInput(b));
+
+/** Equal as JSON, whatever the order of the names. */
+function isJsonEqual(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) =>
+      isJsonEqual((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+    )
+  );
+}
+
+type ChangeItem = { kind: keyof PlanChange; task: TaskInput | string };
+
+/** The change in parts that one event each can carry; applied in order they come to the same plan. */
+export const splitChange = (change: PlanChange): PlanChange[] => runAllSteps(splitChangeSteps(change));
+
+export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[]> {
+  // What goes goes first, so that no place in a track is ever taken twice on the way.
+  const items: ChangeItem[] = [
+    ...change.removed.map((task): ChangeItem => ({ kind: 'removed', task })),
+    ...change.changed.map((task): ChangeItem => ({ kind: 'changed', task })),
+    ...change.added.map((task): ChangeItem => ({ kind: 'added', task })),
+  ];
+  const parts: ChangeItem[][] = [];
+  let length = 0;
+  for (const [index, item] of items.entries()) {
+    if (index % TASKS_PER_STEP === 0) yield;
+    const itemLength = JSON.stringify(item.task).length;
+    const part = parts.at(-1);
+    const canAppend =
+      length + itemLength <= TASKS_PER_EVENT_LENGTH_MAX && (part?.length ?? 0) < TASKS_PER_EVENT_MAX;
+    if (part !== undefined && canAppend) part.push(item);
+    else parts.push([item]);
+    length = part !== undefined && canAppend ? length + itemLength : itemLength;
+  }
+  return parts.map(changeOf);
+}
+
+function changeOf(items: readonly ChangeItem[]): PlanChange {
+  const part = { added: [] as TaskInput[], changed: [] as TaskInput[], removed: [] as string[] };
+  for (const { kind, task } of items) {
+    if (kind === 'removed') part.removed.push(task as string);
+    else part[kind].push(task as TaskInput);
+  }
+  return part;
+}

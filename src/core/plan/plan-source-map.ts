@@ -1,0 +1,37 @@
+import type { LocatePath, SourcePosition } from '../yaml/source-position.js';
+import type { PlanInput } from './plan-change.js';
+
+/** Where the headings of a plan and its tasks are written, as data that can be sent to another thread. */
+export interface PlanSourceMap {
+  readonly [track: string]: {
+    readonly heading: SourcePosition;
+    /** Line and column of each task's subtasks, or of the task where it has none, one task after another. */
+    readonly tasks: readonly number[];
+  };
+}
+
+/** Null: the plan was not read from a text that has lines. */
+export function planSourceMapOf({ tracks }: PlanInput, locate: LocatePath): PlanSourceMap | null {
+  const sourceMap: Record<string, PlanSourceMap[string]> = {};
+  for (const [track, inputs] of Object.entries(tracks)) {
+    const heading = locate(['tracks', track]);
+    if (heading === null) return null;
+    const tasks = inputs.flatMap((_, at) => {
+      const sourcePosition = locate(['tracks', track, at, 'subtasks']);
+      return sourcePosition === null ? [] : [sourcePosition.line, sourcePosition.column];
+    });
+    sourceMap[track] = { heading, tasks };
+  }
+  return sourceMap;
+}
+
+/** Finds a place again from that data; as near to the path as the data goes. */
+export const locateInSourceMap =
+  (sourceMap: PlanSourceMap | null): LocatePath =>
+  ([, track, at]) => {
+    const found = sourceMap?.[String(track)];
+    if (found === undefined) return null;
+    const line = typeof at === 'number' ? found.tasks[at * 2] : undefined;
+    const column = typeof at === 'number' ? found.tasks[at * 2 + 1] : undefined;
+    return line === undefined || column === undefined ? found.heading : { line, column };
+  };

@@ -1,0 +1,69 @@
+import type { DocumentPath } from '../yaml/source-position.js';
+import type { Plan, PlanChange } from './plan.js';
+import type { PlanFaultList } from './plan-faults.js';
+import { type PlannedTask, plannedTask, subtaskCount, subtaskId } from './task.js';
+
+/** What has become of the plan's work so far, as the caller's heads tell it. */
+export interface StartedTasks {
+  /** It has, or once had, a claim or a result. */
+  isStarted(subject: string): boolean;
+  isCompleted(subject: string): boolean;
+}
+
+/** For a plan that nobody has begun to work on. */
+export const NOTHING_STARTED: StartedTasks = { isStarted: () => false, isCompleted: () => false };
+
+/** Work that was begun may not vanish, nor may a task that is done be given more to do. `pathOf`: where a task is written. */
+export function checkStartedTasks(
+  current: Plan,
+  { removed, changed }: PlanChange,
+  pathOf: (track: string, id: string) => DocumentPath,
+  startedTasks: StartedTasks,
+  faults: PlanFaultList,
+): void {
+  for (const id of removed) {
+    if (faults.isFull) return;
+    const before = current.task(id) as PlannedTask;
+    const startedSubject = startedTasks.isStarted(id) ? id : firstStartedSubtask(before, 0, startedTasks);
+    addVanishedFault(startedSubject, ['tracks', before.track], faults);
+  }
+  for (const input of changed) {
+    if (faults.isFull) return;
+    const [before, after] = [current.task(input.id) as PlannedTask, plannedTask(input)];
+    if (subtaskCount(after) === subtaskCount(before)) continue;
+    const path = [...pathOf(after.track, after.id), 'subtasks'];
+    addVanishedFault(firstStartedSubtask(before, subtaskCount(after), startedTasks), path, faults);
+    checkSubtaskGrowth(before, after, startedTasks, path, faults);
+  }
+}
+
+export function checkSubtaskGrowth(
+  before: PlannedTask,
+  after: PlannedTask,
+  startedTasks: StartedTasks,
+  path: DocumentPath,
+  faults: PlanFaultList,
+): void {
+  if (subtaskCount(after) <= subtaskCount(before) || !startedTasks.isCompleted(before.id)) return;
+  const message = `${before.id} is completed, so it can be given no more subtasks; reset it first, or add a task of its own.`;
+  faults.add('ALREADY_COMPLETED', path, message);
+}
+
+/** The first started subtask beyond those that stay. */
+function firstStartedSubtask(
+  task: PlannedTask,
+  keptCount: number,
+  startedTasks: StartedTasks,
+): string | null {
+  for (let index = keptCount + 1; index <= subtaskCount(task); index++) {
+    const subject = subtaskId(task.id, index);
+    if (startedTasks.isStarted(subject)) return subject;
+  }
+  return null;
+}
+
+function addVanishedFault(subject: string | null, path: DocumentPath, faults: PlanFaultList): void {
+  if (subject === null) return;
+  const message = `${subject} has a claim or a result and may not leave the plan; put it back as it was.`;
+  faults.add('TASK_VANISHED', path, message);
+}

@@ -1,0 +1,86 @@
+import type { Head } from '../claims/head.js';
+import type { NewEvent } from '../events/envelope.js';
+import type { RecordHead } from '../record.js';
+import { PLAN_SUBJECT, subjectKindOf } from '../subject.js';
+import { recordTrackOfAgent } from './claim-index.js';
+import { evolveWork, setHead, type WorkState } from './project-state.js';
+
+interface VersionedHead {
+  readonly subject: string;
+  readonly seq: number;
+}
+
+/** What a store was asked to commit, as far as a view is concerned. */
+export interface CommittedTransaction {
+  readonly swaps: readonly { readonly head: VersionedHead; readonly events: readonly NewEvent[] }[];
+  readonly loose_events: readonly NewEvent[];
+}
+
+/**
+ * Takes a head as the store has it, if it is newer than the one known. Its events, when they come, are counted
+ * and move it no further. The plan's own head is left to its events: it says nothing of the tasks.
+ */
+export function applyStoredHead(state: WorkState, head: VersionedHead): void {
+  if (head.subject === PLAN_SUBJECT) return;
+  if (subjectKindOf(head.subject) === 'record') {
+    const current = state.records.get(head.subject);
+    if (current === undefined || current.seq < head.seq) state.records.set(head.subject, head as RecordHead);
+    return;
+  }
+  applyClaimHead(state, head as Head);
+}
+
+function applyClaimHead(state: WorkState, head: Head): void {
+  const before = state.heads.get(head.subject) ?? null;
+  if (before !== null && before.seq >= head.seq) return;
+  setHead(state, before, head);
+  const isGrant = head.claim !== null && before?.generation !== head.generation;
+  if (isGrant) recordTrackOfAgent(state, head.claim.agent_id, head.subject);
+}
+
+/**
+ * Takes a commit into the state, given the positions of its events: swaps in order, then notes, null for a note
+ * that was there before. The heads are taken as they were committed, so that state and store share them. True:
+ * others have committed in between, and their events must be read first; until then only the heads are known.
+ */
+export function applyCommit(
+  state: WorkState,
+  transaction: CommittedTransaction,
+  positions: readonly (number | null)[],
+): boolean {
+  const first = positions.find((position) => position !== null);
+  const isNext = first === undefined || first === null || first === state.position + 1;
+  let index = 0;
+  for (const { head, events } of transaction.swaps) {
+    if (isNext && head.subject === PLAN_SUBJECT) evolvePlan(state, events, positions.slice(index));
+    applyStoredHead(state, head);
+    index += events.length;
+  }
+  if (isNext) advancePosition(state, transaction, positions);
+  return !isNext;
+}
+
+function evolvePlan(
+  state: WorkState,
+  events: readonly NewEvent[],
+  positions: readonly (number | null)[],
+): void {
+  for (const [index, event] of events.entries()) {
+    evolveWork(state, { position: positions[index] as number, ...event });
+  }
+}
+
+function advancePosition(
+  state: WorkState,
+  transaction: CommittedTransaction,
+  positions: readonly (number | null)[],
+): void {
+  for (let index = positions.length - 1; index >= 0; index -= 1) {
+    const position = positions[index];
+    if (position == null) continue;
+    state.position = Math.max(state.position, position);
+    const lastSwapEvent = transaction.swaps.at(-1)?.events.at(-1);
+    state.last_updated = (transaction.loose_events.at(-1) ?? lastSwapEvent)?.timestamp ?? state.last_updated;
+    return;
+  }
+}

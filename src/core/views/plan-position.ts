@@ -1,0 +1,22 @@
+import { subjectKindOf } from '../subject.js';
+
+/** Where a subject stands in the plan, by its id alone. Edges, and ids no plan can hold, stand nowhere. */
+export interface PlanPosition {
+  readonly task_id: string;
+  readonly track: string | null;
+  readonly sequence: number | null;
+}
+
+const TRACK_LENGTH_MAX = 8;
+const SEQUENCE_LENGTH = 3;
+
+// This runs for every grant: cutting a well-formed id takes a fraction of what parsing it does.
+export function planPositionOf(subject: string): PlanPosition {
+  const cut = subject.indexOf('-');
+  const sequence = Number(subject.slice(cut + 1, cut + 1 + SEQUENCE_LENGTH));
+  const isTask = cut >= 1 && cut <= TRACK_LENGTH_MAX && sequence >= 1 && subjectKindOf(subject) === 'task';
+  if (!isTask || subject[cut + 1 + SEQUENCE_LENGTH] !== '-') {
+    return { task_id: subject, track: null, sequence: null };
+  }
+  return { task_id: subject, track: subject.slice(0, cut), sequence };
+}

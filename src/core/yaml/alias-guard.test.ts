@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { findAliasGuardFault } from './alias-guard.js';
+import { readYamlText } from './read-yaml.js';
+
+const HOSTILE: Record<string, [string, string]> = {
+  'a megabyte of open brackets': ['['.repeat(1_000_000), 'nested too deeply'],
+  'a megabyte of open braces': ['{a: '.repeat(250_000), 'nested too deeply'],
+  'a million list marks': ['- '.repeat(1_000_000), 'nested too deeply'],
+  'a million question marks': ['? '.repeat(1_000_000), 'nested too deeply'],
+  'a megabyte of brackets that close nothing': [']'.repeat(1_000_000), 'close nothing'],
+  'a hundred thousand directives': ['%x\n'.repeat(100_000), 'no directives'],
+  'a hundred thousand aliases': [`a: &a x\n${'- *a\n'.repeat(100_000)}`, 'no anchors and aliases'],
+};
+
+describe('hostile YAML is refused before it is parsed', () => {
+  it.each(Object.entries(HOSTILE))('%s', (_, [text, says]) => {
+    const { value, problems } = readYamlText(text, 'one');
+    expect(value).toBeUndefined();
+    expect(problems[0]?.message).toContain(says);
+    expect(problems[0]?.source_position.line).toBeGreaterThan(0);
+  });
+});
+
+it('leaves a plan alone, whatever its texts hold', () => {
+  const text = `tracks:
+  A:
+    - { id: A-001-a, description: "[[[[ & * % ? -", modules: [a, b] }
+    - id: A-002-b
+      description: |
+        ${'- '.repeat(50)}
+        ${']'.repeat(50)}
+`;
+  expect(findAliasGuardFault(text)).toBeNull();
+});

@@ -1,0 +1,67 @@
+import { CST, Lexer } from 'yaml';
+import type { SourcePosition } from './source-position.js';
+
+/** No file needs more, and reading it to its end would take its reader's time. */
+const NESTED_MAX = 32;
+const MARKS_IN_LINE_MAX = 32;
+const ALIASES_MAX = 100;
+const DIRECTIVES_MAX = 10;
+const STRAY_MAX = 10;
+
+export interface AliasGuardFault {
+  readonly source_position: SourcePosition;
+  readonly message: string;
+}
+
+/**
+ * Looks over the tokens of a text before it is parsed, in one pass that ends where it becomes absurd: a parser takes
+ * minutes over a megabyte of brackets or a hundred thousand aliases. Null: it may be parsed.
+ */
+export function findAliasGuardFault(text: string): AliasGuardFault | null {
+  const counts = { nested: 0, marks: 0, aliases: 0, directives: 0, stray: 0 };
+  let offset = 0;
+  for (const source of new Lexer().lex(text)) {
+    switch (CST.tokenType(source)) {
+      case 'newline':
+        counts.marks = 0;
+        break;
+      case 'flow-seq-start':
+      case 'flow-map-start':
+        counts.nested += 1;
+        break;
+      case 'flow-seq-end':
+      case 'flow-map-end':
+        if (counts.nested > 0) counts.nested -= 1;
+        else counts.stray += 1;
+        break;
+      case 'seq-item-ind':
+      case 'explicit-key-ind':
+        counts.marks += 1;
+        break;
+      case 'alias':
+      case 'anchor':
+        counts.aliases += 1;
+        break;
+      case 'directive-line':
+        counts.directives += 1;
+    }
+    const message = faultMessage(counts);
+    if (message !== null) return { source_position: sourcePositionAt(text, offset), message };
+    offset += source.length;
+  }
+  return null;
+}
+
+function sourcePositionAt(text: string, offset: number): SourcePosition {
+  const lines = text.slice(0, offset).split('\n');
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
+
+function faultMessage(
+  counts: Record<'nested' | 'marks' | 'aliases' | 'directives' | 'stray', number>,
+): string | null {
+  if (counts.nested > NESTED_MAX || counts.marks > MARKS_IN_LINE_MAX) return 'The text is nested too deeply.';
+  if (counts.aliases > ALIASES_MAX) return 'There may be no anchors and aliases here; write the values out.';
+  if (counts.directives > DIRECTIVES_MAX) return 'There may be no directives here.';
+  return counts.stray > STRAY_MAX ? 'There are brackets that close nothing.' : null;
+}

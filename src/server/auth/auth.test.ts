@@ -1,0 +1,123 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { FrozenTime } from '../../../test/support/frozen-time.js';
+import { publicKeyText, signCommand } from '../../client/sign-command.js';
+import { startServer } from '../server.js';
+import { openStoreUrl } from '../store-url.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
+
+const TASK = 'A-001-core';
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function guarded(options: Parameters<typeof TestServer.forTest>[0] = {}) {
+  const lines: Record<string, unknown>[] = [];
+  const served = await TestServer.forTest({ log: (line) => lines.push(line), ...options });
+  await served.plan(TASK);
+  const { body } = await served.post(`${TENANT_URL}/keys`, { role: 'admin', user_id: 'alice' });
+  return { served, lines, key: body as { key_id: string; token: string }, mine: bearer(body.token) };
+}
+
+test('a key that asks too often waits, and its renewals do not', async () => {
+  FrozenTime.begin();
+  const rate_limits = { requests_per_second: 0.001, requests_burst: 2 };
+  const { served, mine } = await guarded({ auth: { rate_limits } });
+  const who = { agent_id: 'alpha', session_id: 's1' };
+  const granted = await served.request('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...who }, mine);
+  expect((await served.request('GET', `${PROJECT_URL}/status`, undefined, mine)).status).toBe(200);
+  const refused = await served.request('GET', `${PROJECT_URL}/status`, undefined, mine);
+  expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
+  expect(refused.headers.get('retry-after')).toBe('1000');
+  const handle = { task_id: TASK, session_id: 's1', expected_generation: 1, claim_id: granted.body.claim.id };
+  const renewed = await served.request('POST', `${PROJECT_URL}/claims/renew`, handle, mine);
+  expect(renewed.body.reason).toBe('RENEWED');
+});
+
+test('each request is one line, and no line has a secret in it', async () => {
+  const { served, lines, key, mine } = await guarded();
+  lines.length = 0;
+  const who = { agent_id: 'alpha', session_id: 's1' };
+  const claim = { task_id: TASK, ...who, request_id: 'r1' };
+  const { body } = await served.request('POST', `${PROJECT_URL}/claims`, claim, mine);
+  const note = { session_id: 's1', generation: 1, claim_id: body.claim.id, text: 'private' };
+  await served.request('POST', `${PROJECT_URL}/tasks/${TASK}/notes`, note, mine);
+  await served.request('GET', `${PROJECT_URL}/status`, undefined, bearer(`${key.token.slice(0, -3)}abc`));
+  await served.request('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, mine);
+  await served.request('GET', `/${key.token}`, undefined, mine);
+  const times = { time: expect.stringMatching(/Z$/), duration_ms: expect.any(Number) };
+  const reply = { level: 'info', ...times, request_id: null };
+  const by = { key: `key-${key.key_id}`, user: 'alice', tenant: 'acme' };
+  expect(lines).toEqual([
+    { ...reply, ...by, route: 'claim_task', subject: TASK, status: 200, code: 'GRANTED', request_id: 'r1' },
+    { ...reply, ...by, route: 'note', subject: TASK, status: 200, code: 'NOTED' },
+    {
+      ...reply,
+      ...by,
+      key: null,
+      user: null,
+      route: 'status',
+      subject: null,
+      status: 401,
+      code: 'UNAUTHENTICATED',
+    },
+    { ...reply, ...by, tenant: 'other', route: 'status', subject: null, status: 404, code: 'NOT_FOUND' },
+    {
+      ...reply,
+      key: null,
+      user: null,
+      tenant: null,
+      route: null,
+      subject: null,
+      status: 404,
+      code: 'NOT_FOUND',
+    },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/gck_|clm_|private/);
+});
+
+test('where the tenant asks for it, an unsigned command is forbidden, and a signed one is not', async () => {
+  const { served, mine } = await guarded();
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const limits = await served.request('PUT', `${TENANT_URL}/limits`, { require_signatures: true }, mine);
+  expect(limits.body.require_signatures).toBe(true);
+  const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
+  await served.request(
+    'POST',
+    `${TENANT_URL}/sessions`,
+    { ...session, public_key: publicKeyText(publicKey) },
+    mine,
+  );
+  const body = { task_id: TASK, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
+  const unsigned = await served.request('POST', `${PROJECT_URL}/claims`, body, mine);
+  expect([unsigned.status, unsigned.body.code]).toEqual([403, 'SIGNATURE_REQUIRED']);
+  const project = { tenant_id: 'acme', project_id: 'shop' };
+  const signature = signCommand({ ...project, command: 'claim_task', body }, privateKey);
+  const other = await served.request(
+    'POST',
+    `${PROJECT_URL}/claims`,
+    { ...body, agent_id: 'beta', signature },
+    mine,
+  );
+  expect([other.status, other.body.code]).toEqual([403, 'SIGNATURE_INVALID']);
+  const signed = await served.request('POST', `${PROJECT_URL}/claims`, { ...body, signature }, mine);
+  expect(signed.body.reason).toBe('GRANTED');
+});
+
+test('the first key closes the door behind whoever made it, and says so when it cannot open it again', async () => {
+  const served = await TestServer.forTest();
+  const made = await served.post(`${TENANT_URL}/keys`, { role: 'agent' });
+  expect(made.status).toBe(201);
+  expect(made.body.next).toMatch(/can make no other/);
+  expect(served.running.isOpen).toBe(false);
+  await served.restart();
+  expect(served.running.isOpen).toBe(false);
+  expect((await served.get(`${PROJECT_URL}/status`)).status).toBe(401);
+  expect(
+    (await served.request('GET', `${PROJECT_URL}/status`, undefined, bearer(made.body.token))).status,
+  ).toBe(200);
+});
+
+test('beyond this machine it does not start without authentication', async () => {
+  const opened = await openStoreUrl('memory:', () => {});
+  const started = startServer({ ...opened, host: '0.0.0.0', port: 0 });
+  await expect(started).rejects.toThrow(/without authentication/);
+});

@@ -1,0 +1,112 @@
+import type { KeyRing } from '../../coordinator/index.js';
+import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
+import type { Store } from '../../stores/store.js';
+import { isLoopback } from '../origin-guard.js';
+import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
+import { bearerToken } from './bearer.js';
+import { CredentialWatch } from './credential-watch.js';
+import { openTokenVerifier, type TokenVerifier } from './jwt.js';
+import type { JwtOptions } from './options.js';
+import { OPEN_PRINCIPAL, type Principal } from './principal.js';
+import { privateTokenAuthenticator } from './private-token.js';
+import { type AuthRefusal, unauthenticated } from './refusal.js';
+
+export { callerOf } from './caller-of.js';
+export { type AuthRefusal, isAuthRefusal } from './refusal.js';
+
+/** Finds out who asks. What they may do is not its business: authorize.ts decides that. */
+export interface Authenticator {
+  /** Nobody has to say who they are: loopback, no key made, no tokens configured. It ends with the first key. */
+  readonly isOpen: boolean;
+  authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | AuthRefusal>;
+  /** Whether the credential that a principal was authenticated by is valid now. */
+  isValid(principal: Principal): boolean;
+  /** Calls `onInvalid` once, when that credential stops being valid. Returns a function that stops watching. */
+  watch(principal: Principal, onInvalid: () => void): () => void;
+}
+
+const NO_CREDENTIAL = 'Send a key or a token, as: Authorization: Bearer <token>.';
+const authenticationRequiredMessage = (host: string): string =>
+  `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;
+
+interface AuthenticatorOptions {
+  readonly host: string;
+  readonly private_token?: string | undefined;
+  readonly jwt?: JwtOptions | undefined;
+}
+
+const canBeOpen = ({ host, jwt }: AuthenticatorOptions): boolean => jwt === undefined && isLoopback(host);
+const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
+
+/** Whether the server will be open when it starts: asked of the store itself, before there is a coordinator on it. */
+export async function isOpenAtStart({
+  store,
+  ...options
+}: AuthenticatorOptions & { readonly store: Store }): Promise<boolean> {
+  if (!canBeOpen(options)) return false;
+  const createdKeys = await store.events(KEYS_LOG, { types: ['KEY_CREATED'], after: 0, limit: 1 });
+  return createdKeys.length === 0;
+}
+
+/** Throws where the server would listen beyond this machine and could know nobody. */
+export async function openAuthenticator(
+  options: AuthenticatorOptions & { readonly keys: KeyRing },
+): Promise<Authenticator> {
+  const { keys, host, jwt, private_token } = options;
+  if (private_token !== undefined) return privateTokenAuthenticator(private_token);
+  const tokens = jwt === undefined ? null : await openTokenVerifier(jwt);
+  const isOpenAllowed = canBeOpen({ host, jwt });
+  if (tokens === null && !isOpenAllowed && !keys.hasAnyKey)
+    throw new Error(authenticationRequiredMessage(host));
+  return new KeyAndTokenAuthenticator(keys, tokens, isOpenAllowed);
+}
+
+class KeyAndTokenAuthenticator implements Authenticator {
+  private isClosed = false;
+  private readonly credentialWatch: CredentialWatch;
+
+  constructor(
+    private readonly keys: KeyRing,
+    private readonly tokens: TokenVerifier | null,
+    private readonly isOpenAllowed: boolean,
+  ) {
+    this.credentialWatch = new CredentialWatch(keys, this);
+  }
+
+  get isOpen(): boolean {
+    if (this.isClosed) return false;
+    this.isClosed = !this.isOpenAllowed || this.keys.hasAnyKey;
+    return !this.isClosed;
+  }
+
+  async authenticate({ authorization = '' }: { authorization: string | undefined }) {
+    if (this.isOpen) return OPEN_PRINCIPAL;
+    const token = bearerToken(authorization);
+    if (token === undefined) return unauthenticated(NO_CREDENTIAL);
+    if (isKeyToken(token)) return authenticateKey(this.keys, token);
+    return this.tokens === null ? unauthenticated(NO_CREDENTIAL) : this.tokens.verify(token);
+  }
+
+  isValid(principal: Principal): boolean {
+    switch (principal.kind) {
+      case 'open':
+        return this.isOpen;
+      // Only a private listener lets in its owner.
+      case 'owner':
+        return false;
+      case 'key':
+        return this.keys.isActive(keyIdOf(principal));
+      case 'jwt':
+        return (this.expiresInMs(principal) ?? 0) > 0;
+    }
+  }
+
+  expiresInMs(principal: Principal): number | null {
+    if (principal.kind === 'key') return this.keys.expiresInMs(keyIdOf(principal));
+    return principal.expires_at_ms === undefined ? null : principal.expires_at_ms - Date.now();
+  }
+
+  watch(principal: Principal, onInvalid: () => void): () => void {
+    return this.credentialWatch.watch(principal, onInvalid);
+  }
+}

@@ -1,0 +1,100 @@
+import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { Head } from '../../core/claims/head.js';
+import { msOf, type NewEvent } from '../../core/events/envelope.js';
+import { subjectKindOf } from '../../core/subject.js';
+import type { Transaction } from '../../stores/store.js';
+import type { ProjectLabels } from './labels.js';
+import { replyCodeOf, resultName } from './result-names.js';
+
+/** Tasks under way whose first grant is remembered, for the time until they are complete. */
+const FIRST_GRANTS_MAX = 100_000;
+
+export interface DurationObserver {
+  claimEnded(labels: ProjectLabels, seconds: number): void;
+  taskCompleted(labels: ProjectLabels, seconds: number, generations: number): void;
+}
+
+/** What one project's commands came to, as plain numbers: a command costs a few additions, a scrape does the rest. */
+export class ProjectCounters {
+  readonly claims = new Map<string, number>();
+  readonly results = new Map<string, number>();
+  renewed = 0;
+  renewals_failed = 0;
+  expirations = 0;
+  generations = 0;
+  private readonly firstGrantMs = new Map<string, number>();
+
+  constructor(
+    readonly labels: ProjectLabels,
+    private readonly durations: DurationObserver,
+  ) {}
+
+  countReply(kind: string, reply: unknown): void {
+    switch (kind) {
+      case 'claim':
+      case 'next':
+        increment(this.claims, resultName(replyCodeOf(reply)));
+        return;
+      case 'batch_claim':
+        for (const one of Array.isArray(reply) ? reply : [reply])
+          increment(this.claims, resultName(replyCodeOf(one)));
+        return;
+      case 'submit':
+        increment(this.results, resultName(replyCodeOf(reply)));
+        return;
+      case 'renew':
+        if (replyCodeOf(reply) === 'RENEWED') this.renewed += 1;
+        else this.renewals_failed += 1;
+    }
+  }
+
+  countTransaction(transaction: Transaction): void {
+    for (const { head, events } of transaction.swaps) {
+      if (subjectKindOf(head.subject) === 'record') continue;
+      for (const event of events) this.countEvent(event, head as Head);
+    }
+  }
+
+  private countEvent(event: NewEvent, head: Head): void {
+    switch (claimEventKindOf(event.event_type)) {
+      case 'granted':
+        this.generations += 1;
+        this.rememberFirstGrant(head.subject, msOf(event.timestamp));
+        return;
+      case 'lost':
+        if (event.payload.cause === 'EXPIRED') this.expirations += 1;
+        if (event.payload.disposition === 'eligible') this.observeClaimEnd(event, head);
+        return;
+      case 'released':
+        this.observeClaimEnd(event, head);
+        return;
+      case 'accepted':
+      case 'adopted':
+        this.observeClaimEnd(event, head);
+        this.observeCompletion(event, head);
+    }
+  }
+
+  private rememberFirstGrant(subject: string, atMs: number): void {
+    if (this.firstGrantMs.size < FIRST_GRANTS_MAX && !this.firstGrantMs.has(subject))
+      this.firstGrantMs.set(subject, atMs);
+  }
+
+  private observeClaimEnd(event: NewEvent, { claim, generation }: Head): void {
+    // A head that has gone on to another generation in the same unit no longer tells when this one began.
+    if (claim === null || event.generation !== generation) return;
+    this.durations.claimEnded(this.labels, (msOf(event.timestamp) - claim.claimed_at_ms) / 1000);
+  }
+
+  /** From the first grant on; from the last one, where the first was before this server began. */
+  private observeCompletion(event: NewEvent, { subject, claim, generation }: Head): void {
+    const atMs = msOf(event.timestamp);
+    const fromMs = this.firstGrantMs.get(subject) ?? claim?.claimed_at_ms ?? atMs;
+    this.firstGrantMs.delete(subject);
+    this.durations.taskCompleted(this.labels, (atMs - fromMs) / 1000, generation);
+  }
+}
+
+function increment(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}

@@ -1,0 +1,149 @@
+import { STATUS_CODES } from 'node:http';
+import { type FieldFault, isProblem, type Problem } from '../coordinator/problem.js';
+import { type AnyProblemCode, PROBLEM_STATUS, RETRY_AFTER_SECONDS, statusOf } from './status.js';
+
+/** What goes back over the wire, whole. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string | Uint8Array;
+  /** The refusal's or the problem's, for the log of accesses. */
+  readonly code?: string;
+}
+
+/** As RFC 9457 has it, with a code that stays. */
+export interface ProblemDocument {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: AnyProblemCode;
+  readonly detail: string;
+  readonly faults?: readonly FieldFault[];
+  readonly request_id?: string;
+}
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+};
+/** Data is never a page: whatever a browser makes of it, nothing in it runs. */
+const DATA_HEADERS = {
+  ...SECURITY_HEADERS,
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const PAGE_HEADERS = {
+  ...SECURITY_HEADERS,
+  'cache-control': 'no-cache',
+  'content-security-policy': PAGE_POLICY,
+};
+const JSON_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/json' };
+const PROBLEM_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/problem+json' };
+export const STREAM_HEADERS = {
+  ...DATA_HEADERS,
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** A reply of the coordinator: its result, the refusal it decided, or a problem. */
+export function toResponse(reply: object, headers?: Readonly<Record<string, string>>): HttpResponse {
+  if (isProblem(reply)) return problemResponse(reply.problem, reply.detail, reply.faults);
+  const status = statusOf(reply);
+  const { reason } = reply as { reason?: unknown };
+  return {
+    status,
+    headers: withRetryAfter(headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers }, status),
+    body: JSON.stringify(reply),
+    ...(typeof reason === 'string' ? { code: reason } : {}),
+  };
+}
+
+/** What is only shown: a refusal told in it was decided long ago, and is not the answer to whoever looks. */
+export function toOkResponse(reply: object): HttpResponse {
+  if (isProblem(reply)) return toResponse(reply);
+  return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(reply) };
+}
+
+/** A list of replies, each of which may be a problem of its own. */
+export function toListResponse<Name extends string>(
+  reply: ({ readonly [Key in Name]: readonly object[] } & object) | Problem,
+  name: Name,
+): HttpResponse {
+  if (isProblem(reply)) return toResponse(reply);
+  const items = reply[name].map((item) =>
+    isProblem(item) ? problemDocument(item.problem, item.detail, item.faults) : item,
+  );
+  return toResponse({ ...reply, [name]: items });
+}
+
+export function problemDocument(
+  code: AnyProblemCode,
+  detail: string,
+  faults?: readonly FieldFault[],
+  request_id?: string,
+): ProblemDocument {
+  const status = PROBLEM_STATUS[code];
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Problem',
+    status,
+    code,
+    detail,
+    ...(faults === undefined ? {} : { faults }),
+    ...(request_id === undefined ? {} : { request_id }),
+  };
+}
+
+export function problemResponse(
+  code: AnyProblemCode,
+  detail: string,
+  faults?: readonly FieldFault[],
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  const document = problemDocument(code, detail, faults);
+  return {
+    status: document.status,
+    headers: withRetryAfter(
+      { ...PROBLEM_HEADERS, ...authenticateHeader(document.status), ...headers },
+      document.status,
+    ),
+    body: JSON.stringify(document),
+    code,
+  };
+}
+
+export const textResponse = (body: string, contentType: string): HttpResponse => ({
+  status: 200,
+  headers: { ...DATA_HEADERS, 'content-type': contentType },
+  body,
+});
+
+export const bytesResponse = (body: Uint8Array): HttpResponse => ({
+  status: 200,
+  headers: {
+    ...DATA_HEADERS,
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment',
+  },
+  body,
+});
+
+export const pageResponse = (body: string, contentType: string): HttpResponse => ({
+  status: 200,
+  headers: { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` },
+  body,
+});
+
+/** RFC 9110 asks every 401 to name how to authenticate. */
+const authenticateHeader = (status: number): Record<string, string> =>
+  status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+
+function withRetryAfter(headers: Record<string, string>, status: number): Record<string, string> {
+  const seconds = RETRY_AFTER_SECONDS[status];
+  return seconds === undefined ? headers : { 'retry-after': seconds, ...headers };
+}

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { z } from 'zod';
+import type { Route } from '../route.js';
+import { ROUTES } from '../routes.js';
+import { problemSchema } from '../schemas/problem.js';
+import { type RunningServer, type ServerOptions, startServer } from '../server.js';
+import { openStoreUrl } from '../store-url.js';
+
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: AnyJson;
+}
+// biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is checked against its schema, then read freely
+export type AnyJson = any;
+
+export const PROJECT_URL = '/api/tenants/acme/projects/shop';
+export const TENANT_URL = '/api/tenants/acme';
+
+/** A server on a file store of its own, and the requests that were made to it. */
+export class TestServer {
+  running!: RunningServer;
+  readonly calledRouteIds = new Set<string>();
+
+  private constructor(
+    readonly folder: string,
+    private readonly options: Partial<ServerOptions>,
+  ) {}
+
+  static async start(options: Partial<ServerOptions> = {}): Promise<TestServer> {
+    const served = new TestServer(await mkdtemp(join(tmpdir(), 'served-')), options);
+    await served.restart();
+    return served;
+  }
+
+  /** Started for one test, and gone after it. */
+  static async forTest(options: Partial<ServerOptions> = {}): Promise<TestServer> {
+    const served = await TestServer.start(options);
+    onTestFinished(() => served.remove());
+    return served;
+  }
+
+  async restart(): Promise<void> {
+    await this.running?.stop();
+    const opened = await openStoreUrl(`file:${this.folder}`, () => {});
+    this.running = await startServer({ ...opened, port: 0, ...this.options });
+  }
+
+  async remove(): Promise<void> {
+    await this.running.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  get url(): string {
+    return this.running.url;
+  }
+
+  /** Sends a request, and holds the reply against what the table of routes says of it. */
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<TestResponse> {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { ...(isRaw ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get('content-type') ?? '');
+    const parsed = {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? JSON.parse(text) : text,
+    };
+    this.expectMatchesRoute(method, path, parsed);
+    return parsed;
+  }
+
+  get = (path: string) => this.request('GET', path);
+  post = (path: string, body: unknown) => this.request('POST', path, body);
+
+  /** A plan of tasks that wait for nothing. */
+  async plan(...ids: string[]): Promise<void> {
+    const tracks: Record<string, unknown[]> = {};
+    for (const id of ids) {
+      const track = id.split('-')[0] as string;
+      tracks[track] = [...(tracks[track] ?? []), { id, description: `work on ${id}`, depends_on: [] }];
+    }
+    expect((await this.request('PUT', `${PROJECT_URL}/plan`, { tracks })).status).toBe(200);
+  }
+
+  /** Claims and gives the handle, as whoever holds it shows it. */
+  async claim(task_id: string, session_id = 's1', more: object = {}) {
+    const response = await this.post(`${PROJECT_URL}/claims`, {
+      task_id,
+      agent_id: 'alpha',
+      session_id,
+      ...more,
+    });
+    expect(response.body).toMatchObject({ success: true });
+    const { generation, id } = response.body.claim;
+    return { task_id, session_id, claim_id: id as string, generation: generation as number };
+  }
+
+  /** Exactly these bytes, and everything that came back until the server ended the connection. */
+  sendRaw(text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(this.running.port, '127.0.0.1', () => socket.write(text));
+      let received = '';
+      socket.on('data', (chunk) => {
+        received += chunk;
+      });
+      socket.on('end', () => resolve(received)).on('error', reject);
+    });
+  }
+
+  private expectMatchesRoute(method: string, path: string, response: TestResponse): void {
+    const found = routeOf(method, path);
+    if (found === undefined) return;
+    this.calledRouteIds.add(found.id);
+    const type = response.headers.get('content-type') ?? '';
+    if (type.includes('problem+json')) {
+      expectMatchesSchema(problemSchema, response.body);
+      expect(response.body.status).toBe(response.status);
+    } else if ('content_type' in found.reply) expect(type).toContain(found.reply.content_type);
+    else expectMatchesSchema(found.reply, response.body);
+  }
+}
+
+/** All of it is in the schema, and nothing is in it that the schema does not tell. */
+function expectMatchesSchema(schema: z.ZodType, body: unknown): void {
+  expect(schema.parse(body)).toEqual(body);
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const bare = path.split('?')[0] as string;
+  const matching = ROUTES.filter((route) => route.method === method && matchesTemplate(route.path, bare));
+  // A literal part is nearer than a parameter.
+  return matching.sort(
+    (a, b) => b.path.replace(/\{\w+\}/g, '').length - a.path.replace(/\{\w+\}/g, '').length,
+  )[0];
+}
+
+const matchesTemplate = (template: string, path: string): boolean =>
+  new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);

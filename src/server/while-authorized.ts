@@ -1,0 +1,26 @@
+import { unauthorizedProblem } from '../coordinator/problem.js';
+import { type HttpResponse, toResponse } from './response.js';
+import type { RequestContext } from './route.js';
+
+/**
+ * Runs a call that waits. Its signal aborts when the client is gone, the server stops, or the credential of the call stops
+ * being valid. A call whose credential is no longer valid is answered 401, whatever it came to.
+ */
+export async function whileAuthorized(
+  { context, outgoing, authorization }: Pick<RequestContext, 'context' | 'outgoing' | 'authorization'>,
+  work: (ended: AbortSignal) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  outgoing.once('close', end);
+  context.stopping.addEventListener('abort', end, { once: true });
+  const stopWatching = authorization.onEnd(end);
+  try {
+    const response = await work(ending.signal);
+    return authorization.isStillAuthorized() ? response : toResponse(unauthorizedProblem());
+  } finally {
+    outgoing.off('close', end);
+    context.stopping.removeEventListener('abort', end);
+    stopWatching();
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { isoTime, type NewEvent } from '../../core/events/envelope.js';
+import { type AnyHead, fold } from '../../core/fold.js';
+import type { CommitOutcome, HeadSwap, ProjectKey, Store, StoredHead, Transaction } from '../store.js';
+import { transactionOf } from '../transaction.js';
+
+export { transactionOf } from '../transaction.js';
+
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Moves the store's time on. Without one the suite works with the time that passes. */
+  readonly clock?: { advance(byMs: number): void } | null;
+  /** Closes the store and opens what it wrote. Every durable store has one. */
+  readonly reopen?: () => Promise<Store>;
+}
+
+export type CommittedOutcome = Extract<CommitOutcome, { kind: 'committed' }>;
+
+/** Long ago, so that no store takes the time of an event for a reason to move its clock. */
+const EVENTS_FROM_MS = Date.UTC(2020, 0, 1);
+const WAIT_ROUNDS_MAX = 1_000_000;
+
+/** The project that most tests work in. */
+export const PROJECT = 'p';
+
+/** One test: a store, and a tenant that no other test knows. */
+export class StoreFixture {
+  store: Store;
+  readonly project: ProjectKey;
+
+  constructor(
+    private readonly storeUnderTest: StoreUnderTest,
+    readonly tenant_id: string,
+  ) {
+    this.store = storeUnderTest.store;
+    this.project = this.key(PROJECT);
+  }
+
+  get canReopen(): boolean {
+    return this.storeUnderTest.reopen !== undefined;
+  }
+
+  key(project_id: string, tenant_id = this.tenant_id): ProjectKey {
+    return { tenant_id, project_id };
+  }
+
+  async reopen(): Promise<void> {
+    if (this.storeUnderTest.reopen !== undefined) this.store = await this.storeUnderTest.reopen();
+  }
+
+  async commit(parts: Partial<Transaction>, project = this.project): Promise<CommitOutcome> {
+    const [outcome] = await this.store.commit([transactionOf(project, parts)]);
+    return outcome as CommitOutcome;
+  }
+
+  async committed(parts: Partial<Transaction>, project = this.project): Promise<CommittedOutcome> {
+    const outcome = await this.commit(parts, project);
+    expect(outcome.kind).toBe('committed');
+    return outcome as CommittedOutcome;
+  }
+
+  swap(subject: string, expectedSeq = 0, events = 1): HeadSwap {
+    return swapOf(this.project, subject, expectedSeq, events);
+  }
+
+  async head(subject: string, project = this.project): Promise<StoredHead | null> {
+    const [head] = await this.store.heads(project, [subject]);
+    return head as StoredHead | null;
+  }
+
+  /** Returns when the store's clock has come that much further. */
+  async advanceClock(byMs: number): Promise<void> {
+    const untilMs = (await this.store.now()) + byMs;
+    this.storeUnderTest.clock?.advance(byMs);
+    for (let round = 0; (await this.store.now()) < untilMs; round += 1) {
+      if (round === WAIT_ROUNDS_MAX) throw new Error('The clock of the store stands still.');
+    }
+  }
+}
+
+export function eventOf(project: ProjectKey, fields: Partial<NewEvent>): NewEvent {
+  return {
+    event_id: randomUUID(),
+    event_type: 'thing_happened',
+    timestamp: isoTime(EVENTS_FROM_MS),
+    tenant_id: project.tenant_id,
+    project_id: project.project_id,
+    agent_id: 'agent-1',
+    payload: {},
+    ...fields,
+  };
+}
+
+/** Heads come out of the real fold, since a store that keeps only events must come to the same ones. */
+export function swapOf(project: ProjectKey, subject: string, expectedSeq: number, count = 1): HeadSwap {
+  const events = Array.from({ length: count }, (_, index) => {
+    const seq = expectedSeq + 1 + index;
+    return eventOf(project, { subject, seq, payload: { record: { said: `${subject} ${seq}` } } });
+  });
+  return swapWith(subject, expectedSeq, events);
+}
+
+export function swapWith(subject: string, expected_seq: number, events: readonly NewEvent[]): HeadSwap {
+  // The fold of a record looks at nothing of the head before but its seq.
+  let head = (expected_seq === 0 ? null : { subject, seq: expected_seq }) as AnyHead | null;
+  for (const event of events) head = fold(head, event);
+  return { subject, expected_seq, head: head as AnyHead, events };
+}
+
+export const kindsOf = (outcomes: readonly CommitOutcome[]): string[] =>
+  outcomes.map((outcome) => outcome.kind);
+
+export const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);

@@ -1,0 +1,258 @@
+import { describe, expect, it } from 'vitest';
+import type { CommitOutcome, Permit, ProjectKey } from '../store.js';
+import { eventOf, kindsOf, range, type StoreFixture, transactionOf } from './fixture.js';
+
+const FOREVER = Number.POSITIVE_INFINITY;
+const HOUR_MS = 3_600_000;
+
+/** Every unit here has a note, as every unit that takes a place has an event to show for it. */
+export function describePermits(fixture: () => StoreFixture): void {
+  describe('places', () => {
+    const permitFixture = new PermitFixture(fixture);
+    describeLimits(fixture, permitFixture);
+    describeExpiry(fixture, permitFixture);
+    describeScopes(fixture, permitFixture);
+  });
+}
+
+class PermitFixture {
+  constructor(private readonly scene: () => StoreFixture) {}
+
+  permit(member: string, until_ms: number | null, scope = 'work'): Permit {
+    return { scope, member, until_ms };
+  }
+
+  /** Takes places where the scope `work` has room for `max`. */
+  take(
+    permits: readonly Permit[],
+    max: number,
+    project: ProjectKey = this.scene().project,
+  ): Promise<CommitOutcome> {
+    const looseEvents = [eventOf(project, {})];
+    return this.scene().commit(
+      { loose_events: looseEvents, permits, permit_limits: [{ scope: 'work', max }] },
+      project,
+    );
+  }
+
+  async count(scope = 'work'): Promise<number> {
+    return this.scene().store.countPermits(this.scene().tenant_id, scope);
+  }
+}
+
+function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
+  it('are given until the room is full; the scope is named, and nothing of that unit happens', async () => {
+    for (const member of ['m1', 'm2']) {
+      expect((await permitFixture.take([permitFixture.permit(member, FOREVER)], 2)).kind).toBe('committed');
+    }
+    const outcome = await fixture().commit({
+      swaps: [fixture().swap('~a')],
+      permits: [permitFixture.permit('m3', FOREVER)],
+      permit_limits: [{ scope: 'work', max: 2 }],
+    });
+    expect(outcome).toMatchObject({ kind: 'full', scope: 'work' });
+    expect(await fixture().head('~a')).toBeNull();
+    expect(await permitFixture.count()).toBe(2);
+  });
+
+  it('are free again once freed, and freeing one that is free does nothing', async () => {
+    await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
+    expect(
+      (await permitFixture.take([permitFixture.permit('m1', null), permitFixture.permit('nobody', null)], 1))
+        .kind,
+    ).toBe('committed');
+    expect(await permitFixture.count()).toBe(0);
+    expect((await permitFixture.take([permitFixture.permit('m2', FOREVER)], 1)).kind).toBe('committed');
+  });
+
+  it('need no room for a member that is live already', async () => {
+    await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
+    expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1)).kind).toBe('committed');
+    expect(await permitFixture.count()).toBe(1);
+  });
+
+  it('stay with those who have them when the room gets smaller, and nobody new comes in', async () => {
+    await permitFixture.take(
+      [
+        permitFixture.permit('m1', FOREVER),
+        permitFixture.permit('m2', FOREVER),
+        permitFixture.permit('m3', FOREVER),
+      ],
+      3,
+    );
+    expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1)).kind).toBe('committed');
+    expect((await permitFixture.take([permitFixture.permit('m4', FOREVER)], 1)).kind).toBe('full');
+    expect((await permitFixture.take([permitFixture.permit('m3', null)], 1)).kind).toBe('committed');
+    expect(await permitFixture.count()).toBe(2);
+  });
+
+  it('are taken all together or not at all', async () => {
+    await permitFixture.take([permitFixture.permit('m1', FOREVER)], 2);
+    expect(
+      (
+        await permitFixture.take(
+          [permitFixture.permit('m2', FOREVER), permitFixture.permit('m3', FOREVER)],
+          2,
+        )
+      ).kind,
+    ).toBe('full');
+    expect(await permitFixture.count()).toBe(1);
+  });
+
+  it('that a unit frees make room for those it takes', async () => {
+    await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
+    expect(
+      (await permitFixture.take([permitFixture.permit('m2', FOREVER), permitFixture.permit('m1', null)], 1))
+        .kind,
+    ).toBe('committed');
+    expect(await permitFixture.count()).toBe(1);
+  });
+
+  it('need no room to be named, and a full room stops nobody who takes no place in it', async () => {
+    const looseEvents = [eventOf(fixture().project, {})];
+    await fixture().committed({
+      loose_events: looseEvents,
+      permits: [permitFixture.permit('m1', FOREVER), permitFixture.permit('m2', FOREVER)],
+    });
+    expect((await permitFixture.take([], 0)).kind).toBe('committed');
+    expect((await permitFixture.take([permitFixture.permit('m1', FOREVER, 'elsewhere')], 0)).kind).toBe(
+      'committed',
+    );
+    expect((await permitFixture.take([permitFixture.permit('m3', FOREVER)], 0)).kind).toBe('full');
+  });
+
+  it('are seen by the units after them in the same commit', async () => {
+    const { project, store } = fixture();
+    const outcomes = await store.commit(
+      range(1, 3).map((n) =>
+        transactionOf(project, {
+          loose_events: [eventOf(project, {})],
+          permits: [permitFixture.permit(`m${n}`, FOREVER)],
+          permit_limits: [{ scope: 'work', max: 2 }],
+        }),
+      ),
+    );
+    expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'full']);
+  });
+
+  it('are never more than the room, whoever races for them from several projects', async () => {
+    const outcomes = await Promise.all(
+      range(1, 30).map((n) =>
+        permitFixture.take([permitFixture.permit(`m${n}`, FOREVER)], 5, fixture().key(`p${n % 3}`)),
+      ),
+    );
+    expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(5);
+    expect(kindsOf(outcomes).filter((kind) => kind === 'full')).toHaveLength(25);
+    expect(await permitFixture.count()).toBe(5);
+  });
+}
+
+function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
+  it('are freed by time alone, and a member that ran out needs room again', async () => {
+    const untilMs = (await fixture().store.now()) + 20;
+    await permitFixture.take([permitFixture.permit('m1', untilMs)], 1);
+    await fixture().advanceClock(25);
+    expect(await permitFixture.count()).toBe(0);
+    expect((await permitFixture.take([permitFixture.permit('m2', FOREVER)], 1)).kind).toBe('committed');
+    expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1)).kind).toBe('full');
+  });
+
+  it('are live before their time is reached and free when it is', async () => {
+    const untilMs = (await fixture().store.now()) + 20;
+    await permitFixture.take([permitFixture.permit('m1', untilMs)], 1);
+    let nowMs = 0;
+    while (nowMs <= untilMs) {
+      const trial = await permitFixture.take([permitFixture.permit('m2', untilMs + HOUR_MS)], 1);
+      expect(trial.kind).toBe(trial.now_ms < untilMs ? 'full' : 'committed');
+      nowMs = trial.now_ms;
+      await fixture().advanceClock(1);
+    }
+  });
+
+  it('that are over when they are taken were never taken', async () => {
+    const nowMs = await fixture().store.now();
+    expect(
+      (
+        await permitFixture.take(
+          [permitFixture.permit('m1', nowMs), permitFixture.permit('m2', nowMs - HOUR_MS)],
+          0,
+        )
+      ).kind,
+    ).toBe('committed');
+    expect(await permitFixture.count()).toBe(0);
+  });
+
+  it('end when the last word on them says, earlier or later', async () => {
+    const nowMs = await fixture().store.now();
+    await permitFixture.take(
+      [permitFixture.permit('longer', nowMs + 20), permitFixture.permit('shorter', nowMs + HOUR_MS)],
+      9,
+    );
+    await permitFixture.take(
+      [permitFixture.permit('longer', nowMs + HOUR_MS), permitFixture.permit('shorter', nowMs + 20)],
+      9,
+    );
+    await fixture().advanceClock(25);
+    expect(await permitFixture.count()).toBe(1);
+    expect((await permitFixture.take([permitFixture.permit('longer', FOREVER)], 1)).kind).toBe('committed');
+    expect((await permitFixture.take([permitFixture.permit('shorter', FOREVER)], 1)).kind).toBe('full');
+  });
+
+  it('without an end stay until they are freed', async () => {
+    await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
+    await fixture().advanceClock(5);
+    expect(await permitFixture.count()).toBe(1);
+    await permitFixture.take([permitFixture.permit('m1', (await fixture().store.now()) + 5)], 1);
+    await fixture().advanceClock(10);
+    expect(await permitFixture.count()).toBe(0);
+  });
+}
+
+function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
+  it('of several scopes are counted apart, and the one that is full is named', async () => {
+    await permitFixture.take(
+      [permitFixture.permit('m1', FOREVER, 'a'), permitFixture.permit('m1', FOREVER, 'b')],
+      0,
+    );
+    const outcome = await fixture().commit({
+      loose_events: [eventOf(fixture().project, {})],
+      permits: [permitFixture.permit('m2', FOREVER, 'a'), permitFixture.permit('m2', FOREVER, 'b')],
+      permit_limits: [
+        { scope: 'a', max: 2 },
+        { scope: 'b', max: 1 },
+      ],
+    });
+    expect(outcome).toMatchObject({ kind: 'full', scope: 'b' });
+    expect([
+      await permitFixture.count('a'),
+      await permitFixture.count('b'),
+      await permitFixture.count('none'),
+    ]).toEqual([1, 1, 0]);
+  });
+
+  it('of all projects of a tenant are counted together, and members of two projects never meet', async () => {
+    const [one, two] = [fixture().key('one'), fixture().key('two')];
+    expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 1, one)).kind).toBe(
+      'committed',
+    );
+    expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 1, two)).kind).toBe('full');
+    expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 2, two)).kind).toBe(
+      'committed',
+    );
+    expect(await permitFixture.count()).toBe(2);
+    await permitFixture.take([permitFixture.permit('same', null)], 2, two);
+    expect(await permitFixture.count()).toBe(1);
+    expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 1, one)).kind).toBe(
+      'committed',
+    );
+  });
+
+  it('of another tenant do not count', async () => {
+    const other = fixture().key('p', `${fixture().tenant_id}-2`);
+    await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
+    expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1, other)).kind).toBe(
+      'committed',
+    );
+    expect(await permitFixture.count()).toBe(1);
+  });
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { eventOf, range, type StoreFixture } from './fixture.js';
+
+const LARGE = 'x'.repeat(150_000);
+
+const remainingOf = ({ position, payload }: EventEnvelope) => ({
+  position,
+  payload_sha256: createHash('sha256').update(JSON.stringify(payload)).digest('hex'),
+});
+
+export function describeRedaction(fixture: () => StoreFixture): void {
+  const all = () => fixture().store.events(fixture().project, { after: 0, limit: 1000 });
+  const eventWith = (position: number, payload: Record<string, unknown>) =>
+    eventOf(fixture().project, { event_id: `e${position}`, session_id: `s${position % 2}`, payload });
+
+  /** Six events in two commits; the second and the fifth said more than they need. */
+  async function fill(): Promise<void> {
+    const reply = { kept: 'ä', said: LARGE, also: 1 };
+    await fixture().committed({
+      loose_events: [eventWith(1, { n: 1 }), eventWith(2, reply), eventWith(3, { n: 3 })],
+    });
+    await fixture().committed({
+      loose_events: [eventWith(4, { n: 4 }), eventWith(5, { said: 'x' }), eventWith(6, { n: 6 })],
+    });
+  }
+
+  /** As retention does it: first an event says what is left, put once, then the store forgets. */
+  async function redact(): Promise<void> {
+    const { store, project } = fixture();
+    const [, second, , , fifth] = await all();
+    if (second === undefined || fifth === undefined) throw new Error('the events are not there');
+    const shortened = [
+      { ...second, payload: { kept: 'ä', also: 1 } },
+      { ...fifth, payload: {} },
+    ];
+    const event_type = 'HISTORY_FORGOTTEN';
+    const payload = { events: shortened.map(remainingOf) };
+    const redaction = { event_id: 'redaction', event_type, subject: '~history', payload };
+    await fixture().committed({ loose_events: [eventOf(project, redaction)] });
+    await store.redact(project, shortened);
+  }
+
+  describe('what is forgotten', () => {
+    it('is gone from its payload, and everything else stays', async () => {
+      await fill();
+      const before = await all();
+      await redact();
+      const after = await all();
+      expect(after[1]?.payload).toEqual({ kept: 'ä', also: 1 });
+      expect(after[4]?.payload).toEqual({});
+      const envelopes = (events: typeof after) =>
+        events.slice(0, 6).map(({ payload: _, ...envelope }) => envelope);
+      expect(envelopes(after)).toEqual(envelopes(before));
+      const others = (events: typeof after) =>
+        events.slice(0, 6).flatMap(({ payload }, at) => (at === 1 || at === 4 ? [] : [payload]));
+      expect(others(after)).toEqual(others(before));
+      const ofSession = await fixture().store.events(fixture().project, {
+        after: 0,
+        limit: 9,
+        session_id: 's1',
+      });
+      expect(ofSession.map(({ position }) => position)).toEqual([1, 3, 5]);
+    });
+
+    it('stays so, may be forgotten again, and the log goes on', async () => {
+      await fill();
+      await redact();
+      const once = await all();
+      await fixture().reopen();
+      await redact();
+      expect(await all()).toEqual(once);
+      expect((await fixture().committed({ loose_events: [eventWith(8, { n: 8 })] })).positions).toEqual([8]);
+      await fixture().reopen();
+      expect((await all()).slice(0, 7)).toEqual(once);
+    });
+
+    it('while others commit disturbs nobody', async () => {
+      await fill();
+      const commits = range(7, 39).map((position) =>
+        fixture().committed({ loose_events: [eventWith(position, {})] }),
+      );
+      await Promise.all([redact(), ...commits]);
+      expect((await all()).map(({ position }) => position)).toEqual(range(1, 40));
+      expect((await all())[1]?.payload).toEqual({ kept: 'ä', also: 1 });
+    });
+
+    it('of no events, or in a project that is not there, is nothing', async () => {
+      await fixture().store.redact(fixture().project, []);
+      await fixture().store.redact(fixture().key('nowhere'), []);
+      expect(await fixture().store.project(fixture().key('nowhere'))).toBeNull();
+    });
+  });
+}

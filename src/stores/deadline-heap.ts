@@ -1,0 +1,79 @@
+/** Something that runs out. The heap keeps its place in `heap_index`; -1: it is not in the heap. */
+export interface Deadline {
+  until_ms: number;
+  heap_index: number;
+  /** The deadline by which the heap has placed it: never later than `until_ms`. */
+  heapKeyMs: number;
+}
+
+/**
+ * The earliest deadline first. A deadline that moves is moved in place, so renewals leave nothing behind; one that
+ * moves to a later time stays where it is until it comes up, so that a renewal costs nothing.
+ */
+export class DeadlineHeap<T extends Deadline> {
+  private readonly items: T[] = [];
+
+  /** Those that end first have come up; whoever has been put off since goes to its new place. */
+  earliest(): T | undefined {
+    for (;;) {
+      const first = this.items[0];
+      if (first === undefined || first.heapKeyMs === first.until_ms) return first;
+      first.heapKeyMs = first.until_ms;
+      this.siftDown(first, 0);
+    }
+  }
+
+  add(item: T): void {
+    item.heapKeyMs = item.until_ms;
+    this.items.push(item);
+    this.siftUp(item, this.items.length - 1);
+  }
+
+  /** To be called after `until_ms` of a member changed. */
+  update(item: T): void {
+    if (item.until_ms >= item.heapKeyMs) return;
+    item.heapKeyMs = item.until_ms;
+    this.siftUp(item, item.heap_index);
+  }
+
+  remove(item: T): void {
+    const index = item.heap_index;
+    const last = this.items.pop() as T;
+    item.heap_index = -1;
+    if (last === item) return;
+    this.siftUp(last, index);
+    this.siftDown(last, last.heap_index);
+  }
+
+  private siftUp(item: T, from: number): void {
+    let index = from;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
+      const parent = this.items[above] as T;
+      if (parent.heapKeyMs <= item.heapKeyMs) break;
+      this.putAt(parent, index);
+      index = above;
+    }
+    this.putAt(item, index);
+  }
+
+  private siftDown(item: T, from: number): void {
+    const { items } = this;
+    let index = from;
+    for (let below = 2 * index + 1; below < items.length; below = 2 * index + 1) {
+      const left = items[below] as T;
+      const right = items[below + 1];
+      const child = right !== undefined && right.heapKeyMs < left.heapKeyMs ? right : left;
+      if (item.heapKeyMs <= child.heapKeyMs) break;
+      const childIndex = child.heap_index;
+      this.putAt(child, index);
+      index = childIndex;
+    }
+    this.putAt(item, index);
+  }
+
+  private putAt(item: T, index: number): void {
+    this.items[index] = item;
+    item.heap_index = index;
+  }
+}

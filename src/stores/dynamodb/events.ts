@@ -1,0 +1,262 @@
+import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { matcher } from '../event-matcher.js';
+import type { EventQuery, ProjectKey } from '../store.js';
+import type { DynamodbBlobs } from './blobs.js';
+import type { DynamoClient } from './connection.js';
+import { eventsFromItem, projectFromItem } from './items.js';
+import {
+  BUCKET_SIZE,
+  bucketOf,
+  bucketPartition,
+  type DynamoItem,
+  eventKey,
+  indexKeys,
+  N,
+  numberOf,
+  projectPartition,
+  rowKey,
+  S,
+} from './keys.js';
+import { mergeSorted } from './merge-sorted.js';
+import type { ProjectState } from './project-cache.js';
+import { INDEXED_FIELDS, type IndexedField, indexOf, TIME_INDEX } from './schema.js';
+
+/** How many buckets are read at once when a reader wants many events. */
+const BUCKETS_AT_ONCE = 8;
+/** An index shows an event a moment after the table does. What is younger than this is looked for in the table itself. */
+const INDEX_LAG_MS = 10_000;
+const INDEX_PAGE = 100;
+
+/** Positions past `after` and up to `until`. */
+interface PositionRange {
+  readonly after: number;
+  readonly until: number;
+}
+
+interface TimedEvent extends EventEnvelope {
+  readonly at_ms: number;
+}
+
+/** The events of one project, by position and by every filter. */
+export class DynamodbEventReader {
+  constructor(
+    private readonly dynamo: DynamoClient,
+    private readonly blobs: DynamodbBlobs,
+    private readonly project: ProjectKey,
+  ) {}
+
+  async events(query: EventQuery, nowMs: number): Promise<EventEnvelope[]> {
+    const isTimed = query.since !== undefined || query.until !== undefined;
+    const index = indexFor(query);
+    const whole = { after: query.after, until: query.until_position ?? Number.POSITIVE_INFINITY };
+    if (!isTimed && index === null) return (await this.fromTable(query, whole)).map(withoutTime);
+    const state = await this.state();
+    if (state === null) return [];
+    const within = { ...whole, until: Math.min(whole.until, state.position) };
+    const range = isTimed ? await this.timeRange(query, state, within) : within;
+    if (index === null) return (await this.fromTable(query, range)).map(withoutTime);
+    return (await this.fromIndex(query, index, range, nowMs - INDEX_LAG_MS)).map(withoutTime);
+  }
+
+  async state(): Promise<ProjectState | null> {
+    const item = await this.dynamo.get(this.dynamo.tables.state, rowKey(this.project));
+    return item === undefined ? null : projectFromItem(item);
+  }
+
+  /** What matches, in order of position, from the table alone. */
+  private async fromTable(query: EventQuery, range: PositionRange): Promise<TimedEvent[]> {
+    const matches = matcher(query);
+    const found: TimedEvent[] = [];
+    for await (const events of this.buckets(range)) {
+      for (const event of events) {
+        if (found.length >= query.limit) return found;
+        if (matches(event)) found.push(event);
+      }
+    }
+    return found;
+  }
+
+  /**
+   * Bucket after bucket, for as long as there is no gap: a transaction becomes visible item by item, and a reader that
+   * jumped over one of them would never see it.
+   */
+  private async *buckets(range: PositionRange): AsyncGenerator<TimedEvent[]> {
+    let last = range.after;
+    for (let step = 1; last < range.until; step = BUCKETS_AT_ONCE) {
+      const first = bucketOf(last + 1);
+      const until = Math.min(first + step - 1, bucketOf(range.until));
+      const buckets = await Promise.all(
+        Array.from({ length: until - first + 1 }, (_, index) => this.bucket(first + index, range)),
+      );
+      for (const [index, events] of buckets.entries()) {
+        const run = events.filter((event) => event.position > last);
+        const gap = run.findIndex((event, at) => event.position !== last + 1 + at);
+        const whole = gap === -1 ? run : run.slice(0, gap);
+        yield whole;
+        last += whole.length;
+        if (last < Math.min(range.until, (first + index + 1) * BUCKET_SIZE - 1)) return;
+      }
+    }
+  }
+
+  private async bucket(bucket: number, { after, until }: PositionRange): Promise<TimedEvent[]> {
+    const items = await this.dynamo.all({
+      TableName: this.dynamo.tables.events,
+      // A page is kept under its last position, so there is no upper bound to ask for.
+      KeyConditionExpression: 'pk = :pk AND #position > :after',
+      ExpressionAttributeNames: { '#position': 'position' },
+      ExpressionAttributeValues: { ':pk': S(bucketPartition(this.project, bucket)), ':after': N(after) },
+    });
+    const events = (await Promise.all(items.map((item) => this.read(item)))).flat();
+    return events.filter(({ position }) => position > after && position <= until);
+  }
+
+  private async read(item: DynamoItem): Promise<TimedEvent[]> {
+    const at_ms = numberOf(item.at_ms);
+    const events = await eventsFromItem(item, this.blobs, this.project.tenant_id);
+    return events.map((event) => ({ ...event, at_ms }));
+  }
+
+  /** The index leads to what is older than `settled_ms`; what is younger is read from the table. */
+  private async fromIndex(
+    query: EventQuery,
+    index: IndexChoice,
+    range: PositionRange,
+    settledMs: number,
+  ): Promise<TimedEvent[]> {
+    const found = await this.indexed(query, index, range);
+    const isFull = found.length >= query.limit;
+    if (isFull && found.every(({ at_ms }) => at_ms < settledMs)) return found;
+    const firstUnindexed = await this.firstUnindexed(range, settledMs);
+    const indexed = found.filter(({ position }) => position < firstUnindexed);
+    const rest = await this.fromTable(query, {
+      after: Math.max(range.after, firstUnindexed - 1),
+      until: range.until,
+    });
+    return [...indexed, ...rest].slice(0, query.limit);
+  }
+
+  /** The first position of the range from which on everything may still be missing in an index. */
+  private async firstUnindexed(range: PositionRange, settledMs: number): Promise<number> {
+    let firstUnindexed = range.until + 1;
+    for (let bucket = bucketOf(range.until); bucket >= bucketOf(range.after + 1); bucket -= 1) {
+      const events = await this.bucket(bucket, range);
+      const first = events.find(({ at_ms }) => at_ms >= settledMs);
+      if (first !== undefined) firstUnindexed = first.position;
+      if (first === undefined || first !== events[0]) break;
+    }
+    return firstUnindexed;
+  }
+
+  private async indexed(query: EventQuery, index: IndexChoice, range: PositionRange): Promise<TimedEvent[]> {
+    const matches = matcher(query);
+    const found: TimedEvent[] = [];
+    let page: number[] = [];
+    const take = async () => {
+      for (const event of await this.readPositions(page)) if (matches(event)) found.push(event);
+      page = [];
+    };
+    for await (const position of this.positions(index, range)) {
+      if (page.at(-1) !== position) page.push(position);
+      if (page.length === Math.min(INDEX_PAGE, query.limit)) await take();
+      if (found.length >= query.limit) break;
+    }
+    await take();
+    return found.slice(0, query.limit);
+  }
+
+  /** An index leads to positions; whether the event there is one that was asked for is for the event to say. */
+  private positions({ field, values }: IndexChoice, range: PositionRange): AsyncIterable<number> {
+    const keys = values.flatMap((value) => indexKeys(this.project, field, value));
+    return mergeSorted(
+      keys.map((key) => this.indexPages(field, key, range)),
+      (a, b) => a < b,
+    );
+  }
+
+  private async *indexPages(
+    field: IndexedField,
+    key: string,
+    { after, until }: PositionRange,
+  ): AsyncGenerator<number[]> {
+    if (after >= until) return;
+    const pages = this.dynamo.pages({
+      TableName: this.dynamo.tables.events,
+      IndexName: indexOf(field),
+      KeyConditionExpression: '#key = :key AND #position BETWEEN :first AND :last',
+      ExpressionAttributeNames: { '#key': indexOf(field), '#position': 'position' },
+      ExpressionAttributeValues: { ':key': S(key), ':first': N(after + 1), ':last': N(until) },
+      Limit: INDEX_PAGE,
+    });
+    for await (const items of pages) yield items.map((item) => numberOf(item.position));
+  }
+
+  /** Events by their positions, in order. One that is not kept under its own is part of a page. */
+  private async readPositions(positions: readonly number[]): Promise<TimedEvent[]> {
+    const keys = positions.map((position) => eventKey(this.project, position));
+    const items = await this.dynamo.getAll(this.dynamo.tables.events, keys);
+    const found = new Map<number, TimedEvent>();
+    const add = (events: readonly TimedEvent[]) => {
+      for (const event of events) found.set(event.position, event);
+    };
+    for (const item of items) add(await this.read(item));
+    for (const position of positions) {
+      if (!found.has(position)) {
+        add(await this.bucket(bucketOf(position), { after: position - 1, until: position }));
+      }
+    }
+    return positions.flatMap((position) => found.get(position) ?? []);
+  }
+
+  /**
+   * The positions between which everything of the time asked for must be. The index of times holds, for the first
+   * event of each transaction, the latest timestamp before it: nothing before an entry is later than that, and nothing
+   * from it on is earlier by more than any event ever was late. Entries that are still missing only widen the range.
+   */
+  private async timeRange(
+    query: EventQuery,
+    state: ProjectState,
+    { after, until }: PositionRange,
+  ): Promise<PositionRange> {
+    const [from, to] = await Promise.all([
+      query.since === undefined ? null : this.timeEntry('<', msOf(query.since)),
+      query.until === undefined ? null : this.timeEntry('>=', msOf(query.until) + state.late_max_ms),
+    ]);
+    return {
+      after: Math.max(after, (from ?? 1) - 1),
+      until: Math.min(until, to === null ? Number.POSITIVE_INFINITY : to - 1),
+    };
+  }
+
+  private async timeEntry(relation: '<' | '>=', atMs: number): Promise<number | null> {
+    if (Number.isNaN(atMs)) return null;
+    const pages = this.dynamo.pages({
+      TableName: this.dynamo.tables.events,
+      IndexName: TIME_INDEX,
+      KeyConditionExpression: `${TIME_INDEX} = :key AND time_high_ms ${relation} :at`,
+      ExpressionAttributeValues: { ':key': S(projectPartition(this.project)), ':at': N(atMs) },
+      ScanIndexForward: relation === '>=',
+      Limit: 1,
+    });
+    for await (const [item] of pages) if (item !== undefined) return numberOf(item.position);
+    return null;
+  }
+}
+
+interface IndexChoice {
+  readonly field: IndexedField;
+  readonly values: readonly string[];
+}
+
+/** The fields stand in the order of how few events they usually lead to. */
+function indexFor(query: EventQuery): IndexChoice | null {
+  for (const field of INDEXED_FIELDS) {
+    const value = field === 'event_type' ? query.types : query[field];
+    if (value !== undefined) return { field, values: typeof value === 'string' ? [value] : value };
+  }
+  return null;
+}
+
+function withoutTime({ at_ms, ...event }: TimedEvent): EventEnvelope {
+  return event;
+}

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { ManualClock } from '../memory/manual-clock.js';
+import {
+  type CommitOutcome,
+  type ProjectKey,
+  type Store,
+  StoreUnavailable,
+  StoreUncertain,
+} from '../store.js';
+import type { TestEngine } from '../testing/engine.js';
+import { onEngine, onOwnEngine } from '../testing/on-engine.js';
+import { startMigrated } from '../testing/shared-engine.js';
+import { DynamoClient } from './connection.js';
+import { META_KEY } from './keys.js';
+import { createHarness, type DynamodbHarness } from './testing/harness.js';
+import { type CallFate, firstCalls, type ProxiedCall } from './testing/proxy.js';
+
+const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+const claim = (key: ProjectKey, subject: string, request = subject) =>
+  transactionOf(key, {
+    swaps: [swapOf(key, subject, 0)],
+    requests: [{ key: request, digest: 'd', keep: true }],
+    permits: [{ scope: 'claims', member: subject, until_ms: Number.POSITIVE_INFINITY }],
+    permit_limits: [{ scope: 'claims', max: 100 }],
+  });
+
+const FATES: [string, CallFate][] = [
+  ['is throttled', { error: 'ProvisionedThroughputExceededException' }],
+  [
+    'is in the way of another',
+    { error: 'TransactionCanceledException', reasons: ['None', 'TransactionConflict'] },
+  ],
+  ['is throttled inside', { error: 'TransactionCanceledException', reasons: ['ThrottlingError', 'None'] }],
+  ['is under way already', { error: 'TransactionInProgressException' }],
+  ['meets an error of the engine', { error: 'InternalServerError' }],
+  ['loses its reply', 'lose_reply'],
+];
+
+await onEngine(
+  'dynamodb',
+  () => startMigrated('dynamodb'),
+  (engine) => {
+    afterAll(() => engine.stop());
+    const setup = createHarness(engine.url);
+    describe('a dynamodb store in trouble', () => describeFaults(setup));
+    onOwnEngine('dynamodb', engine, (own) =>
+      describe('a dynamodb store whose engine is killed', () => describeDeath(setup, own)),
+    );
+  },
+);
+
+function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): void {
+  it.each(FATES)('commits once where a transaction %s', async (_, fate) => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit([claim(key, '~first')]);
+    proxy.fate = firstCalls(3, 'TransactWriteItems', fate);
+    const outcomes = await store.commit([claim(key, '~a'), claim(key, '~b')]);
+    expect(outcomes).toMatchObject([
+      { kind: 'committed', positions: [2] },
+      { kind: 'committed', positions: [3] },
+    ]);
+    await expectSound(store, key, 3);
+  });
+
+  it.each(FATES)('reads where reading %s', async (_, fate) => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit([claim(key, '~a')]);
+    for (const operation of ['Query', 'BatchGetItem', 'GetItem']) {
+      if (typeof fate === 'object' && 'reasons' in fate) continue;
+      proxy.fate = firstCalls(2, operation, fate);
+      expect(await store.events(key, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
+      expect(await store.heads(key, ['~a'])).toMatchObject([{ seq: 1 }]);
+    }
+  });
+
+  it('knows its own transaction also when the client token is long forgotten', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    let sent = 0;
+    proxy.fate = ({ operation, body }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      delete body.ClientRequestToken;
+      sent += 1;
+      return sent === 1 ? 'lose_reply' : 'pass';
+    };
+    const [outcome] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
+    expect(sent).toBe(2);
+    await expectSound(store, key, 1);
+  });
+
+  it('does not act after its time: what was lost on the way until not_after is void, and told late', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const key = project();
+    await store.commit([claim(key, '~first')]);
+    const cut = firstCalls(1, 'TransactWriteItems', 'cut');
+    proxy.fate = (call) => {
+      const fate = cut(call);
+      if (fate === 'cut') clock.advance(5000);
+      return fate;
+    };
+    const not_after_ms = (await store.now()) + 1000;
+    const outcomes = await store.commit([
+      transactionOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms }),
+      transactionOf(key, { swaps: [swapOf(key, '~b', 0)] }),
+    ]);
+    expect(outcomes).toMatchObject([{ kind: 'late' }, { kind: 'committed', positions: [2] }]);
+    await expectSound(store, key, 2);
+  });
+
+  it('does not call void what had happened before its time was over', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const key = project();
+    const not_after_ms = (await store.now()) + 1000;
+    const lose = firstCalls(1, 'TransactWriteItems', 'lose_reply');
+    proxy.fate = (call) => {
+      if (isTransaction(call)) clock.advance(5000);
+      return lose(call);
+    };
+    const [outcome] = await store.commit([
+      transactionOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms }),
+    ]);
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
+    await expectSound(store, key, 1);
+  });
+
+  it('stops reading at an event that does not show yet, and finds it when it does', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const key = project();
+    await store.commit(range(1, 5).map((n) => claim(key, `~${n}`)));
+    const read = async () =>
+      (await store.events(key, { after: 0, limit: 9 })).map(({ position }) => position);
+    proxy.fate = firstCalls(1, 'Query', {
+      edit: ({ Items = [] }) => ({ Items: Items.filter(({ position }) => position?.N !== '3') }),
+    });
+    expect(await read()).toEqual([1, 2]);
+    expect(await read()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('is uncertain when it cannot learn what became of a transaction, unavailable when it never got there', async () => {
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, patience_ms: 500 });
+    const key = project();
+    await store.commit([claim(key, '~a')]);
+    proxy.fate = ({ operation }) => (operation === 'TransactWriteItems' ? 'lose_reply' : 'pass');
+    await expect(store.commit([claim(key, '~b')])).rejects.toBeInstanceOf(StoreUncertain);
+    await proxy.close();
+    await expect(store.commit([claim(key, '~c')])).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.heads(key, ['~a'])).rejects.toBeInstanceOf(StoreUnavailable);
+    await expectSound(await open(), key, 2);
+  });
+
+  it('gives up on a call that nobody answers', async () => {
+    const proxy = await openProxy();
+    proxy.fate = () => 'hold';
+    const dynamo = await DynamoClient.connect({ ...proxy.options, reply_ms: 50, patience_ms: 0 }, Date.now);
+    onTestFinished(() => dynamo.close());
+    const { state } = dynamo.tables;
+    await expect(dynamo.get(state, META_KEY)).rejects.toThrow(
+      /DynamoDB does not answer .* 50 ms requestTimeout/,
+    );
+    const put = { TableName: state, Item: META_KEY };
+    const mark = { index: 0, table: state, item: META_KEY };
+    const transaction = { id: randomUUID(), writes: [{ Put: put }], mark };
+    await expect(dynamo.transact({ ...transaction, not_after_ms: Infinity })).rejects.toThrow(StoreUncertain);
+  });
+
+  it('takes a commit of any length, however long its transactions take one after the other', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
+    const key = project();
+    proxy.fate = (call) => {
+      if (isTransaction(call)) clock.advance(10_000);
+      return 'pass';
+    };
+    const swap = (n: number) => transactionOf(key, { swaps: [swapOf(key, `~${n}`, 0)] });
+    const outcomes = await store.commit(range(1, 200).map(swap));
+    expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
+    expect(proxy.calls.filter(isTransaction).length).toBeGreaterThan(3);
+  });
+
+  it('gives up on a project in which others come first for too long', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
+    const key = project();
+    await store.commit([claim(key, '~first')]);
+    proxy.fate = (call) => {
+      if (!isTransaction(call)) return 'pass';
+      clock.advance(10_000);
+      return { error: 'TransactionCanceledException', reasons: ['ConditionalCheckFailed'] };
+    };
+    const attempt = store.commit([claim(key, '~a')]);
+    await expect(attempt).rejects.toThrow(StoreUnavailable);
+    await expect(attempt).rejects.toThrow(/Too many others/);
+    proxy.fate = () => 'pass';
+    await expectSound(store, key, 1);
+  });
+}
+
+function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEngine>): void {
+  it('keeps what it acknowledged when the engine is killed under load, and nothing twice', async () => {
+    const key = project();
+    const stores = await Promise.all([open(), open()]);
+    const reply = new Map<string, number>();
+    let stopped = false;
+    const worker = async (store: Store, name: number) => {
+      for (let n = 0; !stopped; n += 1) {
+        const subject = `~${name}-${n}`;
+        const [outcome] = await again(() => store.commit([claim(key, subject)]));
+        expect(['committed', 'replay']).toContain(outcome?.kind);
+        reply.set(subject, positionOf(outcome as CommitOutcome));
+      }
+    };
+    const workers = stores.flatMap((store, name) => [worker(store, name * 2), worker(store, name * 2 + 1)]);
+    await until(() => reply.size > 10);
+    await engine.restart();
+    const before = reply.size;
+    await until(() => reply.size > before + 10);
+    stopped = true;
+    await Promise.all(workers);
+    const store = stores[0] as Store;
+    const events = await store.events(key, { after: 0, limit: 10_000 });
+    for (const [subject, position] of reply) expect(events[position - 1]?.subject).toBe(subject);
+    await expectSound(store, key, reply.size);
+  });
+}
+
+const isTransaction = ({ operation }: ProxiedCall): boolean => operation === 'TransactWriteItems';
+
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable || error instanceof StoreUncertain)) throw error;
+    }
+  }
+}
+
+function positionOf(outcome: CommitOutcome): number {
+  if (outcome.kind === 'replay') return outcome.request.positions[0] as number;
+  return (outcome as Extract<CommitOutcome, { kind: 'committed' }>).positions[0] as number;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Positions without a gap, no event twice, as many events as there are heads. */
+async function expectSound(store: Store, key: ProjectKey, count: number): Promise<void> {
+  const events = await store.events(key, { after: 0, limit: 10_000 });
+  expect(events.map(({ position }) => position)).toEqual(range(1, count));
+  expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(count);
+  const heads = await store.scanHeads(key, { after: null, limit: 10_000 });
+  expect(heads.map(({ subject }) => subject)).toEqual(events.map(({ subject }) => subject).sort());
+  expect(await store.project(key)).toMatchObject({ position: count });
+}

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { ProjectKey } from '../store.js';
+import { type DynamoClient, pause } from './connection.js';
+import { classifyError } from './errors.js';
+import { shareFromItem, untilFromItem, untilValue } from './items.js';
+import {
+  ALLOCATION_SK,
+  allocationKey,
+  type DynamoItem,
+  type DynamoKey,
+  membersPartition,
+  N,
+  numberOf,
+  S,
+  SHARDS,
+  shareKey,
+  sharesPartition,
+  textOf,
+} from './keys.js';
+import type { PermitCount, PermitShare } from './project-cache.js';
+
+const ROUNDS_MAX = 50;
+/** Of the hundred items of a transaction. */
+const REMOVED_AT_ONCE = 90;
+const EMPTIED_AT_ONCE = 90;
+
+/** What a project may take from now on, and how many places are left if that is less than it wanted. */
+export interface PermitGrant {
+  readonly share: PermitShare;
+  readonly counted: PermitCount | null;
+}
+
+interface ScopeShares {
+  readonly allocationVersion: number;
+  readonly own: PermitShare;
+  readonly others: readonly { readonly key: DynamoKey; readonly share: PermitShare }[];
+}
+
+/**
+ * Places in the scopes of a tenant. A project takes places out of a share of its own, so that projects do not get into
+ * each other's way; shares together never hold more than the room. Only a share that is too small makes its project
+ * look at the others: what they do not use is taken from them, and places that ran out are cleared away. That is how a
+ * place comes free with no job running, and how `full` is told only when every place was looked at.
+ */
+export class PermitShares {
+  constructor(private readonly dynamo: DynamoClient) {}
+
+  /** Live members of a scope, of all projects of the tenant. */
+  async countPermits(tenantId: string, scope: string, nowMs: number): Promise<number> {
+    const counts = await Promise.all(
+      SHARDS.map((shard) =>
+        this.dynamo.count({
+          TableName: this.dynamo.tables.state,
+          KeyConditionExpression: 'pk = :pk',
+          FilterExpression: 'until_ms > :now',
+          ExpressionAttributeValues: { ':pk': S(membersPartition(tenantId, scope, shard)), ':now': N(nowMs) },
+        }),
+      ),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /**
+   * Sees to it that the project may take `want` places more where the scope has room for `max`, if there are so many.
+   * Null: others were in the way for too long.
+   */
+  async reserve(
+    project: ProjectKey,
+    { scope, max, want }: { readonly scope: string; readonly max: number; readonly want: number },
+    nowMs: number,
+  ): Promise<PermitGrant | null> {
+    let earliestMs: number | null = null;
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const shared = await this.read(project, scope);
+      const unshared = max - shared.own.registered - total(shared, reserved);
+      const unused = max - shared.own.registered - total(shared, ({ registered }) => registered);
+      const spare = unshared >= want ? want + Math.floor((unshared - want) / 2) : Math.min(want, unused);
+      if (spare < want && earliestMs === null) {
+        // The shares are read again after this: every place that is still counted is then known to be live.
+        earliestMs = await this.removeExpired(project.tenant_id, scope, nowMs);
+        continue;
+      }
+      const counted = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
+      if (counted !== null && spare <= 0) return { share: shared.own, counted };
+      const share: PermitShare = { registered: shared.own.registered, spare, room_max: max };
+      if (await this.setShare(project, scope, shared, share, unshared < want)) return { share, counted };
+      await pause(round);
+    }
+    return null;
+  }
+
+  private async read(project: ProjectKey, scope: string): Promise<ScopeShares> {
+    const items = await this.dynamo.all({
+      TableName: this.dynamo.tables.state,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': S(sharesPartition(project.tenant_id, scope)) },
+    });
+    const ownSortKey = textOf(shareKey(project, scope).sk);
+    let allocationVersion = 0;
+    let own: PermitShare = { registered: 0, spare: 0, room_max: 0 };
+    const others: { key: DynamoKey; share: PermitShare }[] = [];
+    for (const item of items) {
+      const { pk, sk } = item as DynamoItem & { pk: { S: string }; sk: { S: string } };
+      if (sk.S === ALLOCATION_SK) allocationVersion = numberOf(item.version);
+      else if (sk.S === ownSortKey) own = shareFromItem(item);
+      else others.push({ key: { pk, sk }, share: shareFromItem(item) });
+    }
+    return { allocationVersion, own, others };
+  }
+
+  /** The version of the lot keeps two projects from giving themselves the same places. */
+  private setShare(
+    project: ProjectKey,
+    scope: string,
+    shared: ScopeShares,
+    share: PermitShare,
+    takesFromOthers: boolean,
+  ): Promise<boolean> {
+    const { state } = this.dynamo.tables;
+    const allocation: TransactWriteItem = {
+      Put: {
+        TableName: state,
+        Item: { ...allocationKey(project.tenant_id, scope), version: N(shared.allocationVersion + 1) },
+        ConditionExpression: 'attribute_not_exists(pk) OR #version = :version',
+        ExpressionAttributeNames: { '#version': 'version' },
+        ExpressionAttributeValues: { ':version': N(shared.allocationVersion) },
+      },
+    };
+    const idle = takesFromOthers ? shared.others.filter((other) => other.share.spare > 0) : [];
+    const emptied = idle
+      .slice(0, EMPTIED_AT_ONCE)
+      .map((other) => this.update(other.key, other.share, { ...other.share, spare: 0 }));
+    const isLast = emptied.length === idle.length;
+    const own = this.update(shareKey(project, scope), shared.own, isLast ? share : shared.own);
+    return this.transact([allocation, own, ...emptied]).then((happened) => happened && isLast);
+  }
+
+  private update(key: DynamoKey, from: PermitShare, to: PermitShare): TransactWriteItem {
+    const isNew = from.registered === 0 && from.spare === 0;
+    return {
+      Put: {
+        TableName: this.dynamo.tables.state,
+        Item: { ...key, registered: N(to.registered), spare: N(to.spare), room_max: untilValue(to.room_max) },
+        ConditionExpression: `${isNew ? 'attribute_not_exists(pk) OR ' : ''}(registered = :registered AND spare = :spare)`,
+
+        ExpressionAttributeValues: { ':registered': N(from.registered), ':spare': N(from.spare) },
+      },
+    };
+  }
+
+  /**
+   * Clears away the places that ran out, of whichever project, and tells when the next one will.
+   * Null: somebody else was about it, and it must be looked at again.
+   */
+  private async removeExpired(tenantId: string, scope: string, nowMs: number): Promise<number | null> {
+    const members = await this.members(tenantId, scope);
+    const expired = members.filter((member) => untilFromItem(member) <= nowMs);
+    for (const [projectPart, items] of byProject(expired)) {
+      for (let first = 0; first < items.length; first += REMOVED_AT_ONCE) {
+        const some = items.slice(first, first + REMOVED_AT_ONCE);
+        if (!(await this.removeMembers(tenantId, scope, projectPart, some))) return null;
+      }
+    }
+    return members.reduce((least, member) => {
+      const untilMs = untilFromItem(member);
+      return untilMs > nowMs ? Math.min(least, untilMs) : least;
+    }, Number.POSITIVE_INFINITY);
+  }
+
+  private async members(tenantId: string, scope: string): Promise<DynamoItem[]> {
+    const found = await Promise.all(
+      SHARDS.map((shard) =>
+        this.dynamo.all({
+          TableName: this.dynamo.tables.state,
+          KeyConditionExpression: 'pk = :pk',
+          ExpressionAttributeValues: { ':pk': S(membersPartition(tenantId, scope, shard)) },
+        }),
+      ),
+    );
+    return found.flat();
+  }
+
+  private removeMembers(
+    tenantId: string,
+    scope: string,
+    projectPart: string,
+    members: readonly DynamoItem[],
+  ): Promise<boolean> {
+    const { state } = this.dynamo.tables;
+    const deletes = members.map((item) => ({
+      Delete: {
+        TableName: state,
+        Key: { pk: item.pk, sk: item.sk } as DynamoKey,
+        ConditionExpression: 'until_ms = :seen',
+        ExpressionAttributeValues: { ':seen': item.until_ms } as DynamoItem,
+      },
+    }));
+    const Update = {
+      TableName: state,
+      Key: { pk: S(sharesPartition(tenantId, scope)), sk: S(`P#${projectPart}`) },
+      UpdateExpression: 'ADD registered :minus, spare :plus',
+
+      ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
+    };
+    return this.transact([{ Update }, ...deletes]);
+  }
+
+  /** Whether it happened. It may be sent twice: the token answers for longer than anybody here waits. */
+  private async transact(writes: readonly TransactWriteItem[]): Promise<boolean> {
+    const input = { TransactItems: [...writes], ClientRequestToken: randomUUID() };
+    const { client, driver } = this.dynamo;
+    return this.dynamo.withRetries(() =>
+      client.send(new driver.TransactWriteItemsCommand(input)).then(
+        () => true,
+        (error) => {
+          if (classifyError(error).kind === 'cancelled') return false;
+          throw error;
+        },
+      ),
+    );
+  }
+}
+
+const total = ({ others }: ScopeShares, part: (share: PermitShare) => number): number =>
+  others.reduce((sum, { share }) => sum + part(share), 0);
+
+const reserved = ({ registered, spare }: PermitShare): number => registered + Math.max(spare, 0);
+
+/** A member's key begins with its project. */
+function byProject(members: readonly DynamoItem[]): Map<string, DynamoItem[]> {
+  const projects = new Map<string, DynamoItem[]>();
+  for (const member of members) {
+    const [projectPart] = textOf(member.sk).split('#', 1) as [string];
+    const items = projects.get(projectPart) ?? [];
+    items.push(member);
+    projects.set(projectPart, items);
+  }
+  return projects;
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import type { DynamodbBlobs } from './blobs.js';
+import { type DynamoItem, S, textOf } from './keys.js';
+
+/** An item holds 400 KB and a transaction 4 MB: longer texts are kept beside, and the item says where. */
+const INLINE_BYTES_MAX = 100_000;
+
+/** A text as an item holds it, under `name` or, by reference, under `name_sha256`. */
+export interface StoredText {
+  readonly attributes: DynamoItem;
+  readonly bytes: number;
+  /** Must be written before the item that refers to it. */
+  readonly external: { readonly sha256: string; readonly bytes: Uint8Array } | null;
+}
+
+export function toStoredText(name: string, value: unknown): StoredText {
+  const text = JSON.stringify(value);
+  const length = Buffer.byteLength(text);
+  if (length <= INLINE_BYTES_MAX) return { attributes: { [name]: S(text) }, bytes: length, external: null };
+  const bytes = Buffer.from(text);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { attributes: { [`${name}_sha256`]: S(sha256) }, bytes: 64, external: { sha256, bytes } };
+}
+
+export async function readText(
+  item: DynamoItem,
+  name: string,
+  blobs: DynamodbBlobs,
+  tenantId: string,
+): Promise<unknown> {
+  const inline = item[name]?.S;
+  if (inline !== undefined) return JSON.parse(inline);
+  const sha256 = textOf(item[`${name}_sha256`]);
+  const bytes = await blobs.get(tenantId, sha256);
+  if (bytes === null) throw new Error(`the text ${sha256} that an item refers to is not there`);
+  return JSON.parse(Buffer.from(bytes).toString('utf8'));
+}

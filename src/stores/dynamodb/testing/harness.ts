@@ -1,0 +1,37 @@
+import { describe, onTestFinished } from 'vitest';
+import type { ProcessClock } from '../../clock.js';
+import { onSharedEngine } from '../../testing/shared-engine.js';
+import { type DynamodbStore, openDynamodbStore } from '../dynamodb-store.js';
+import type { DynamodbOptions } from '../options.js';
+import { optionsWithoutTimeouts } from '../testing.js';
+import { type DynamodbProxy, startProxy } from './proxy.js';
+
+export interface DynamodbHarness {
+  readonly options: DynamodbOptions;
+  /** Closed when the test ends. */
+  store(options?: DynamodbOptions, clock?: ProcessClock): Promise<DynamodbStore>;
+  proxy(): Promise<DynamodbProxy>;
+}
+
+export function createHarness(url: string): DynamodbHarness {
+  const options = optionsWithoutTimeouts(url);
+  return {
+    options,
+    store: async (from = options, clock) => {
+      const store = await openDynamodbStore(from, clock);
+      onTestFinished(() => store.close());
+      return store;
+    },
+    proxy: async () => {
+      const proxy = await startProxy(options);
+      onTestFinished(() => proxy.close());
+      return proxy;
+    },
+  };
+}
+
+/** A group of tests on the engine of this process, in tables that hold what other tests have written. */
+export const describeOnDynamodb = (name: string, tests: (harness: DynamodbHarness) => void): Promise<void> =>
+  onSharedEngine('dynamodb', ({ url }) => {
+    describe(name, () => tests(createHarness(url)));
+  });

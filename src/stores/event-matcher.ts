@@ -1,0 +1,27 @@
+import { type EventEnvelope, msOf } from '../core/events/envelope.js';
+import type { EventQuery } from './store.js';
+
+/**
+ * Whether an event is one the query asks for, `after`, `until_position` and every filter taken together; `limit` is
+ * the caller's. Times are compared as times, whatever their spelling: `since` is included, `until` is not.
+ */
+export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
+  const types = query.types === undefined ? null : new Set(query.types);
+  const sinceMs = query.since === undefined ? Number.NEGATIVE_INFINITY : msOf(query.since);
+  const untilMs = query.until === undefined ? Number.POSITIVE_INFINITY : msOf(query.until);
+  const untilPosition = query.until_position ?? Number.POSITIVE_INFINITY;
+  const isTimed = query.since !== undefined || query.until !== undefined;
+
+  return (event) =>
+    event.position > query.after &&
+    event.position <= untilPosition &&
+    (types === null || types.has(event.event_type)) &&
+    FIELDS.every((field) => query[field] === undefined || query[field] === event[field]) &&
+    (!isTimed || isBetween(msOf(event.timestamp), sinceMs, untilMs));
+}
+
+/** The filters that ask for one value of one field. */
+const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
+
+const isBetween = (atMs: number, sinceMs: number, untilMs: number): boolean =>
+  atMs >= sinceMs && atMs < untilMs;

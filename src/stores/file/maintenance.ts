@@ -1,0 +1,115 @@
+import { StoreBroken } from '../store.js';
+import type { Disk } from './disk.js';
+import { writeDurableMark } from './durable-mark.js';
+import type { RecoveredLog } from './recovery.js';
+import { writeSnapshot } from './snapshot.js';
+import { messageOf } from './strict-disk.js';
+
+export interface MaintenanceOptions {
+  readonly disk: Disk;
+  readonly folder: string;
+  readonly segment_bytes_max: number;
+  readonly warn: (sentence: string) => void;
+}
+
+const FLUSHES_PER_MARK = 1000;
+/** With segments of 64 MiB: a snapshot after some 260,000 events at the earliest. */
+const BYTES_PER_SNAPSHOT_EVENT = 256;
+/** On closing, a snapshot is worth its time when reading the events again would take longer. */
+const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
+
+/** What keeps a log fast to open: sealing full segments, snapshots, the durable mark. Replies never wait for it. */
+export class Maintenance {
+  private flushes = 0;
+  private isRunning = false;
+  private background: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly options: MaintenanceOptions,
+    private snapshotPosition: number,
+    /** Resolves when all that memory holds is durable; rejects when that log was given up meanwhile. */
+    private readonly whenDurable: (log: RecoveredLog) => Promise<void>,
+  ) {}
+
+  /** Everything of the log's files is durable when this is called, though memory may be ahead. */
+  async afterFlush(log: RecoveredLog): Promise<void> {
+    this.flushes += 1;
+    const { first_position, bytes } = log.files.last;
+    const position = log.state.index.position;
+    if (bytes >= this.options.segment_bytes_max && position >= first_position) {
+      await this.seal(log);
+      if (this.isSnapshotDue(log)) this.inBackground(() => this.snapshot(log));
+    } else if (this.flushes % FLUSHES_PER_MARK === 0) {
+      this.inBackground(() => this.mark(log));
+    }
+  }
+
+  /** `log` null: it is in no state to be written about. */
+  async close(log: RecoveredLog | null): Promise<void> {
+    await this.background;
+    if (log === null) return;
+    if (log.state.index.position - this.snapshotPosition >= EVENTS_PER_CLOSING_SNAPSHOT) {
+      await this.orWarn(() => this.snapshot(log));
+    }
+    await this.orWarn(() => this.mark(log));
+  }
+
+  /**
+   * A snapshot writes every head. Taken once per as many events, and not before reading those again would take
+   * seconds, it adds little to the cost of each.
+   */
+  private isSnapshotDue({ state }: RecoveredLog): boolean {
+    const eventsMin = this.options.segment_bytes_max / BYTES_PER_SNAPSHOT_EVENT;
+    const since = state.index.position - this.snapshotPosition;
+    return since >= Math.max(state.ledger.head_count, eventsMin);
+  }
+
+  /** One at a time; whatever comes while one runs is left to the next occasion. */
+  private inBackground(action: () => Promise<void>): void {
+    if (this.isRunning) return;
+    this.isRunning = true;
+    this.background = this.orWarn(action).finally(() => {
+      this.isRunning = false;
+    });
+  }
+
+  private async seal(log: RecoveredLog): Promise<void> {
+    try {
+      await log.files.seal(log.state.index.position + 1);
+    } catch (error) {
+      if (error instanceof StoreBroken) throw error;
+      this.options.warn(`${this.options.folder}: the full segment goes on growing (${messageOf(error)}).`);
+    }
+  }
+
+  private async snapshot(log: RecoveredLog): Promise<void> {
+    const { disk, folder } = this.options;
+    const { ledger, index, offsets, hash, newest_ms } = log.state;
+    const position = index.position;
+    const segments = log.files.segments.map(({ first_position, bytes }) => ({ first_position, bytes }));
+    const source = {
+      point: { position, hash, newest_ms, segments },
+      ledger: ledger.snapshot(),
+      index: index.exportState(),
+      offsets: offsets.copy(),
+    };
+    await writeSnapshot(disk, folder, source, () => this.whenDurable(log));
+    this.snapshotPosition = position;
+    await this.mark(log);
+  }
+
+  private mark(log: RecoveredLog): Promise<void> {
+    const { first_position, bytes } = log.files.last;
+    const mark = { position: log.state.index.position, first_position, bytes };
+    return writeDurableMark(this.options.disk, this.options.folder, mark);
+  }
+
+  private async orWarn(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      // The log itself is whole: it only takes longer to open.
+      this.options.warn(`${this.options.folder}: the snapshot is put off (${messageOf(error)}).`);
+    }
+  }
+}

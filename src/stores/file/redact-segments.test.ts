@@ -1,0 +1,116 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { eventOf, transactionOf } from '../conformance/fixture.js';
+import { LogDamaged, type Store } from '../store.js';
+import { openFileStore } from './file-store.js';
+import { digestRemaining, REDACTION_EVENT } from './redacted-lines.js';
+import {
+  allEvents,
+  commitOne,
+  diskError,
+  faultyDisk,
+  type InjectedDiskFaults,
+  KEY,
+  looseEventTransaction,
+  temporaryFolder,
+} from './testing.js';
+
+const SAID = { kept: 1, said: 'something long enough to be missed' };
+const LESS = { kept: 1 };
+
+const less = (event: EventEnvelope | undefined): EventEnvelope => {
+  if (event === undefined) throw new Error('the event is not there');
+  return { ...event, payload: LESS };
+};
+
+/** As retention does it: first the log says what is left, then the store forgets. */
+async function redact(store: Store, event: EventEnvelope): Promise<void> {
+  const { position, payload } = event;
+  const events = [{ position, payload_sha256: digestRemaining(payload) }];
+  const redaction = { event_id: `redaction-${position}`, event_type: REDACTION_EVENT, payload: { events } };
+  await commitOne(
+    store,
+    transactionOf(KEY, { loose_events: [eventOf(KEY, { ...redaction, subject: HISTORY_SUBJECT })] }),
+  );
+  await store.redact(KEY, [event]);
+}
+
+it('leaves the old file or the new one, wherever it is cut short, and can be done again', async () => {
+  const steps = ['write', 'sync'] as const;
+  for (const step of steps) {
+    const root = await temporaryFolder();
+    const faults: InjectedDiskFaults = {};
+    const store = await openFileStore({ root, disk: faultyDisk(faults) });
+    for (const id of ['a', 'b', 'c']) await commitOne(store, looseEventTransaction(id, SAID));
+    const [, second] = await allEvents(store);
+    const isCopy = (path: string) => path.endsWith('.tmp');
+    const cut = () => Promise.reject(diskError('EIO'));
+    if (step === 'write') faults.write = (path, bytes, write) => (isCopy(path) ? cut() : write(bytes));
+    else faults.sync = (path, sync) => (isCopy(path) ? cut() : sync());
+    await expect(redact(store, less(second))).rejects.toThrow('the disk says no');
+    delete faults.write;
+    delete faults.sync;
+    expect((await allEvents(store)).slice(0, 3).map(({ payload }) => payload)).toEqual([SAID, SAID, SAID]);
+    await commitOne(store, looseEventTransaction('d', SAID));
+    await store.close();
+    const again = await openFileStore({ root });
+    await again.redact(KEY, [less(second)]);
+    const [first, shortened, third] = (await allEvents(again)).map(({ payload }) => payload);
+    expect([first, shortened, third]).toEqual([SAID, LESS, SAID]);
+    await again.close();
+  }
+});
+
+it('takes the bytes off the disk, and no line moves', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a', SAID));
+  await commitOne(store, looseEventTransaction('b', { n: 2 }));
+  const before = await readFile(`${root}/t/p/events.jsonl`);
+  await redact(store, less((await allEvents(store))[0]));
+  await store.close();
+  const after = await readFile(`${root}/t/p/segments/000000000001.jsonl`);
+  expect(after.indexOf('\n')).toBe(before.indexOf('\n'));
+  expect(after.includes('long enough')).toBe(false);
+  expect(after.subarray(after.indexOf('\n'), before.length)).toEqual(before.subarray(before.indexOf('\n')));
+});
+
+it('refuses a line whose rest is no longer JSON', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a', SAID));
+  await redact(store, less((await allEvents(store))[0]));
+  await store.close();
+  const path = `${root}/t/p/segments/000000000001.jsonl`;
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.replace('"payload":{"kept":1}', '"payload":{"kept":1]'));
+  const again = await openFileStore({ root });
+  await expect(allEvents(again)).rejects.toBeInstanceOf(LogDamaged);
+  await again.close();
+});
+
+it('forgets nothing that no event of the log explains: the line would be taken for damage', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a', SAID));
+  const [event] = await allEvents(store);
+  await expect(store.redact(KEY, [less(event)])).rejects.toThrow('no event of the log says');
+  expect(await allEvents(store)).toEqual([event]);
+  await store.close();
+});
+
+it('reads what retention left of old events, also where a snapshot spares it the start of the log', async () => {
+  const root = await temporaryFolder();
+  let store = await openFileStore({ root, segment_bytes_max: 2048 });
+  for (let count = 0; count < 30; count += 1)
+    await commitOne(store, looseEventTransaction(`n${count}`, SAID));
+  const events = await allEvents(store);
+  for (const event of events.slice(0, 20)) await redact(store, less(event));
+  await store.close();
+  store = await openFileStore({ root });
+  const left = (await allEvents(store)).slice(0, 30).map(({ payload }) => payload);
+  expect(left).toEqual([...Array(20).fill(LESS), ...Array(10).fill(SAID)]);
+  await store.close();
+});

@@ -1,0 +1,71 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { digestRemaining, REDACTION_EVENT, redactionsIn } from './redacted-lines.js';
+import type { LogState } from './replay.js';
+
+/** One redaction event: where it stands, and the positions between which it redacts. */
+interface RedactionRange {
+  readonly at: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+const EVENTS_AT_ONCE = 50;
+
+export type ReadPositions = (positions: readonly number[]) => Promise<EventEnvelope[]>;
+
+/**
+ * What a log's redaction events say is left of other events, for reading single lines. Their digests would fill the
+ * memory, so only the range of each is kept, and the event itself is read again when one of its range is asked for.
+ */
+export class RedactionIndex {
+  private readonly ranges: RedactionRange[] = [];
+  /** How far the log was searched for redaction events. */
+  private readUntil = 0;
+  private reading: Promise<void> | null = null;
+  private latestRead: { readonly at: number; readonly left: ReadonlyMap<number, string> } | null = null;
+
+  /** Whether the log says that retention left exactly this of an event. */
+  async explains(event: EventEnvelope, state: LogState, read: ReadPositions): Promise<boolean> {
+    await this.catchUp(state, read);
+    // The last entry per event wins: retention may shorten an event twice.
+    for (const range of this.ranges.toReversed()) {
+      if (event.position < range.first || event.position > range.last) continue;
+      const digests = (await this.digestsOf(range.at, read)).get(event.position);
+      if (digests !== undefined) return digests === digestRemaining(event.payload);
+    }
+    return false;
+  }
+
+  private catchUp(state: LogState, read: ReadPositions): Promise<void> {
+    this.reading ??= this.readNew(state, read).finally(() => {
+      this.reading = null;
+    });
+    return this.reading;
+  }
+
+  private async readNew({ index }: LogState, read: ReadPositions): Promise<void> {
+    const until_position = index.position;
+    while (this.readUntil < until_position) {
+      const page = { after: this.readUntil, until_position, limit: EVENTS_AT_ONCE };
+      const positions = index.bySubject(HISTORY_SUBJECT, page);
+      for (const event of await read(positions)) this.add(event);
+      this.readUntil = positions.length < EVENTS_AT_ONCE ? until_position : (positions.at(-1) as number);
+    }
+  }
+
+  private add(event: EventEnvelope): void {
+    const positions = redactionsIn(event).map(({ position }) => position);
+    if (event.event_type !== REDACTION_EVENT || positions.length === 0) return;
+    this.ranges.push({ at: event.position, first: Math.min(...positions), last: Math.max(...positions) });
+  }
+
+  private async digestsOf(at: number, read: ReadPositions): Promise<ReadonlyMap<number, string>> {
+    if (this.latestRead?.at === at) return this.latestRead.left;
+    const [event] = await read([at]);
+    const entries = event === undefined ? [] : redactionsIn(event);
+    const digests = new Map(entries.map(({ position, payload_sha256 }) => [position, payload_sha256]));
+    this.latestRead = { at, left: digests };
+    return digests;
+  }
+}

@@ -1,0 +1,80 @@
+import { TenantPermits } from '../permits.js';
+import { idOfFolder, type StoreLayout } from './layout.js';
+import { type LogOptions, ProjectLog } from './project-log.js';
+
+export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'slots' | 'reloads'> & {
+  readonly layout: StoreLayout;
+};
+
+/** A tenant's logs. All of them are opened together: who occupies a scope is known only when every log is read. */
+export class TenantLogs {
+  readonly permits = new TenantPermits();
+  readonly reloads = { count: 0 };
+  readonly logs = new Map<string, ProjectLog>();
+  private readonly opening = new Map<string, Promise<ProjectLog>>();
+
+  private constructor(
+    private readonly tenantId: string,
+    private readonly options: TenantOptions,
+  ) {}
+
+  static async open(tenantId: string, options: TenantOptions): Promise<TenantLogs> {
+    const tenant = new TenantLogs(tenantId, options);
+    try {
+      const { disk, layout } = options;
+      const rootProject = layout.rootProjectOf(tenantId);
+      if (rootProject !== null) await tenant.openLog(rootProject);
+      for (const name of await disk.list(layout.tenantFolder(tenantId))) {
+        const projectId = idOfFolder(name);
+        if (projectId !== null) await tenant.openLog(projectId);
+      }
+    } catch (error) {
+      await tenant.close();
+      throw error;
+    }
+    return tenant;
+  }
+
+  /** The log of a project, begun when it has none yet. */
+  openLog(projectId: string): Promise<ProjectLog> {
+    const existing = this.opening.get(projectId);
+    if (existing !== undefined) return existing;
+    const opening = this.readLog(projectId);
+    this.opening.set(projectId, opening);
+    opening.catch(() => this.opening.delete(projectId));
+    return opening;
+  }
+
+  /** The projects of which something was written, by name. */
+  projects(): string[] {
+    return [...this.logs]
+      .filter(([, log]) => log.isWritten)
+      .map(([projectId]) => projectId)
+      .sort();
+  }
+
+  /** Everything taken in any of the tenant's logs is on the disk. */
+  async durable(): Promise<void> {
+    await Promise.all([...this.logs.values()].map((log) => log.durable()));
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.opening.values());
+    await Promise.all([...this.logs.values()].map((log) => log.close()));
+  }
+
+  private async readLog(project_id: string): Promise<ProjectLog> {
+    const key = { tenant_id: this.tenantId, project_id };
+    const folder = this.options.layout.projectFolder(key);
+    const log = await ProjectLog.open({
+      ...this.options,
+      key,
+      root: this.options.layout.root,
+      folder,
+      slots: this.permits,
+      reloads: this.reloads,
+    });
+    this.logs.set(project_id, log);
+    return log;
+  }
+}

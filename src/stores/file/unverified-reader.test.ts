@@ -1,0 +1,93 @@
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { openFileStore } from './file-store.js';
+import { nodeDisk } from './node-disk.js';
+import {
+  activeFile,
+  allEvents,
+  commitOne,
+  logFolder,
+  looseEventTransaction,
+  newSubjectTransaction,
+  temporaryFolder,
+} from './testing.js';
+import { readLogUnverified } from './unverified-reader.js';
+
+async function written(segment_bytes_max = 64 * 1024 * 1024) {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root, segment_bytes_max });
+  for (let number = 0; number < 20; number += 1) {
+    await commitOne(store, newSubjectTransaction(`subject-${number}`, 1 + (number % 3)));
+    await commitOne(
+      store,
+      looseEventTransaction(`remark-${number}`, { says: `,"log":{"prev":" ,"payload": \n → ${number}` }),
+    );
+  }
+  const events = await allEvents(store);
+  await store.close();
+  return { root, events };
+}
+
+async function readUnverified(root: string): Promise<EventEnvelope[] | null> {
+  const events: EventEnvelope[] = [];
+  const fits = await readLogUnverified(nodeDisk, logFolder(root), (event) => events.push(event));
+  return fits ? events : null;
+}
+
+async function rewrite(root: string, change: (lines: string[]) => string[]): Promise<void> {
+  const lines = (await readFile(activeFile(root), 'utf8')).trimEnd().split('\n');
+  await writeFile(activeFile(root), `${change(lines).join('\n')}\n`);
+}
+
+it('sees every event as the store gives it, from one file and from many', async () => {
+  for (const segmentBytesMax of [64 * 1024 * 1024, 2000]) {
+    const { root, events } = await written(segmentBytesMax);
+    expect(await readUnverified(root)).toEqual(events);
+  }
+});
+
+it('a line longer than what is read at once is read all the same', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('long', { says: 'x'.repeat(3 * 1024 * 1024) }));
+  const events = await allEvents(store);
+  await store.close();
+  expect(await readUnverified(root)).toEqual(events);
+});
+
+it('takes a line at its word', async () => {
+  const { root, events } = await written();
+  await rewrite(root, (lines) => lines.map((line) => line.replace('→ 7', '→ 8')));
+  expect(await readUnverified(root)).toHaveLength(events.length);
+});
+
+it('wants a closer look where lines are torn, missing, doubled or in another order', async () => {
+  const changes: ((lines: string[]) => string[])[] = [
+    (lines) => lines.slice(1),
+    (lines) => lines.toSpliced(7, 1),
+    (lines) => lines.toSpliced(7, 0, lines[7] as string),
+    (lines) => lines.toSpliced(7, 2, lines[8] as string, lines[7] as string),
+    // The mark beside the log knows how far it reached.
+    (lines) => lines.slice(0, -1),
+    (lines) => lines.map((line, at) => (at === 7 ? line.slice(0, -9) : line)),
+    (lines) => lines.map((line) => line.replace(/"position":9,/, '"position":10,')),
+    (lines) => lines.map((line) => line.replace(/"payload":\{.*\}$/, '"payload":null}')),
+    (lines) => lines.map((line, at) => (at === 7 ? '{"event_type":"foreign"}' : line)),
+    (lines) => lines.toSpliced(7, 0, 'null'),
+    // Two halves that a comma would make whole again.
+    (lines) => lines.map((line, at) => (at === 7 ? line.replace(',"event_id"', '\n"event_id"') : line)),
+  ];
+  for (const change of changes) {
+    const { root } = await written();
+    await rewrite(root, change);
+    expect(await readUnverified(root), String(change)).toBeNull();
+  }
+});
+
+it('wants a closer look where a unit or a line is still being written', async () => {
+  const { root } = await written();
+  const [first = ''] = (await readFile(activeFile(root), 'utf8')).split('\n');
+  await appendFile(activeFile(root), first.slice(0, 50));
+  expect(await readUnverified(root)).toBeNull();
+});

@@ -1,0 +1,66 @@
+import type { NewEvent } from '../../core/events/envelope.js';
+import type { TransactionRecord } from '../ledger.js';
+import { EventLineWriter, type LinePosition } from './line-writer.js';
+
+/** A unit that memory has taken and the disk has not yet. */
+export interface PendingTransaction {
+  readonly events: readonly NewEvent[];
+  readonly first_position: number;
+  readonly record: TransactionRecord;
+}
+
+/** Units that one write and one sync make durable together, and those who wait for that. */
+export class WriteBatch {
+  readonly units: PendingTransaction[] = [];
+  /** The store's time at the last of them. */
+  at_ms = 0;
+  readonly durable: Promise<void>;
+  resolve!: () => void;
+  reject!: (error: Error) => void;
+
+  constructor() {
+    this.durable = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    // Somebody waits for every batch that has units; the failure of one that nobody asked about is told elsewhere.
+    this.durable.catch(() => {});
+  }
+}
+
+export interface EncodedBatch {
+  readonly bytes: Buffer;
+  readonly hash: string;
+  /** The events in order, and where the line of each begins, counted from the start of the batch. */
+  readonly events: readonly NewEvent[];
+  readonly offsets: readonly number[];
+}
+
+export function encodeBatch(
+  { units: transactions, at_ms }: Pick<WriteBatch, 'units' | 'at_ms'>,
+  prev: string,
+  durable: number,
+): EncodedBatch {
+  const out = new EventLineWriter();
+  const lines: NewEvent[] = [];
+  const offsets: number[] = [];
+  let hash = prev;
+  for (const { events, first_position, record } of transactions) {
+    const parts = Math.max(events.length, 1);
+    for (let part = 1; part <= parts; part += 1) {
+      const event = events[part - 1] ?? null;
+      if (event !== null) {
+        lines.push(event);
+        offsets.push(out.length);
+      }
+      const linePosition: LinePosition = { prev: hash, position: first_position + part - 1, part, parts };
+      const isFirst = out.length === 0;
+      hash = out.write(
+        event,
+        isFirst ? { ...linePosition, durable, at_ms } : linePosition,
+        part === parts ? record : null,
+      );
+    }
+  }
+  return { bytes: out.bytes, hash, events: lines, offsets };
+}

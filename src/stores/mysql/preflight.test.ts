@@ -1,0 +1,18 @@
+import type { Connection } from 'mysql2/promise';
+import { expect, it } from 'vitest';
+import { StoreRefused } from '../store.js';
+import { checkWritable } from './preflight.js';
+
+/** A server that says of itself what MariaDB 10.6.7 said, and reads JSON as that one did. */
+const server = (text: string): Pick<Connection, 'query'> =>
+  ({
+    query: async (sql: string) => [
+      sql.includes('JSON_TABLE') ? [{ text }] : [{ Variable_name: 'version', Value: '10.6.7-MariaDB' }],
+    ],
+  }) as unknown as Connection;
+
+it('refuses a server that leaves escapes in what it reads from JSON, and says so', async () => {
+  await expect(checkWritable(server('\\"'))).rejects.toThrow(StoreRefused);
+  await expect(checkWritable(server('\\"'))).rejects.toThrow(/JSON_TABLE of 10\.6\.7-MariaDB is faulty/);
+  expect((await checkWritable(server('"')))('version')).toBe('10.6.7-MariaDB');
+});

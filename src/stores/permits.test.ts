@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TenantPermits } from './permits.js';
+import type { Permit } from './store.js';
+
+const NAMES = ['a', 'b', '__proto__'];
+
+/** Every place ever taken in one list, looked through from end to end. */
+class NaivePermits {
+  private permits: (Permit & { project_id: string })[] = [];
+
+  set(project_id: string, permit: Permit): void {
+    this.drop(project_id, (place) => place.scope === permit.scope && place.member === permit.member);
+    this.permits.push({ ...permit, project_id });
+  }
+
+  drop(projectId: string, which: (permit: Permit) => boolean = () => true): void {
+    this.permits = this.permits.filter((place) => place.project_id !== projectId || !which(place));
+  }
+
+  live(nowMs: number, which: Partial<Permit & { project_id: string }>): Permit[] {
+    const filters = Object.entries(which) as [keyof Permit, string][];
+    return this.permits.filter(
+      (place) => (place.until_ms ?? 0) > nowMs && filters.every(([field, value]) => place[field] === value),
+    );
+  }
+}
+
+const slot = fc.record({
+  scope: fc.constantFrom(...NAMES),
+  member: fc.constantFrom(...NAMES, 'c', 'd', 'e'),
+  until_ms: fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(null, Number.POSITIVE_INFINITY)),
+});
+const step = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ project_id: fc.constantFrom(...NAMES), slot }) },
+  { weight: 3, arbitrary: fc.record({ pass_ms: fc.integer({ min: 0, max: 30 }) }) },
+  { weight: 1, arbitrary: fc.record({ drop: fc.constantFrom(...NAMES) }) },
+);
+
+describe('the slots of a tenant', () => {
+  it('are what a plain list of places says, whatever is taken, freed, dropped or runs out', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
+        const permits = new TenantPermits();
+        const naive = new NaivePermits();
+        let nowMs = 0;
+        permits.advanceTo(nowMs);
+        for (const one of steps) {
+          if ('pass_ms' in one) nowMs += one.pass_ms;
+          else if ('drop' in one) for (const each of [permits, naive]) each.drop(one.drop);
+          else for (const each of [permits, naive]) each.set(one.project_id, one.slot);
+          expectSame(permits, naive, nowMs);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('say full exactly when a new member would be one too many', () => {
+    const permitLimits = fc.array(fc.record({ scope: fc.constantFrom(...NAMES), max: fc.nat(4) }), {
+      maxLength: 3,
+    });
+    const past = fc.array(slot, { maxLength: 12, size: 'max' });
+    fc.assert(
+      fc.property(past, fc.array(slot, { maxLength: 6 }), permitLimits, (before, wanted, limits) => {
+        const nowMs = 100;
+        const [permits, then] = [new TenantPermits(), new NaivePermits()];
+        permits.advanceTo(nowMs);
+        for (const each of [permits, then]) for (const one of before) each.set('p', one);
+        const after = new NaivePermits();
+        for (const one of [...before, ...wanted]) after.set('p', one);
+        const full = limits.find(({ scope, max }) => {
+          const live = after.live(nowMs, { scope });
+          const isNew = ({ member }: Permit) => then.live(nowMs, { scope, member }).length === 0;
+          return live.length > max && live.some(isNew);
+        });
+        expect(permits.findFullScope('p', wanted, limits, nowMs)).toBe(full?.scope ?? null);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keep nothing of what has run out', () => {
+    const permits = new TenantPermits();
+    for (let n = 0; n < 1000; n += 1) permits.set('p', { scope: `s${n}`, member: 'm', until_ms: 10 });
+    expect(permits.count('s1', 10)).toBe(0);
+    expect([...permits.entries('p')]).toEqual([]);
+  });
+
+  it('answer a question about an earlier time as of the later one', () => {
+    const permits = new TenantPermits();
+    permits.set('p', { scope: 's', member: 'm', until_ms: 10 });
+    expect(permits.isLive('p', 's', 'm', 9)).toBe(true);
+    expect(permits.isLive('q', 's', 'm', 9)).toBe(false);
+    expect(permits.count('s', 10)).toBe(0);
+    expect(permits.count('s', 9)).toBe(0);
+    permits.set('p', { scope: 's', member: 'm', until_ms: 10 });
+    expect(permits.isLive('p', 's', 'm', 9)).toBe(false);
+  });
+});
+
+/** One comparison of text a step: thousands of steps are run. */
+function expectSame(permits: TenantPermits, naive: NaivePermits, nowMs: number): void {
+  const counts = NAMES.map((scope) => permits.count(scope, nowMs));
+  const expectedCounts = NAMES.map((scope) => naive.live(nowMs, { scope }).length);
+  const textOf = ({ scope, member, until_ms }: Permit) => `${scope}/${member}/${until_ms}`;
+  const places = NAMES.map((projectId) => [...permits.entries(projectId)].map(textOf).sort());
+  const live = NAMES.map((project_id) => naive.live(nowMs, { project_id }));
+  expect(`${counts} ${places.join(' ')}`).toBe(
+    `${expectedCounts} ${live.map((each) => each.map(textOf).sort()).join(' ')}`,
+  );
+}

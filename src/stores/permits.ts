@@ -1,0 +1,158 @@
+import { type Deadline, DeadlineHeap } from './deadline-heap.js';
+import type { Permit, PermitLimit } from './store.js';
+
+/** A member's place in a scope. One that never runs out is in no heap. */
+interface HeldPermit extends Deadline {
+  readonly project_id: string;
+  readonly scope: string;
+  readonly member: string;
+}
+
+type PermitsByScope = Map<string, Map<string, HeldPermit>>;
+
+/**
+ * Who occupies what in one tenant. A place is free the moment its `until_ms` is reached, with no job running:
+ * every question first lets go of what has run out. A place belongs to the project that took it; members of two
+ * projects count in the same scope but never meet. Time only moves on: a question about an earlier time than one
+ * asked before is answered as of the later.
+ */
+export class TenantPermits {
+  private readonly projects = new Map<string, PermitsByScope>();
+  private readonly counts = new Map<string, number>();
+  private readonly deadlines = new DeadlineHeap<HeldPermit>();
+  private nowMs = Number.NEGATIVE_INFINITY;
+
+  /** Live members of a scope. */
+  count(scope: string, nowMs: number): number {
+    this.advanceTo(nowMs);
+    return this.counts.get(scope) ?? 0;
+  }
+
+  isLive(projectId: string, scope: string, member: string, nowMs: number): boolean {
+    this.advanceTo(nowMs);
+    return this.find(projectId, scope, member) !== undefined;
+  }
+
+  /** The first room that these slots would overfill by making a member live; null when they fit. */
+  findFullScope(
+    projectId: string,
+    permits: readonly Permit[],
+    permitLimits: readonly PermitLimit[],
+    nowMs: number,
+  ): string | null {
+    for (const { scope, max } of permitLimits) {
+      const live = this.count(scope, nowMs);
+      if (live + permits.length <= max) continue;
+      const { added, freed } = this.countChanges(projectId, permits, scope);
+      if (added > 0 && live + added - freed > max) return scope;
+    }
+    return null;
+  }
+
+  set(projectId: string, permit: Permit): void {
+    const held = this.find(projectId, permit.scope, permit.member);
+    if (!this.isFuture(permit.until_ms)) {
+      if (held !== undefined) this.release(held);
+    } else if (held === undefined) {
+      this.acquire(projectId, permit, permit.until_ms);
+    } else {
+      this.extend(held, permit.until_ms);
+    }
+  }
+
+  /** The places of a project that have not run out. Live: places taken meanwhile may or may not be seen. */
+  *entries(projectId: string): Iterable<Permit> {
+    for (const members of this.projects.get(projectId)?.values() ?? []) {
+      for (const { scope, member, until_ms } of members.values()) yield { scope, member, until_ms };
+    }
+  }
+
+  /** Forgets a project, which is about to be loaded anew. */
+  drop(projectId: string): void {
+    for (const members of [...(this.projects.get(projectId)?.values() ?? [])]) {
+      for (const held of [...members.values()]) this.release(held);
+    }
+  }
+
+  /** Lets go of every place that has run out. */
+  advanceTo(nowMs: number): void {
+    if (nowMs <= this.nowMs) return;
+    this.nowMs = nowMs;
+    for (;;) {
+      const held = this.deadlines.earliest();
+      if (held === undefined || held.until_ms > nowMs) return;
+      this.release(held);
+    }
+  }
+
+  private isFuture(untilMs: number | null): untilMs is number {
+    return untilMs !== null && untilMs > this.nowMs;
+  }
+
+  private find(projectId: string, scope: string, member: string): HeldPermit | undefined {
+    return this.projects.get(projectId)?.get(scope)?.get(member);
+  }
+
+  /** What slots would change in a scope. Where they name a member twice, the last word stands. */
+  private countChanges(
+    projectId: string,
+    permits: readonly Permit[],
+    scope: string,
+  ): { added: number; freed: number } {
+    const untilByMember = new Map<string, number | null>();
+    for (const permit of permits)
+      if (permit.scope === scope) untilByMember.set(permit.member, permit.until_ms);
+    let added = 0;
+    let freed = 0;
+    for (const [member, untilMs] of untilByMember) {
+      const wasLive = this.find(projectId, scope, member) !== undefined;
+      const willBeLive = this.isFuture(untilMs);
+      if (willBeLive && !wasLive) added += 1;
+      if (wasLive && !willBeLive) freed += 1;
+    }
+    return { added, freed };
+  }
+
+  private acquire(project_id: string, { scope, member }: Permit, until_ms: number): void {
+    const scopes = getOrCreate(this.projects, project_id, (): PermitsByScope => new Map());
+    const members = getOrCreate(scopes, scope, () => new Map<string, HeldPermit>());
+    const held: HeldPermit = { project_id, scope, member, until_ms, heapKeyMs: until_ms, heap_index: -1 };
+    members.set(member, held);
+    this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
+    if (until_ms !== Number.POSITIVE_INFINITY) this.deadlines.add(held);
+  }
+
+  private extend(held: HeldPermit, untilMs: number): void {
+    held.until_ms = untilMs;
+    const isInHeap = held.heap_index !== -1;
+    if (untilMs === Number.POSITIVE_INFINITY) {
+      if (isInHeap) this.deadlines.remove(held);
+    } else if (isInHeap) {
+      this.deadlines.update(held);
+    } else {
+      this.deadlines.add(held);
+    }
+  }
+
+  /** Empty maps go with their last member, so that scopes nobody uses any more cost nothing. */
+  private release(held: HeldPermit): void {
+    const { project_id, scope, member } = held;
+    const scopes = this.projects.get(project_id) as PermitsByScope;
+    const members = scopes.get(scope) as Map<string, HeldPermit>;
+    members.delete(member);
+    if (members.size === 0) scopes.delete(scope);
+    if (scopes.size === 0) this.projects.delete(project_id);
+    const left = (this.counts.get(scope) as number) - 1;
+    if (left === 0) this.counts.delete(scope);
+    else this.counts.set(scope, left);
+    if (held.heap_index !== -1) this.deadlines.remove(held);
+  }
+}
+
+function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const existing = map.get(key);
+  if (existing !== undefined) return existing;
+  const created = create();
+  map.set(key, created);
+  return created;
+}

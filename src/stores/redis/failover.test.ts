@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { swapOf, transactionOf } from '../conformance/fixture.js';
+import { StoreBroken, StoreUnavailable } from '../store.js';
+import { onOwnRedis, type RedisHarness } from './testing/harness.js';
+
+const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+const P = { tenant_id: 't', project_id: 'p' };
+const transaction = (subject: string) => transactionOf(P, { swaps: [swapOf(P, subject, 0)] });
+
+await onOwnRedis(undefined, (redis) => describe('redis, profile durable,', () => describeDurable(redis)));
+await onOwnRedis(HA, (redis) => describe('redis, profile ha,', () => describeHa(redis)));
+
+function describeDurable(redis: RedisHarness): void {
+  it('is the same store after a restart: nothing was lost', async () => {
+    const store = await redis.open();
+    const meta = await store.meta();
+    await redis.engine.restart();
+    await settled(() => store.commit([transaction('~after')]));
+    expect(await (await redis.reopen()).meta()).toEqual(meta);
+  });
+
+  it('raises its incarnation where a replica was promoted all the same', async () => {
+    const store = await redis.open();
+    const meta = await store.meta();
+    await promote(redis);
+    const later = await (await redis.reopen()).meta();
+    expect(later.secret).toBe(meta.secret);
+    expect(later.incarnation).toBeGreaterThan(meta.incarnation);
+    expect(await (await redis.reopen()).meta()).toEqual(later);
+  });
+}
+
+function describeHa(all: RedisHarness): void {
+  const redis = all.with({ profile: 'ha' });
+
+  it('says that it may lose what it acknowledged', async () => {
+    const { capabilities } = await redis.open();
+    expect(capabilities).toMatchObject({ durable: false, clock: 'store', single_writer: false });
+    expect(capabilities.note).toMatch(/may be lost/);
+  });
+
+  it('raises its incarnation once when the server was restarted, and whoever was there before is finished', async () => {
+    const stores = [await redis.open(), await redis.open()];
+    const meta = await stores[0]!.meta();
+    for (const store of stores) await store.commit([transaction(`~${stores.indexOf(store)}`)]);
+    await redis.engine.restart();
+    for (const store of stores)
+      await expect(settled(() => store.commit([transaction('~late')]))).rejects.toThrow(StoreBroken);
+    for (const store of stores) await expect(store.heads(P, ['~0'])).rejects.toThrow(StoreBroken);
+    const later = [await (await redis.reopen()).meta(), await (await redis.reopen()).meta()];
+    expect(later[0]!.incarnation).toBeGreaterThan(meta.incarnation);
+    expect(later[1]).toEqual(later[0]);
+  });
+
+  it('lets no commit through on a connection that outlived a change of primary', async () => {
+    const store = await redis.open();
+    await promote(redis);
+    await expect(store.commit([transaction('~stale')])).rejects.toThrow(StoreBroken);
+    expect(await (await redis.reopen()).heads(P, ['~stale'])).toEqual([null]);
+  });
+}
+
+/** The server serves as a replica for a while and is made primary again, as a failover and back would. */
+async function promote(redis: RedisHarness): Promise<void> {
+  await redis.command('REPLICAOF', '127.0.0.1', '1');
+  await redis.command('REPLICAOF', 'NO', 'ONE');
+}
+
+/** The first answer that is not "not now". */
+async function settled<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await pause(10);
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { isoTime } from '../../core/events/envelope.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { type ProjectKey, REQUEST_WINDOW_MS, type Store } from '../store.js';
+import { BLOB_BYTES_MAX } from './blobs.js';
+import { onOwnRedis, type RedisHarness } from './testing/harness.js';
+
+const P: ProjectKey = { tenant_id: 't', project_id: 'p' };
+const KEY = 'genesis_fleet:{t}:p:p';
+const HOUR_MS = 3_600_000;
+
+const CLUSTER = ['--cluster-enabled', 'yes', '--appendonly', 'yes', '--appendfsync', 'always'];
+
+await onOwnRedis(undefined, (redis) => describe('the keys of a redis store', () => describeKeys(redis)));
+await onOwnRedis(CLUSTER, (redis) =>
+  describe('a redis store on a node of a cluster', () => describeNode(redis)),
+);
+
+function describeKeys(redis: RedisHarness): void {
+  it('keep for each value of each filter the positions of its events, and answer from those', async () => {
+    const store = await redis.open();
+    const fields = { feature_id: 'F-1', edge: 'design_code', agent_id: 'ada', session_id: 's1' };
+    const one = eventOf(P, { event_type: 'A', subject: '~x', seq: 1, task_id: 'T-1', ...fields });
+    await store.commit([
+      transactionOf(P, {
+        swaps: [{ subject: '~x', expected_seq: 0, head: { subject: '~x', seq: 1 }, events: [one] }],
+      }),
+      transactionOf(P, { loose_events: [eventOf(P, { subject: 'T-1', task_id: 'T-1', agent_id: 'bob' })] }),
+    ]);
+    const lists = [
+      'type:A',
+      'subject:~x',
+      'task:T-1',
+      'feature:F-1',
+      'edge:design_code',
+      'agent:ada',
+      'session:s1',
+    ];
+    for (const list of lists)
+      expect(await redis.command('LRANGE', `${KEY}:by:${list}`, '0', '-1')).toEqual(['1']);
+    // What a task's own head went through is kept under the subject alone, and found by the task all the same.
+    expect(await redis.command('LRANGE', `${KEY}:by:subject:T-1`, '0', '-1')).toEqual(['2']);
+    expect(await positions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
+  });
+
+  it('let a search by time pass over what is out of it, also where times are in no order', async () => {
+    const store = await redis.open();
+    const project = { ...P, project_id: 'times' };
+    const startMs = Date.UTC(2020, 0, 1);
+    const hour = (position: number) => (position === 1900 ? 3 : position);
+    await store.commit(
+      range(1, 2000).map((position) =>
+        transactionOf(project, {
+          loose_events: [eventOf(project, { timestamp: isoTime(startMs + hour(position) * HOUR_MS) })],
+        }),
+      ),
+    );
+    const between = (from: number, to: number) => ({
+      since: isoTime(startMs + from * HOUR_MS),
+      until: isoTime(startMs + to * HOUR_MS),
+    });
+    const sentBefore = await bytesSent(redis);
+    expect(await positions(store, project, between(2, 5))).toEqual([2, 3, 4, 1900]);
+    expect(await positions(store, project, { ...between(1500, 1502), agent_id: 'agent-1' })).toEqual([
+      1500, 1501,
+    ]);
+    expect(await positions(store, project, between(5000, 6000))).toEqual([]);
+    // Three searches in 2,000 events: the stretches of 256 in which the sought times lie, and no others.
+    const eventBytes = JSON.stringify(eventOf(project, {})).length;
+    expect((await bytesSent(redis)) - sentBefore).toBeLessThan(4 * 256 * (eventBytes + 50));
+  });
+
+  it('have no end but for those of batches', async () => {
+    const store = await redis.open();
+    const fromMs = await store.now();
+    await fill(store);
+    const ends: number[] = [];
+    for (const key of await redis.command<string[]>('KEYS', 'genesis_fleet:*')) {
+      const endMs = await redis.command<number>('PEXPIRETIME', key);
+      if (key.includes(':batch:')) ends.push(endMs);
+      else expect({ key, endMs }).toEqual({ key, endMs: -1 });
+    }
+    // One of another test may have come to its end meanwhile.
+    expect(ends).not.toContain(-1);
+    expect(Math.max(...ends)).toBeGreaterThan(fromMs + 60_000);
+  });
+
+  it('cannot be confused by the names of tenants and projects', async () => {
+    const store = await redis.open();
+    const places = ['a', 'a}', '{a}', 'a:p:b', 'a%3Ap'].flatMap((tenant_id) =>
+      ['x', 'x:heads', 'x%3Aheads', 'x:by:type'].map((project_id) => ({ tenant_id, project_id })),
+    );
+    const outcomes = await store.commit(
+      places.map((place) => transactionOf(place, { swaps: [swapOf(place, '~a', 0)] })),
+    );
+    expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
+    for (const place of places) expect(await store.project(place)).toEqual({ position: 1, rules_seq: 0 });
+  });
+
+  it('forget a request after the window, and not before', async () => {
+    const store = await redis.open();
+    const project = { ...P, project_id: 'requests' };
+    const request = (key: string) => transactionOf(project, { requests: [{ key, digest: 'd', keep: true }] });
+    await store.commit([request('old'), request('recent')]);
+    const order = 'genesis_fleet:{t}:p:requests:request_order';
+    const thenMs = (await store.now()) - REQUEST_WINDOW_MS;
+    await redis.command('LSET', order, '0', `${thenMs - 1} old`);
+    await redis.command('LSET', order, '1', `${thenMs + HOUR_MS} recent`);
+    await store.commit([request('new')]);
+    const outcomes = await store.commit([request('recent'), request('old'), request('new')]);
+    expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);
+  });
+
+  it('keep the time of a tenant from running back when the engine’s clock does', async () => {
+    const store = await redis.open();
+    const aheadMs = (await store.now()) + HOUR_MS;
+    await redis.command('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(aheadMs));
+    const project = { tenant_id: 'ahead', project_id: 'p' };
+    const permits = [{ scope: 'work', member: 'm', until_ms: aheadMs }];
+    const [outcome] = await store.commit([transactionOf(project, { permits })]);
+    expect(outcome?.now_ms).toBe(aheadMs);
+    expect(await store.countPermits('ahead', 'work')).toBe(0);
+    expect(await store.now()).toBeGreaterThanOrEqual(aheadMs);
+  });
+
+  it('hold blobs of every size up to the limit', async () => {
+    const { blobs } = await redis.open();
+    for (const size of [0, 1, 1 << 20, (1 << 20) * 2 + 17]) {
+      const bytes = Buffer.alloc(size, 'blob\u0000\u00ff');
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      expect([await blobs.size('t', sha256), await blobs.get('t', sha256)]).toEqual([null, null]);
+      await blobs.put('t', sha256, bytes);
+      await blobs.put('t', sha256, bytes);
+      expect(await blobs.size('t', sha256)).toBe(size);
+      expect(bytes.equals((await blobs.get('t', sha256)) ?? Buffer.from('none'))).toBe(true);
+      expect(await blobs.get('other', sha256)).toBeNull();
+    }
+    await expect(blobs.put('t', '../x', Buffer.from(''))).rejects.toThrow(/SHA-256/);
+    await expect(blobs.put('t', 'a'.repeat(64), new Uint8Array(BLOB_BYTES_MAX + 1))).rejects.toThrow(
+      /at most/,
+    );
+    expect(await redis.command('KEYS', '*draft*')).toEqual([]);
+  });
+}
+
+function describeNode(redis: RedisHarness): void {
+  it('keeps what a script touches in one slot', async () => {
+    await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    while (!(await redis.command<string>('CLUSTER', 'INFO')).includes('cluster_state:ok')) await pause(50);
+    const store = await redis.open();
+    await fill(store);
+    expect(await positions(store, P, { session_id: 's1' })).toEqual([2]);
+    const keys = await redis.command<string[]>('KEYS', 'genesis_fleet:{t}*');
+    const permits = await Promise.all(keys.map((key) => redis.command('CLUSTER', 'KEYSLOT', key)));
+    expect(new Set(permits).size).toBe(1);
+  });
+}
+
+/** One of everything, for two tenants. */
+async function fill(store: Store): Promise<void> {
+  const transactions = [P, { ...P, tenant_id: 'u' }].map((place) =>
+    transactionOf(place, {
+      swaps: [swapOf(place, '~filled', 0)],
+      loose_events: [eventOf(place, { session_id: 's1' })],
+      requests: [{ key: 'filled', digest: 'd', keep: true }],
+      permits: [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }],
+      changes_rules: true,
+    }),
+  );
+  expect(kindsOf(await store.commit(transactions))).toEqual(['committed', 'committed']);
+}
+
+async function positions(store: Store, project: ProjectKey, filter: object): Promise<number[]> {
+  const found = await store.events(project, { after: 0, limit: 100, ...filter });
+  return found.map((event) => event.position);
+}
+
+async function bytesSent(redis: RedisHarness): Promise<number> {
+  const stats = await redis.command<string>('INFO', 'stats');
+  return Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+}

@@ -1,0 +1,69 @@
+import { StoreRefused } from '../store.js';
+import type { RedisOptions } from './options.js';
+
+/** The one primary a connection leads to, as far as it matters. */
+export interface RedisServerInfo {
+  /** New with every start of the server, and with every promotion of a replica. */
+  readonly replication_id: string;
+  /** It was a replica since it started: writes that its primary acknowledged may not have reached it. */
+  readonly isPromoted: boolean;
+}
+
+type SendCommand = (args: readonly string[]) => Promise<unknown>;
+
+const VERSION_MIN = 7;
+const NO_ID = /^0+$/;
+
+/** Refuses a server that could forget a head, or what it acknowledged, or that takes no writes. */
+export async function runPreflight(send: SendCommand, options: RedisOptions): Promise<RedisServerInfo> {
+  const info = fieldsOf((await send(['INFO'])) as string);
+  if (Number.parseInt(info.get('redis_version') ?? '', 10) < VERSION_MIN) {
+    throw new StoreRefused(
+      `This is Redis ${info.get('redis_version')}; it must be ${VERSION_MIN} or newer, or Valkey.`,
+    );
+  }
+  if (info.get('role') !== 'master') {
+    throw new StoreRefused('This Redis is a read-only replica. Connect to its primary.');
+  }
+  const policy = info.get('maxmemory_policy');
+  if (policy !== 'noeviction') {
+    throw new StoreRefused(
+      `maxmemory-policy is ${policy}: Redis could drop a head. Run: CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE`,
+    );
+  }
+  if (options.profile === 'durable') await assertDurable(send);
+  return {
+    replication_id: info.get('master_replid') ?? '',
+    isPromoted: !NO_ID.test(info.get('master_replid2') ?? '0'),
+  };
+}
+
+/** What must be set for an acknowledged write to be on disk. */
+const DURABLE: readonly (readonly [string, string])[] = [
+  ['appendonly', 'yes'],
+  ['appendfsync', 'always'],
+  ['no-appendfsync-on-rewrite', 'no'],
+];
+
+async function assertDurable(send: SendCommand): Promise<void> {
+  const reply = (await send(['CONFIG', 'GET', ...DURABLE.map(([name]) => name)]).catch(() => [])) as string[];
+  const settings = new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1]]] : [])));
+  const wrong = DURABLE.filter(([name, required]) => settings.get(name) !== required);
+  if (wrong.length === 0) return;
+  const current = wrong
+    .map(([name]) => `${name} is ${settings.get(name) ?? 'not to be learnt (CONFIG GET)'}`)
+    .join(', ');
+  const commands = wrong.map(([name, required]) => `CONFIG SET ${name} ${required}`).join(', ');
+  throw new StoreRefused(
+    `Profile durable: ${current}. Run: ${commands}, then CONFIG REWRITE; or choose ?profile=ha, which may lose acknowledged work.`,
+  );
+}
+
+function fieldsOf(info: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of info.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return fields;
+}

@@ -1,0 +1,62 @@
+import { createClient } from 'redis';
+import { afterAll, onTestFinished } from 'vitest';
+import type { TestEngine } from '../../testing/engine.js';
+import { onEngine } from '../../testing/on-engine.js';
+import type { RedisOptions } from '../options.js';
+import { openRedisMigrator, openRedisStore, type RedisStore } from '../redis-store.js';
+import { optionsWithoutTimeouts, startOwnRedis } from '../testing.js';
+
+/** Registers tests on a Redis of their own, which they may end, freeze and set up at will. */
+export const onOwnRedis = (
+  settings: readonly string[] | undefined,
+  tests: (redis: RedisHarness) => void,
+): Promise<void> =>
+  onEngine(
+    'redis',
+    () => startOwnRedis(settings),
+    (engine) => {
+      afterAll(() => engine.stop());
+      tests(new RedisHarness(engine));
+    },
+  );
+
+export class RedisHarness {
+  constructor(
+    readonly engine: Required<TestEngine>,
+    readonly options = optionsWithoutTimeouts(engine.url),
+  ) {}
+
+  with(changes: Partial<RedisOptions>): RedisHarness {
+    return new RedisHarness(this.engine, { ...this.options, ...changes });
+  }
+
+  async migrate(): Promise<void> {
+    const migrator = await openRedisMigrator(this.options);
+    await migrator.up();
+    await migrator.close();
+  }
+
+  /** Opens a store that is closed with the test, on a schema that is made if need be. */
+  async open(): Promise<RedisStore> {
+    await this.migrate();
+    return this.reopen();
+  }
+
+  async reopen(): Promise<RedisStore> {
+    const store = await openRedisStore(this.options);
+    onTestFinished(() => store.close());
+    return store;
+  }
+
+  /** Says something to the engine that a store would not. */
+  async command<T = unknown>(...args: string[]): Promise<T> {
+    const { host, port } = this.options;
+    const client = createClient({ socket: { host, port }, RESP: 2 });
+    await client.connect();
+    try {
+      return await client.sendCommand<T & string>(args);
+    } finally {
+      client.destroy();
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import { openDynamodbStore } from '../dynamodb/dynamodb-store.js';
+import { optionsWithoutTimeouts as dynamodbOptions } from '../dynamodb/testing.js';
+import type { EngineStore } from '../engines.js';
+import { openMysqlStore } from '../mysql/mysql-store.js';
+import { optionsWithoutTimeouts as mysqlOptions } from '../mysql/testing.js';
+import { openPostgresStore } from '../postgres/postgres-store.js';
+import { optionsWithoutTimeouts as postgresOptions } from '../postgres/testing.js';
+import { openRedisStore } from '../redis/redis-store.js';
+import { optionsWithoutTimeouts as redisOptions } from '../redis/testing.js';
+
+const OPEN: Readonly<Record<string, (url: string) => Promise<EngineStore>>> = {
+  'postgres:': (url) => openPostgresStore(postgresOptions(url)),
+  'mysql:': (url) => openMysqlStore(mysqlOptions(url)),
+  'redis:': (url) => openRedisStore(redisOptions(url)),
+  'dynamodb:': (url) => openDynamodbStore(dynamodbOptions(url)),
+};
+
+/** The store of a URL, as a coordinator opens it, but that it waits for an engine however slow the machine is. */
+export function openWithoutTimeouts(url: string): Promise<EngineStore> {
+  const open = OPEN[new URL(url).protocol];
+  if (open === undefined) throw new Error(`There is no engine for ${url}.`);
+  return open(url);
+}

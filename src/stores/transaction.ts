@@ -1,0 +1,20 @@
+import type { ProjectKey, Transaction } from './store.js';
+
+/** A unit that does nothing but what is said of it. */
+export function transactionOf(project: ProjectKey, parts: Partial<Transaction>): Transaction {
+  return {
+    tenant_id: project.tenant_id,
+    project_id: project.project_id,
+    swaps: [],
+    checks: [],
+    rules_seq: null,
+    changes_rules: false,
+    requests: [],
+    loose_events: [],
+    permits: [],
+    permit_limits: [],
+    not_before_ms: null,
+    not_after_ms: null,
+    ...parts,
+  };
+}

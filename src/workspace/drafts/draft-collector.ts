@@ -1,0 +1,97 @@
+import { sha256Hex } from '../../coordinator/identity.js';
+import {
+  MANIFEST_FILES_MAX,
+  type ManifestFile,
+  pathCollision,
+  type ResultManifest,
+  TOTAL_BYTES_MAX,
+} from '../../core/graph/manifest.js';
+import type { BaseDigests } from './base-record.js';
+import { BlobUploads } from './blob-uploads.js';
+import type { BlobTarget, ProjectFolder } from './draft-folders.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
+import { type FoundFile, readBelow, readSafely, type StepHook } from './safe-read.js';
+
+/** Gathers files, with what each was begun from. */
+export class DraftCollector {
+  private readonly files: ManifestFile[] = [];
+  private readonly changedPaths: string[] = [];
+  private readonly uploads: BlobUploads;
+  private totalBytes = 0;
+
+  constructor(
+    private readonly project: ProjectFolder,
+    shelf: BlobTarget,
+    private readonly bases: BaseDigests,
+    private readonly onStep: StepHook,
+  ) {
+    this.uploads = new BlobUploads(shelf);
+  }
+
+  /** A refusal ends the collection: nothing of it is under way any more. */
+  async add(found: FoundFile): Promise<DraftRefusal | null> {
+    const refused = await this.read(found);
+    if (refused !== null) await this.uploads.allSettled();
+    return refused;
+  }
+
+  private async read(found: FoundFile): Promise<DraftRefusal | null> {
+    const { path } = found;
+    const draft = await readSafely(found, { links: 'one', onStep: this.onStep });
+    if (draft === null) return draftRefusal('SWAPPED', path, `${path} vanished while it was read.`);
+    if (isDraftRefusal(draft)) return draft;
+    const shared = await readBelow(this.project.root, path, { links: 'any' });
+    if (shared !== null && isDraftRefusal(shared)) return shared;
+    const sha256 = sha256Hex(draft.bytes);
+    const sharedSha256 = shared === null ? null : sha256Hex(shared.bytes);
+    const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : sharedSha256);
+    this.bases.set(path, base_sha256);
+    const { executable } = draft;
+    const sameMode = shared === null || shared.executable === executable;
+    if (sha256 === base_sha256 && sameMode) return null;
+    if (sharedSha256 !== base_sha256 && sharedSha256 !== sha256) this.changedPaths.push(path);
+    return this.addFile(
+      { path, sha256, size_bytes: draft.bytes.length, executable, base_sha256 },
+      draft.bytes,
+    );
+  }
+
+  /** The candidate; everything it names is durable. */
+  async manifest(where: string): Promise<ResultManifest | DraftRefusal> {
+    await this.uploads.allDurable();
+    const { files, changedPaths, totalBytes: total_bytes } = this;
+    if (changedPaths[0] !== undefined) {
+      const others = changedPaths.length > 10 ? ` and ${changedPaths.length - 10} more` : '';
+      const message = `Changed in the project since the drafts were begun: ${changedPaths.slice(0, 10).join(', ')}${others}.`;
+      return draftRefusal('BASE_CHANGED', changedPaths[0], message);
+    }
+    if (files.length === 0) return noDraftsRefusal(where);
+    const clash = pathCollision(files.map((file) => file.path));
+    if (clash !== null) return draftRefusal('BAD_NAME', where, `${clash}.`);
+    return { kind: 'files', files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), total_bytes };
+  }
+
+  private async addFile(file: ManifestFile, bytes: Buffer): Promise<DraftRefusal | null> {
+    this.files.push(file);
+    this.totalBytes += file.size_bytes;
+    if (this.files.length > MANIFEST_FILES_MAX) {
+      return draftRefusal(
+        'TOO_MANY',
+        file.path,
+        `There are more than ${MANIFEST_FILES_MAX} files in the drafts.`,
+      );
+    }
+    if (this.totalBytes > TOTAL_BYTES_MAX) {
+      return draftRefusal('TOO_LARGE', file.path, `The drafts have more than ${TOTAL_BYTES_MAX} bytes.`);
+    }
+    await this.uploads.put(file.sha256, bytes);
+    return null;
+  }
+}
+
+export const noDraftsRefusal = (path: string): DraftRefusal =>
+  draftRefusal(
+    'NO_DRAFTS',
+    path,
+    `There is nothing to promote in ${path}: no file, or none that was changed.`,
+  );

@@ -1,0 +1,236 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { collectDrafts } from './collect.js';
+import { type PromotionLog, promoteAccepted } from './promote-accepted.js';
+import { ALPHA, DraftsHarness, digest, EDGE } from './testing/drafts-harness.js';
+
+/** A project with its coordinator, and agents who submit what they drafted. */
+async function begin() {
+  const harness = await CoordinatorHarness.open('file');
+  const workspace = await DraftsHarness.open();
+  unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
+  const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: P };
+  const agent = (agentId: string) => new HarnessAgent(harness, agentId, `s-${agentId}`);
+  const submits = async (by: HarnessAgent, subject = EDGE) => {
+    const manifest = await collectDrafts(workspace, log, { agent_id: by.agent_id, subject });
+    return by.submits(subject, manifest);
+  };
+  const converges = async (subject: string, files: Record<string, string>) => {
+    const by = agent('alpha');
+    await by.claims(subject);
+    for (const [path, text] of Object.entries(files))
+      await workspace.writeDraft(path, text, { ...ALPHA, subject });
+    expect(await submits(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
+  };
+  return { house: harness, yard: workspace, log, agent, submits, converges };
+}
+
+const OTHER = 'REQ-F-PAY-2#code_unit_tests';
+const watermark = (workspace: DraftsHarness) => workspace.path('events', 'promoted.json');
+
+describe('what the log accepted is promoted', () => {
+  test('in its order, and looked at once', async () => {
+    const { yard: workspace, log, converges } = await begin();
+    await converges(EDGE, { 'src/a': 'one', 'src/b': 'b' });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a', 'src/b'] });
+    await converges(OTHER, { 'src/a': 'two' });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a'], unchanged: [] });
+    expect(await workspace.readShared('src/a')).toBe('two');
+    // What a person does afterwards is theirs, whether or not it was like this before.
+    await workspace.writeShared('src/a', 'one');
+    expect(await promoteAccepted(workspace, log)).toMatchObject({
+      written: [],
+      unchanged: [],
+      conflicts: [],
+    });
+    expect(await workspace.readShared('src/a')).toBe('one');
+  });
+
+  test('again from the whole log when the mark is lost, broken, or of another log', async () => {
+    const { yard: workspace, log, converges } = await begin();
+    await converges(EDGE, { 'src/a': 'one' });
+    await promoteAccepted(workspace, log);
+    await converges(OTHER, { 'src/a': 'two' });
+    await promoteAccepted(workspace, log);
+    const { position } = JSON.parse(await readFile(watermark(workspace), 'utf8')) as { position: number };
+    const other = JSON.stringify({ position, event_id: 'another', unfinished: [] });
+    for (const mark of [null, '{', '{"position":-1}', other]) {
+      if (mark === null) await rm(watermark(workspace));
+      else await writeFile(watermark(workspace), mark);
+      expect(await promoteAccepted(workspace, log)).toMatchObject({ unchanged: ['src/a'], conflicts: [] });
+      await writeFile(watermark(workspace), mark ?? '');
+      await workspace.writeShared('src/a', 'by hand');
+      expect(await promoteAccepted(workspace, log)).toMatchObject({
+        written: [],
+        conflicts: [{ path: 'src/a' }],
+      });
+      await workspace.writeShared('src/a', 'two');
+    }
+  });
+
+  test('by calls at the same time, one after the other', async () => {
+    const { yard: workspace, log, converges } = await begin();
+    await converges(EDGE, { a: 'one', b: 'b', c: 'c' });
+    let inside = 0;
+    let most = 0;
+    const steps = (step: string) => {
+      if (step === 'read') most = Math.max(most, ++inside);
+      if (step === 'synced') inside -= 1;
+    };
+    const calls = [1, 2, 3].map(() => promoteAccepted(workspace, log, steps));
+    expect((await Promise.all(calls)).map(({ written }) => written.length)).toEqual([3, 0, 0]);
+    expect(most).toBe(1);
+  });
+
+  test('and results without files are passed by, with a mark now and then', async () => {
+    const { yard: workspace, log, house: harness, agent } = await begin();
+    const alpha = agent('alpha');
+    await alpha.claims(EDGE);
+    await alpha.submits(EDGE, { done: true });
+    await promoteAccepted(workspace, log);
+    await expect(readFile(watermark(workspace))).rejects.toThrow('ENOENT');
+    await alpha.claims(OTHER);
+    for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER, `${at}`);
+    await promoteAccepted(workspace, log);
+    expect(JSON.parse(await readFile(watermark(workspace), 'utf8'))).toMatchObject({
+      position: await harness.position(),
+    });
+  });
+
+  test('when its manifest is too large for an event', async () => {
+    const { yard: workspace, log, converges, house: harness } = await begin();
+    const long = 'x'.repeat(240);
+    const files = Object.fromEntries(Array.from({ length: 220 }, (_, at) => [`many/${at}${long}`, `${at}`]));
+    await converges(EDGE, files);
+    expect((await harness.events()).at(-1)?.payload).toHaveProperty('blob_sha256');
+    expect((await promoteAccepted(workspace, log)).written).toHaveLength(220);
+  });
+
+  test('and not what is no result of ours: of a task, of others, of no files, of a manifest that is none', async () => {
+    const { yard: workspace, log, house: harness, converges } = await begin();
+    await converges(EDGE, { a: 'a' });
+    const [told] = (await harness.events()).slice(-1) as [EventEnvelope];
+    const resultData = told.payload.result_data as { files: { path: string }[] };
+    const evil = structuredClone(resultData);
+    evil.files[0]!.path = '../evil';
+    const { seq: _, ...foreign } = told;
+    const events: EventEnvelope[] = [
+      foreign,
+      { ...told, subject: 'A-001-x' },
+      { ...told, payload: { ...told.payload, result_data: { done: true } } },
+      { ...told, payload: { ...told.payload, result_data: evil } },
+    ];
+    const store = {
+      project: async () => ({ position: events.length, rules_seq: 0 }),
+      events: async (_key: unknown, query: { after: number }) =>
+        events.map((event, at) => ({ ...event, position: at + 1 })).slice(query.after),
+    };
+    const promotion = await promoteAccepted(workspace, { ...log, store });
+    expect(promotion).toMatchObject({
+      written: [],
+      failures: [{ position: 4, path: 'files.0.path', again: false }],
+    });
+    expect(await workspace.readShared('a')).toBeNull();
+  });
+
+  test('later, when its bytes were missing', async () => {
+    const { yard: workspace, log, converges } = await begin();
+    await converges(EDGE, { a: 'a', b: 'b' });
+    const without = {
+      put: log.blobs.put.bind(log.blobs),
+      size: log.blobs.size.bind(log.blobs),
+      get: async (tenant: string, sha256: string) =>
+        sha256 === digest('a') ? null : log.blobs.get(tenant, sha256),
+    };
+    const first = await promoteAccepted(workspace, { ...log, blobs: without });
+    expect(first).toMatchObject({ written: ['b'], failures: [{ path: 'a' }] });
+    await converges(OTHER, { c: 'c' });
+    const second = await promoteAccepted(workspace, { ...log, blobs: without });
+    expect(second).toMatchObject({ written: ['c'], failures: [{ path: 'a' }] });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['a'], failures: [] });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], unchanged: [] });
+  });
+});
+
+describe('a promotion cut short is done on the next start', () => {
+  const stepsOf = async (): Promise<string[]> => {
+    const seen: string[] = [];
+    const { yard: workspace, log, converges } = await begin();
+    await workspace.writeShared('c', 'old');
+    await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
+    await workspace.writeShared('c', 'by hand');
+    await promoteAccepted(workspace, log, (step, path) => void seen.push(`${step} ${path}`));
+    return seen;
+  };
+
+  test('at every step, twice over', async () => {
+    const steps = await stepsOf();
+    expect(steps.length).toBeGreaterThan(9);
+    const { yard: workspace, log, converges } = await begin();
+    await workspace.writeShared('c', 'old');
+    await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
+    await workspace.writeShared('c', 'by hand');
+    for (const crash of steps) {
+      for (const path of ['a', 'b', watermark(workspace).slice(workspace.root.length + 1)]) {
+        await rm(`${workspace.root}/${path}`, { recursive: true, force: true });
+      }
+      const crashing = promoteAccepted(workspace, log, (step, path) => {
+        if (`${step} ${path}` === crash) throw new Error('crash');
+      });
+      await expect(crashing).rejects.toThrow('crash');
+      await promoteAccepted(workspace, log);
+      const files = await Promise.all(['a', 'b/b', 'c'].map((path) => workspace.readShared(path)));
+      expect({ crash, files }).toEqual({ crash, files: ['a', 'b', 'by hand'] });
+      expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], conflicts: [] });
+    }
+  });
+});
+
+describe('a zombie', () => {
+  test('cannot promote; its drafts and its manifest are kept, and adopted they are promoted', async () => {
+    const { house: harness, yard: workspace, log, agent, submits } = await begin();
+    await workspace.writeShared('src/a', 'old');
+    const [alpha, beta] = [agent('alpha'), agent('beta')];
+    await alpha.claims(EDGE);
+    await workspace.writeDraft('src/a', 'by alpha');
+    await workspace.writeDraft('src/new', 'by alpha');
+    harness.advance(24 * 3600);
+    expect(await beta.claims(EDGE)).toMatchObject({ success: true, claim: { generation: 2 } });
+    const zombie = await submits(alpha);
+    expect(zombie).toMatchObject({ accepted: false, reason: 'STALE_GENERATION', parked: expect.any(String) });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], conflicts: [] });
+    expect([await workspace.readShared('src/a'), await workspace.readShared('src/new')]).toEqual([
+      'old',
+      null,
+    ]);
+    expect((await workspace.collected()).files).toHaveLength(2);
+
+    const body = { expected_generation: 2, reason: 'it was good', result_id: zombie.parked };
+    const adopted = await harness.coordinator.operate(P, EDGE, 'adopt', body, human('ann'));
+    expect(adopted).toMatchObject({ reason: 'ADOPTED' });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a', 'src/new'] });
+    expect([await workspace.readShared('src/a'), await workspace.readShared('src/new')]).toEqual([
+      'by alpha',
+      'by alpha',
+    ]);
+  });
+
+  test('whose successor was promoted meets its files, and must rebase', async () => {
+    const { house: harness, yard: workspace, log, agent, submits } = await begin();
+    await workspace.writeShared('src/a', 'old');
+    const [alpha, beta] = [agent('alpha'), agent('beta')];
+    await alpha.claims(EDGE);
+    await workspace.writeDraft('src/a', 'by alpha');
+    await workspace.collected();
+    harness.advance(24 * 3600);
+    await beta.claims(EDGE);
+    await workspace.writeDraft('src/a', 'by beta', { agent_id: 'beta', subject: EDGE });
+    expect(await submits(beta)).toMatchObject({ reason: 'ACCEPTED' });
+    await promoteAccepted(workspace, log);
+    expect(await workspace.readShared('src/a')).toBe('by beta');
+    expect(await workspace.collect()).toMatchObject({ refused: 'BASE_CHANGED', path: 'src/a' });
+  });
+});

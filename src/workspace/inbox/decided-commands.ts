@@ -1,0 +1,143 @@
+import { adviceFor } from '../../coordinator/advice.js';
+import { parseSubject } from '../../coordinator/operations/parse-body.js';
+import { isProblem } from '../../coordinator/problem.js';
+import type { ClaimResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { InboxCommand } from './command.js';
+import { type InboxReply, replayGrant, type WorkspaceContext } from './execute-command.js';
+
+/** More than a busy day's. Beyond it everything is forgotten, and read again from the log when it is asked for. */
+const IDS_KEPT_MAX = 100_000;
+
+/**
+ * Which commands the log has decided already, so that none is decided twice: a crash may come between a decision and
+ * the end of its file, a loss of power brings back files that were gone, and an agent that lost an outcome drops its
+ * file again. Of each edge the log is read once; what is decided from then on is kept in mind.
+ *
+ * Grants and told events are remembered by the coordinator as well, but for a day. Everything else it would answer from
+ * the head, which may have moved on with the commands of others: the log still knows.
+ */
+export class DecidedCommands {
+  private readonly idsByScope = new Map<string, Promise<Set<string>>>();
+  private ids = 0;
+
+  constructor(private readonly context: WorkspaceContext) {}
+
+  /** The reply to a command that was decided before, from the event it left; null where there is none. */
+  async replyFor(command: InboxCommand): Promise<InboxReply | null> {
+    const scope = historyScopeOf(command);
+    if (scope === null || !(await this.idsOf(scope)).has(command.request_id)) return null;
+    const left = (await this.eventsOf(scope)).filter(
+      ({ request_id, agent_id }) => request_id === command.request_id && agent_id === command.agent_id,
+    );
+    const appended = command.kind === 'append' ? left.at(-1) : undefined;
+    if (appended !== undefined) return { success: true, reason: 'APPENDED', event_id: appended.event_id };
+    const granted = left.find(
+      // Others can choose the ids of their requests: a grant is told to its own session.
+      ({ event_type, session_id }) => event_type === 'edge_started' && session_id === command.session_id,
+    );
+    if (granted !== undefined) return replayGrant(this.context, granted);
+    // A result that was accepted with a warning left both, and the warning last.
+    const decisive = left.find(({ event_type }) => REPLY_BUILDERS.has(event_type));
+    return decisive === undefined ? null : (REPLY_BUILDERS.get(decisive.event_type)?.(decisive) ?? null);
+  }
+
+  async add(command: InboxCommand): Promise<void> {
+    const scope = historyScopeOf(command);
+    const known = scope === null ? undefined : this.idsByScope.get(scopeKey(scope));
+    if (known !== undefined) (await known).add(command.request_id);
+    this.ids += 1;
+  }
+
+  /** Nobody knows whether it was decided: only the log does. */
+  invalidate(command: InboxCommand): void {
+    const scope = historyScopeOf(command);
+    if (scope !== null) this.idsByScope.delete(scopeKey(scope));
+  }
+
+  private idsOf(scope: HistoryScope): Promise<Set<string>> {
+    const name = scopeKey(scope);
+    const known = this.idsByScope.get(name);
+    if (known !== undefined) return known;
+    if (this.ids > IDS_KEPT_MAX) {
+      this.idsByScope.clear();
+      this.ids = 0;
+    }
+    const read = this.readIds(scope);
+    this.idsByScope.set(name, read);
+    read.catch(() => this.idsByScope.delete(name));
+    return read;
+  }
+
+  private async readIds(scope: HistoryScope): Promise<Set<string>> {
+    const ids = new Set<string>();
+    for (const { request_id } of await this.eventsOf(scope))
+      if (request_id !== undefined) ids.add(request_id);
+    this.ids += ids.size;
+    return ids;
+  }
+
+  private eventsOf(scope: HistoryScope): Promise<EventEnvelope[]> {
+    const { coordinator, key } = this.context;
+    return coordinator.history.read(key, scope);
+  }
+}
+
+/** Where in the log a command has left its events: with the edge it is about, or else with who tells of none. */
+type HistoryScope = { readonly subject: string } | { readonly session_id: string };
+
+function historyScopeOf({ subject, session_id }: InboxCommand): HistoryScope | null {
+  if (subject === null) return typeof session_id === 'string' ? { session_id } : null;
+  const read = parseSubject(subject);
+  return isProblem(read) ? null : { subject: read };
+}
+
+const scopeKey = (scope: HistoryScope): string =>
+  'subject' in scope ? scope.subject : `~${scope.session_id}`;
+
+const REPLY_BUILDERS: ReadonlyMap<string, (event: EventEnvelope) => InboxReply> = new Map<
+  string,
+  (event: EventEnvelope) => InboxReply
+>([
+  ['heartbeat', renewed],
+  ['edge_released', () => ({ success: true, reason: 'RELEASED' })],
+  ['edge_converged', accepted],
+  ['convergence_escalated', (event) => refusedResult(event, 'ESCALATED')],
+  ['result_rejected', (event) => refusedResult(event, String(event.payload.rejection_reason))],
+  ['claim_rejected', refusedClaim],
+]);
+
+function renewed({ payload }: EventEnvelope): RenewalResult {
+  return { success: true, reason: 'RENEWED', new_expiry: payload.expires_at as string | null };
+}
+
+function accepted({ generation = 0, payload }: EventEnvelope): SubmissionResult {
+  return {
+    accepted: true,
+    reason: 'ACCEPTED',
+    current_generation: generation,
+    work_lost: false,
+    late: payload.late === true,
+    work_product_ref: payload.work_product_ref as string,
+    parked: null,
+  };
+}
+
+function refusedResult({ generation = 0, payload }: EventEnvelope, reason: string): SubmissionResult {
+  return {
+    accepted: false,
+    reason,
+    current_generation: (payload.current_generation as number | undefined) ?? generation,
+    work_lost: payload.work_lost === true,
+    late: false,
+    work_product_ref: null,
+    parked: payload.parked === true ? (payload.result_id as string) : null,
+    next: adviceFor(reason),
+  };
+}
+
+function refusedClaim({ payload }: EventEnvelope): ClaimResult {
+  const reason = String(payload.reason);
+  const current_holder = (payload.holding_agent as string | undefined) ?? null;
+  return { success: false, reason, claim: null, current_holder, next: adviceFor(reason) };
+}

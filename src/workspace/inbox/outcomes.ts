@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { isErrorCode } from '../../stores/file/disk.js';
+import type { InboxReply } from './execute-command.js';
+import type { AgentFolder, InboxFiles } from './files.js';
+
+/** How many outcomes an agent finds at most; the oldest go first. */
+export const OUTCOMES_MAX = 1000;
+/** Not every outcome is worth a look at all of them. */
+const PRUNE_EVERY = 100;
+const CONCURRENCY_MAX = 500;
+
+/** More than any refusal says. */
+const OUTCOME_BYTES_MAX = 64 * 1024;
+
+/** What agents are left: the outcomes of one agent's commands. */
+export class Outcomes {
+  /** How many there may be by now. */
+  private count: number | null = null;
+
+  private constructor(private readonly folder: AgentFolder) {}
+
+  static async open(files: InboxFiles, path: string): Promise<Outcomes> {
+    return new Outcomes(await files.make(path));
+  }
+
+  /** Whole or not at all: whoever waits for the file can read it the moment it is there. */
+  async put(name: string, outcome: object): Promise<void> {
+    await writeJsonAtomically(this.folder, name, outcome);
+    this.count ??= (await this.folder.names()).length;
+    this.count += 1;
+    if (this.count > OUTCOMES_MAX + PRUNE_EVERY) await this.prune();
+  }
+
+  /** What this very request was refused with, where that was told already; a loss of power leaves files not whole. */
+  async refusal(name: string, requestId: string): Promise<InboxReply | null> {
+    const bytes = await this.folder.read(name, OUTCOME_BYTES_MAX);
+    if (typeof bytes === 'string') return null;
+    const { success, data } = refusalOutcomeSchema.safeParse(parsed(bytes));
+    return success && data.request_id === requestId ? (data.reply as InboxReply) : null;
+  }
+
+  close(): Promise<void> {
+    return this.folder.close();
+  }
+
+  private async prune(): Promise<void> {
+    const names = (await this.folder.names()).map((name) => name.toString('utf8'));
+    const found: { name: string; at_ms: number }[] = [];
+    await inBatches(names, async (name) => {
+      found.push({ name, at_ms: await this.folder.modifiedMs(name).catch(zeroIfRemoved) });
+    });
+    found.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
+    const old = found.slice(0, Math.max(0, found.length - OUTCOMES_MAX));
+    await inBatches(old, ({ name }) => this.folder.remove(name));
+    this.count = found.length - old.length;
+  }
+}
+
+/** Agents can write here too: of a hundred thousand files only some are under way at once. */
+async function inBatches<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += CONCURRENCY_MAX) {
+    await Promise.all(all.slice(at, at + CONCURRENCY_MAX).map(work));
+  }
+}
+
+/** Its agent has taken it away meanwhile: the first to go. */
+function zeroIfRemoved(error: unknown): number {
+  if (!isErrorCode(error, 'ENOENT')) throw error;
+  return 0;
+}
+
+/** Agents can write here too: what is counted of it is a code, and nothing else. */
+const codeSchema = z.string().regex(/^[A-Z_]{1,64}$/);
+const refusalOutcomeSchema = z.object({
+  request_id: z.string(),
+  ok: z.literal(false),
+  reply: z.union([
+    z.looseObject({ problem: codeSchema, detail: z.string() }),
+    z.looseObject({ success: z.literal(false), reason: codeSchema }),
+    z.looseObject({ accepted: z.literal(false), reason: codeSchema }),
+  ]),
+});
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a small file under a name that is ignored, and moves it to its own. */
+export async function writeJsonAtomically(folder: AgentFolder, name: string, content: object): Promise<void> {
+  const temporary = `.${name}.tmp`;
+  const text = `${JSON.stringify(content)}\n`;
+  try {
+    await folder.write(temporary, text);
+  } catch (error) {
+    if (!isErrorCode(error, 'EEXIST')) throw error;
+    // A crash left it.
+    await folder.remove(temporary);
+    await folder.write(temporary, text);
+  }
+  await folder.rename(temporary, name);
+}

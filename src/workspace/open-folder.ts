@@ -1,0 +1,131 @@
+import { constants, existsSync } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isErrorCode } from '../stores/file/disk.js';
+import { nodeDisk } from '../stores/file/node-disk.js';
+
+/** Linux reaches the names in an open folder through its handle, whatever has become of the path to it. */
+const HAS_HANDLE_PATHS = process.platform === 'linux' && existsSync('/proc/self/fd');
+
+export type FolderFault = 'absent' | 'symlink' | 'not_a_folder';
+
+interface FileIdentity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+/**
+ * A folder that was walked into name by name, following no link. Where handles are paths it stays the folder it was,
+ * even when somebody puts a link in its place; elsewhere `isThere` tells afterwards whether somebody has.
+ */
+export class OpenFolder {
+  private constructor(
+    private readonly path: string,
+    private readonly identity: FileIdentity,
+    private readonly handle: FileHandle | null,
+    private readonly parent: OpenFolder | null,
+  ) {}
+
+  /** `root` is believed, and may be a link; nothing below it is. */
+  static async open(root: string, byHandle = HAS_HANDLE_PATHS): Promise<OpenFolder | FolderFault> {
+    const path = await realpath(root).catch(() => root);
+    return OpenFolder.openAt(path, null, byHandle);
+  }
+
+  /** The folder of this very path: a link in its place is none. What leads to it is believed. */
+  static openExact(path: string, byHandle = HAS_HANDLE_PATHS): Promise<OpenFolder | FolderFault> {
+    return OpenFolder.openAt(path, null, byHandle);
+  }
+
+  /** Walks down from `root`; what it passes through is closed again. */
+  static async openBelow(
+    root: string,
+    names: readonly string[],
+    options: { make?: boolean; by_handle?: boolean } = {},
+  ): Promise<OpenFolder | FolderFault> {
+    let folder = await OpenFolder.open(root, options.by_handle);
+    for (const name of names) {
+      if (typeof folder === 'string') return folder;
+      const next: OpenFolder | FolderFault = await folder.enter(name, options);
+      await folder.close();
+      folder = next;
+    }
+    return folder;
+  }
+
+  async enter(name: string, { make = false } = {}): Promise<OpenFolder | FolderFault> {
+    const folder = await OpenFolder.openAt(this.pathOf(name), this, this.handle !== null);
+    if (folder !== 'absent' || !make) return folder;
+    try {
+      await mkdir(this.pathOf(name));
+    } catch (error) {
+      if (!isErrorCode(error, 'EEXIST')) throw error;
+    }
+    await this.sync();
+    return OpenFolder.openAt(this.pathOf(name), this, this.handle !== null);
+  }
+
+  /** A path to a name in this folder, good for one call to the system. */
+  pathOf(name: string): string {
+    return join(this.handle === null ? this.path : `/proc/self/fd/${this.handle.fd}`, name);
+  }
+
+  /** The same for a name that need not be text. */
+  bytePathOf(name: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(`${this.pathOf('.')}/`), name]);
+  }
+
+  names(): Promise<Buffer[]> {
+    return readdir(this.pathOf('.'), { encoding: 'buffer' });
+  }
+
+  async isInPlace(): Promise<boolean> {
+    if (this.handle !== null) return true;
+    const now = await lstat(this.path, { bigint: true }).catch(() => null);
+    if (now === null || !now.isDirectory() || !isSameFile(now, this.identity)) return false;
+    return this.parent === null || this.parent.isInPlace();
+  }
+
+  sync(): Promise<void> {
+    return this.handle === null ? nodeDisk.syncFolder(this.path) : this.handle.sync();
+  }
+
+  async close(): Promise<void> {
+    await this.handle?.close();
+  }
+
+  private static async openAt(
+    path: string,
+    parent: OpenFolder | null,
+    byHandle: boolean,
+  ): Promise<OpenFolder | FolderFault> {
+    if (!byHandle) return OpenFolder.openByPath(path, parent);
+    try {
+      const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      return new OpenFolder(path, await handle.stat({ bigint: true }), handle, parent);
+    } catch (error) {
+      if (isErrorCode(error, 'ENOENT')) return 'absent';
+      if (!isErrorCode(error, 'ENOTDIR') && !isErrorCode(error, 'ELOOP')) throw error;
+      const opened = await OpenFolder.openByPath(path, parent);
+      return typeof opened === 'string' ? opened : 'not_a_folder';
+    }
+  }
+
+  private static async openByPath(
+    path: string,
+    parent: OpenFolder | null,
+  ): Promise<OpenFolder | FolderFault> {
+    try {
+      const found = await lstat(path, { bigint: true });
+      if (found.isSymbolicLink()) return 'symlink';
+      return found.isDirectory() ? new OpenFolder(path, found, null, parent) : 'not_a_folder';
+    } catch (error) {
+      if (isErrorCode(error, 'ENOENT')) return 'absent';
+      if (isErrorCode(error, 'ENOTDIR')) return 'not_a_folder';
+      throw error;
+    }
+  }
+}
+
+export const isSameFile = (one: FileIdentity, other: FileIdentity): boolean =>
+  one.dev === other.dev && one.ino === other.ino;

@@ -1,4 +1,0 @@
-/** Something in the workspace is not as it must be. The message says what, and what to do. */
-export class WorkspaceRefused extends Error {
-  override readonly name = 'WorkspaceRefused';
-}

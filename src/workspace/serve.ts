@@ -1,0 +1,58 @@
+import { cursorAt } from '../coordinator/cursor.js';
+import { cleanUpWorktree, createGrantFolders, promoteAccepted } from './drafts/index.js';
+import type { WorkspaceContext } from './inbox/execute-command.js';
+import type { PassCounts } from './inbox/pass-counts.js';
+import { Serialiser } from './inbox/serialiser.js';
+import { watchInboxes } from './inbox/watch.js';
+import type { Workspace } from './workspace.js';
+
+export interface ServeOptions {
+  readonly workspace: Workspace;
+  readonly context: WorkspaceContext;
+  readonly signal: AbortSignal;
+  /** False where one agent has the project to itself: it uses no inbox. */
+  readonly has_inboxes: boolean;
+  readonly warn: (sentence: string) => void;
+  readonly onPass?: (tally: PassCounts) => void;
+}
+
+/** Serves a workspace for as long as a process runs on it: its inboxes, and the files of results that were accepted. */
+export async function serveWorkspace(options: ServeOptions): Promise<void> {
+  const { workspace, context } = options;
+  await Promise.all([
+    options.has_inboxes
+      ? watchInboxes({ ...options, events: workspace.events, serialiser: serialiserOf(options) })
+      : null,
+    promoteContinuously(context, options.signal),
+  ]);
+}
+
+/** Who serves a workspace decides by its coordinator, makes the folders of what it grants, and clears them away. */
+export const workspaceContextOf = (
+  workspace: Workspace,
+  dependencies: Omit<WorkspaceContext, 'project' | 'createGrantFolders' | 'cleanUpGrant'>,
+): WorkspaceContext => ({
+  ...dependencies,
+  project: workspace,
+  createGrantFolders: (grant) => createGrantFolders(workspace, grant),
+  cleanUpGrant: (grant) => cleanUpWorktree(workspace, grant),
+});
+
+export const serialiserOf = ({
+  workspace,
+  context,
+  warn,
+}: Omit<ServeOptions, 'signal' | 'has_inboxes'>): Serialiser =>
+  new Serialiser({ events: workspace.events, context, warn, now: () => new Date() });
+
+const ACCEPTING_EVENTS: ReadonlySet<string> = new Set(['edge_converged', 'result_adopted']);
+
+/** Results come in by other doors too. Whatever way one was accepted, its files reach the project. */
+async function promoteContinuously(context: WorkspaceContext, signal: AbortSignal): Promise<void> {
+  const { coordinator, store, key } = context;
+  const position = (await store.project(key))?.position ?? 0;
+  await promoteAccepted(context.project, context);
+  for await (const { event } of coordinator.feed.follow(key, cursorAt(position), signal)) {
+    if (ACCEPTING_EVENTS.has(event.event_type)) await promoteAccepted(context.project, context);
+  }
+}

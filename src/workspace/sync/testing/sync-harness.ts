@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Coordinator } from '../../../coordinator/coordinator.js';
+import type { EventEnvelope } from '../../../core/events/envelope.js';
+import { openFileStore } from '../../../stores/file/file-store.js';
+import { FolderBlobs } from '../../../stores/file/folder-blobs.js';
+import type { ProjectKey } from '../../../stores/store.js';
+import type { LocalLog, SyncWorkspace } from '../sync-workspace.js';
+
+export const KEY: ProjectKey = { tenant_id: 'acme', project_id: 'shop' };
+
+export const quietOptions = { now_ms: Date.parse('2026-01-04T06:00:00Z'), onStep: () => {} };
+
+/** A workspace's log in a folder, as a process finds it. */
+export function syncWorkspaceIn(folder: string): SyncWorkspace {
+  const events = join(folder, 'events');
+  return {
+    key: KEY,
+    events,
+    sync_file: join(folder, 'sync.yml'),
+    open: async (): Promise<LocalLog> => ({
+      store: await openFileStore({ root: events, home: KEY }),
+      blobs: new FolderBlobs(events),
+    }),
+  };
+}
+
+export async function temporaryFolder(
+  name: string,
+  remove: (clean: () => Promise<void>) => void,
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `sync-${name}-`));
+  remove(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Work in a workspace while nobody else can be reached. */
+export async function workOffline<T>(
+  workspace: SyncWorkspace,
+  work: (coordinator: Coordinator) => Promise<T>,
+): Promise<T> {
+  return withLocalLog(workspace, async ({ store, blobs }) => {
+    const coordinator = await Coordinator.open({ store, blobs });
+    try {
+      return await work(coordinator);
+    } finally {
+      coordinator.close();
+    }
+  });
+}
+
+export async function withLocalLog<T>(
+  workspace: SyncWorkspace,
+  work: (local: LocalLog) => Promise<T>,
+): Promise<T> {
+  const local = await workspace.open();
+  try {
+    return await work(local);
+  } finally {
+    await local.store.close();
+  }
+}
+
+export const readLog = (workspace: SyncWorkspace): Promise<EventEnvelope[]> =>
+  withLocalLog(workspace, ({ store }) => store.events(KEY, { after: 0, limit: 100_000 }));

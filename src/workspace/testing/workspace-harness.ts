@@ -1,0 +1,102 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { Store } from '../../stores/store.js';
+import { Serialiser, type SerialiserOptions } from '../inbox/serialiser.js';
+import { openWorkspaceStore } from '../store.js';
+import { Workspace } from '../workspace.js';
+
+export const KEY = { tenant_id: 'default', project_id: 'shop' };
+export const FEATURE = 'REQ-F-AUTH-001';
+export const EDGE = 'design→code';
+
+/** A folder with a workspace that says nothing but which project it is. */
+export async function bareWorkspace(): Promise<Workspace> {
+  const root = await mkdtemp(join(tmpdir(), 'workspace-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const workspace = new Workspace(root);
+  await mkdir(workspace.path('events', 'inbox'), { recursive: true });
+  await writeFile(workspace.path('coordination.yml'), 'project: {name: Shop, project_id: shop}\n');
+  return workspace;
+}
+
+/** What a process has open on a workspace while it serialises. */
+export class WorkspaceHarness {
+  private constructor(
+    readonly workspace: Workspace,
+    readonly store: Store,
+    readonly coordinator: Coordinator,
+    readonly serialiser: Serialiser,
+    readonly warnings: readonly string[],
+  ) {}
+
+  static async open(workspace: Workspace, parts: Partial<SerialiserOptions> = {}): Promise<WorkspaceHarness> {
+    const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
+    const coordinator = await Coordinator.open({ store, blobs });
+    const warnings: string[] = [];
+    const serialiser = new Serialiser({
+      events: workspace.events,
+      context: { project: workspace, coordinator, store, blobs, key },
+      now: () => new Date(),
+      warn: (sentence) => warnings.push(sentence),
+      ...parts,
+    });
+    const site = new WorkspaceHarness(workspace, store, coordinator, serialiser, warnings);
+    onTestFinished(() => site.close());
+    return site;
+  }
+
+  async events(): Promise<EventEnvelope[]> {
+    return this.store.events(KEY, { after: 0, limit: 100_000 });
+  }
+
+  /** What happened to edges, in order: `edge_started a-01 1`. */
+  async edgeHistory(): Promise<string[]> {
+    const events = (await this.events()).filter(({ feature_id }) => feature_id !== undefined);
+    return events.map(
+      ({ event_type, agent_id, generation }) => `${event_type} ${agent_id} ${generation ?? '-'}`,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.coordinator.close();
+    await this.store.close();
+  }
+}
+
+/** As an agent does it: written under a name that is ignored, then moved. */
+export async function dropCommand(
+  workspace: Workspace,
+  agentId: string,
+  name: string,
+  content: unknown,
+): Promise<void> {
+  const folder = workspace.path('events', 'inbox', agentId);
+  await mkdir(folder, { recursive: true });
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  await writeFile(join(folder, `.${name}.tmp`), text);
+  await rename(join(folder, `.${name}.tmp`), join(folder, name));
+}
+
+export interface OutcomeFile {
+  readonly file: string;
+  readonly event_type: string;
+  readonly request_id: string;
+  readonly ok: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows which reply it waits for.
+  readonly reply: any;
+}
+
+export async function readOutcome(workspace: Workspace, agentId: string, name: string): Promise<OutcomeFile> {
+  return JSON.parse(await readFile(workspace.path('events', 'outcome', agentId, name), 'utf8'));
+}
+
+/** The names in a folder of `events/`; empty where there is none. */
+export const namesIn = (workspace: Workspace, ...parts: string[]): Promise<string[]> =>
+  readdir(workspace.path('events', ...parts)).then(
+    (names) => names.sort(),
+    () => [],
+  );

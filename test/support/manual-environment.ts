@@ -1,0 +1,52 @@
+import type { Environment } from '../../src/coordinator/index.js';
+import { ManualClock } from '../../src/stores/memory/manual-clock.js';
+
+interface ManualTimer {
+  readonly due_ms: number;
+  readonly task: () => void;
+}
+
+/** The world around a coordinator, standing still: time and timers move when a test says so, and never by themselves. */
+export class ManualEnvironment implements Environment {
+  readonly clock: ManualClock;
+  private readonly timers = new Set<ManualTimer>();
+  private drawn = 0;
+
+  constructor(start: string) {
+    this.clock = new ManualClock(Date.parse(start));
+  }
+
+  /** Different with every draw and the same in every run. */
+  randomBytes(count: number): Uint8Array {
+    this.drawn += 1;
+    const bytes = new Uint8Array(count);
+    // At both ends: an id made of time and chance leaves out what it has no room for.
+    const view = new DataView(bytes.buffer);
+    view.setUint32(0, this.drawn);
+    view.setUint32(count - 4, this.drawn);
+    return bytes;
+  }
+
+  setTimer(afterMs: number, task: () => void): () => void {
+    const timer = { due_ms: this.clock.monotonicMs() + afterMs, task };
+    this.timers.add(timer);
+    return () => this.timers.delete(timer);
+  }
+
+  yieldToEventLoop(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  advance(seconds: number): void {
+    this.clock.advance(seconds * 1000);
+  }
+
+  /** Runs every timer that is due; those that they set wait for the next time. */
+  runDueTimers(): void {
+    for (const timer of [...this.timers]) {
+      if (timer.due_ms > this.clock.monotonicMs()) continue;
+      this.timers.delete(timer);
+      timer.task();
+    }
+  }
+}
